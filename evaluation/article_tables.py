@@ -42,14 +42,14 @@ DYNAMIC = "transformed"
 KPRAG = "knowledge points given"
 KPREF = "knowledge points expanded first"
 ERRORS = ("CIE", "LAE", "DRE")
-"""Error types: in how many answers critics saw one."""
+"""Error types, counted in answers."""
 BY_LANGUAGE = frozenset({"livek12"})
-"""Benchmarks that ask every question in each of their languages: a row for each."""
+"""Benchmarks that ask every question in each language: a row for each."""
 QUESTIONS = "questions"
-"""How many questions a part has."""
+"""Number of questions."""
 
 Metric = tuple[str, str]
-"""As reports name it, and as the table does."""
+"""Its names in reports and in the table."""
 ACC, ARL, OCS = ("accuracy", "Acc"), ("ARL", "ARL"), ("OCS", "OCS")
 PES, OES = ("PES", "PES"), ("OES", "OES")
 MARK = ("mark", "Acc")
@@ -58,18 +58,13 @@ MARK = ("mark", "Acc")
 
 @dataclass(frozen=True)
 class Slice:
-    """Some answers of a run.
-
-    Attributes:
-        way: how the questions were asked: what the task says it differs in (`Task.differs`).
-        where: axis and value that each question has.
-    """
+    """Some answers of a run: `way` of asking (`Task.differs`), `where` axis and value of each question."""
 
     way: str = STANDARD
     where: tuple[tuple[str, str], ...] = ()
 
     def on(self, axis: str, value: str) -> Slice:
-        """Those of them with this value."""
+        """Its answers with this value."""
         return Slice(self.way, (*self.where, (axis, value)))
 
 
@@ -78,11 +73,11 @@ class ColumnBlock:
     """Columns of one kind: each metric, over the whole part and for each value of the axes.
 
     Attributes:
-        metrics: what is shown.
-        part: of which answers.
-        minus: what is taken off: a difference of the same questions where it was asked in another way.
-        by: axes; a column for each combination of values that the runs have.
-        head: stands over the whole part; with axes, "" leaves that column out.
+        metrics: shown.
+        part: of the answers.
+        minus: subtracted, on the same questions asked in another way.
+        by: axes; a column for each combination of values in the runs.
+        head: of the whole part; with axes, "" omits that column.
     """
 
     metrics: tuple[Metric, ...]
@@ -97,12 +92,12 @@ class TableShape:
     """One table.
 
     Attributes:
-        name: as `--table` takes it.
-        benchmark: whose answers are in it.
-        source: where the article has it.
-        title: what it shows.
-        blocks: its columns.
-        by_paper: whether it has a row for each paper and run.
+        name: for `--table`.
+        benchmark: of the answers.
+        source: place in the article.
+        title: of the table.
+        blocks: columns.
+        by_paper: a row for each paper and run.
     """
 
     name: str
@@ -315,18 +310,13 @@ _ABOUT = frozenset({"subset", "korean_specific"})
 
 @dataclass(frozen=True)
 class FoundTables:
-    """The tables of some runs.
-
-    Attributes:
-        tables: those for which there are answers.
-        missing: name of each other table, and why it is not there.
-    """
+    """The tables of some runs, and `missing` ones with the reason."""
 
     tables: list[ArticleTable]
     missing: dict[str, str]
 
     def some(self) -> FoundTables:
-        """These tables.
+        """The tables; refuses to give none.
 
         Raises:
             UserError: there is none.
@@ -339,13 +329,7 @@ class FoundTables:
 def article_tables(
     runs: Mapping[str, Iterable[Outcome]], shapes: Iterable[TableShape], profile: Profile = "article"
 ) -> FoundTables:
-    """Makes tables.
-
-    Args:
-        runs: the answers of each run by its name.
-        shapes: of which tables.
-        profile: which formulas.
-    """
+    """Makes tables of the outcomes of runs."""
     sitters = list(_sitters(runs, profile))
     tables, missing = list[ArticleTable](), dict[str, str]()
     for shape in shapes:
@@ -359,7 +343,7 @@ def article_tables(
 
 
 def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
-    """What a table would be about and no run has; "" where there is one."""
+    """The axis that a table is about and no run has, or ""."""
     for block in shape.blocks:
         about = Slice(block.part.way, tuple(where for where in block.part.where if where[0] in _ABOUT))
         if about != Slice() and not any(sitter.picked(about) for sitter in sitters):
@@ -372,7 +356,7 @@ def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) ->
 
 
 class _Pool:
-    """The answers of one run that were asked in one way."""
+    """The answers of one run asked in one way."""
 
     def __init__(self, rows: Outcomes, profile: Profile, parameters: Parameters) -> None:
         self.rows, self._profile, self.parameters = rows, profile, parameters
@@ -391,7 +375,7 @@ class _Pool:
         return task_terms(self.table, self._profile, self.parameters)
 
     def having(self, axis: str) -> Mapping[str, Sequence[int]]:
-        """The questions (indices) with each value of an axis: a table asks for the papers of a run one by one."""
+        """Questions (indices) by value of an axis, computed once: a table asks paper by paper."""
         if axis not in self._having:
             found = defaultdict[str, list[int]](list)
             for index, question in enumerate(self.table.questions):
@@ -413,7 +397,7 @@ class _Pool:
         ]
 
     def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
-        """A metric over these questions; at least one."""
+        """A metric over one or more questions."""
         picked = answers_of(self.table, questions)
         if metric == QUESTIONS:
             return _count(len(questions), len(questions))
@@ -431,7 +415,7 @@ class _Pool:
         return estimates(group_difference({metric: self.terms[metric]}, self.table, self.units, a, b))[metric]
 
     def _errors(self, place: int, picked: Indices) -> Estimate:
-        """In how many answers critics saw an error of a type."""
+        """Number of answers with an error of a type."""
         found, of = self.table.rows.findings, self.table.rows.finding[picked]
         audited = of[found.audited[of]]
         if found.presence is None or not len(audited):
@@ -455,7 +439,7 @@ class _Sitter:
         return self.ways[part.way].picked(part) if part.way in self.ways else []
 
     def values(self, part: Slice, axis: str) -> set[str]:
-        """The values that the questions of a part have on an axis."""
+        """Values of a part's questions on an axis."""
         if part.way not in self.ways:
             return set()
         pool = self.ways[part.way]
@@ -464,7 +448,7 @@ class _Sitter:
         return {value for index in self.picked(part) for value in pool.table.questions[index].on(axis)}
 
     def cell(self, block: ColumnBlock, part: Slice, metric: str) -> Estimate:
-        """What stands in a column of a block."""
+        """A column of a block."""
         questions = self.picked(part)
         if not questions:
             return absent(NO_ANSWERS)
@@ -484,7 +468,7 @@ class _Sitter:
         return negated(paired) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
-        """What a variant has more than what it is a variant of, metric by metric, where both were asked."""
+        """Excess of a variant over its source, metric by metric, where both were asked."""
         if part.way not in self.ways:
             return None
         base = self.ways.get(minus.way)
@@ -498,12 +482,12 @@ class _Sitter:
 
 
 def _as_paired(metric: str) -> str:
-    """The metric under its name among differences: OCS is the mark."""
+    """The metric's name among differences: OCS is the mark."""
     return "mark" if metric == "OCS" else metric
 
 
 def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterator[_Sitter]:
-    """The runs, each benchmark and language of its own."""
+    """The runs by benchmark and language."""
     parameters = parameters_of(profile)
     for name, outcomes in runs.items():
         pools: defaultdict[tuple[str, str], defaultdict[str, list[Outcomes]]] = defaultdict(lambda: defaultdict(list))
@@ -523,7 +507,6 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
 
 
 def _group(question: SlimQuestion) -> tuple[str, str]:
-    """Benchmark, and the language where languages are apart."""
     language = next(iter(question.on("language")), "") if question.benchmark in BY_LANGUAGE else ""
     return question.benchmark, language
 
@@ -554,7 +537,7 @@ def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice]]:
-    """The values of the block's axes that the runs have, and the answers with them."""
+    """Values of the block's axes in the runs, with their answers."""
     parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
@@ -569,7 +552,7 @@ _HEADS = {"text_only": "Text", "text_image": "Multimodal"}
 
 
 def _words(value: str) -> str:
-    """A value as people write it over a column."""
+    """A value as a heading."""
     return _HEADS.get(value) or (value.replace("_", " ").capitalize() if value.islower() else value)
 
 
@@ -581,7 +564,7 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
 
 
 def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
-    """A row for each paper and run that sat it."""
+    """A row for each paper and run."""
     (block,) = shape.blocks
     papers = [sitter.values(block.part, "paper") for sitter in sitters]
     sat = [
@@ -604,12 +587,12 @@ def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def absent(reason: str, n: int = 0) -> Estimate:
-    """Stands where there is no number."""
+    """A cell without a number."""
     return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
 
 
 def negated(estimate: Estimate) -> Estimate:
-    """The difference the other way round."""
+    """The negative of a difference."""
 
     def minus(number: float | None) -> float | None:
         return None if number is None else 0 - number

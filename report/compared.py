@@ -45,7 +45,7 @@ COUNTS = {
     "truncated": "cut off",
     "truncated_unknown": "end unknown",
 }
-"""What is counted of each run's answers, and how the column is called."""
+"""Counts of each run's answers, with headings."""
 TIED = (
     f"Tied: the data cannot tell the two apart, for p ≥ {ALPHA} after Holm's adjustment for all pairs of all tasks, or"
     " for a 95 % interval of the difference, which counts what is undecided either way, that reaches 0. Rank: the best"
@@ -74,13 +74,13 @@ class Column(NamedTuple):
 
 
 def heading(task: str, comparison: TaskComparison) -> str:
-    """The task, and how many questions it has where that is the same for all runs."""
+    """The task, and its number of questions where all runs agree."""
     asked = {counts["questions"] for counts in comparison["counts"].values()}
     return f"{task}, {asked.pop():,} questions" if len(asked) == 1 else task
 
 
 def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
-    """What is known of the runs, in groups of columns that stay together."""
+    """The runs, in groups of columns that stay together."""
     groups = []
     for metric in ranking_metrics():
         if is_known(comparison, metric):
@@ -113,7 +113,7 @@ def numbered(ranked: Ranking) -> Column:
 
 
 def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
-    """The paired tests of some pairs of runs."""
+    """Paired tests of some pairs of runs."""
     found = [ranked.tests[pair] for pair in pairs]
     tests = [test.found["test"] for test in found]
     differences = [shown(ranked.metric, test.difference) for test in found]
@@ -131,22 +131,17 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
 
 
 def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column]:
-    """What the engines of the runs used."""
+    """Usage of the runs' engines."""
     return [Column(*column) for column in usage_columns(usage, names)]
 
 
 def pairs_heading(ranked: Ranking) -> str:
-    """What stands above the paired tests."""
+    """The heading of paired tests."""
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
 
 
 def print_comparison(result: Comparison, console: Console | None = None) -> None:
-    """Prints the tables of a comparison.
-
-    Args:
-        result: what `compare` found.
-        console: where to; by default standard output.
-    """
+    """Prints the tables of a comparison, to standard output by default."""
     from rich.console import Console
 
     out = console or Console()
@@ -171,7 +166,7 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
 
 
 def remarks(result: Comparison) -> list[str]:
-    """What explains the tables."""
+    """Explanations of the tables."""
     tasks = result["tasks"].values()
     tied = any(pair["metrics"] for task in tasks for pair in task["pairs"])
     undecided = any(
@@ -214,7 +209,7 @@ def _print_pairs(out: Console, ranked: Ranking) -> None:
 
 
 def _side_by_side(groups: Sequence[Sequence[Column]], room: int) -> Iterator[list[Column]]:
-    """The columns of one table after the other: the first group that is left, and all others that have room by it."""
+    """The columns of each table: the first group left, and all others with room beside it."""
     left = list(groups)
     while left:
         columns, waiting = list(left[0]), []
@@ -240,7 +235,7 @@ def _table(columns: Sequence[Column]) -> Table:
 
 
 def _width(columns: Sequence[Column]) -> int:
-    """Cells that columns take, with two between them."""
+    """Width of columns, with two cells between them."""
     return sum(max(map(_cells, [column.heading, *column.cells])) + 2 for column in columns) - 2
 
 
@@ -251,7 +246,7 @@ def _cells(text: str) -> int:
 
 
 def _cut_to(name: str, width: int) -> str:
-    """The name in so many cells: names differ in their beginnings and in their ends, so it is cut in the middle."""
+    """The name cut in the middle: names differ at both ends."""
     if _cells(name) <= width:
         return name
     return f"{_beginning(name, width // 2)}…{_beginning(name[::-1], width - 1 - width // 2)[::-1]}"
@@ -283,7 +278,7 @@ def _usage(result: Comparison) -> Iterator[str]:
 
 
 def markdown_delta(delta: ShownDelta) -> Iterator[str]:
-    """One Δ: a heading, its sentences, and a table for each axis."""
+    """One Δ: heading, sentences, and a table for each axis."""
     yield f"## {_escaped(delta.title)}"
     yield "\n".join(f"- {_escaped(sentence)}" for sentence in delta.sentences)
     for axis, values in delta.tables.items():
@@ -319,7 +314,7 @@ def _escaped(text: str) -> str:
 
 
 def as_csv(result: Comparison) -> str:
-    """One table: a row a run, and below these a row a pair, which holds the differences `run` minus `minus`."""
+    """A row a run, then a row a pair with the differences `run` minus `minus`."""
     metrics = [name for name in ranking_metrics() if any(is_known(task, name) for task in result["tasks"].values())]
     usage = result.get("usage", {})
     used = _USED if usage else ()
@@ -355,7 +350,7 @@ def _tested(found: PairMetric | None) -> list[float | None]:
 
 
 def _used(usage: RunUsage | None) -> list[float | None]:
-    """The figures of asking, as `_USED` names them: of the whole run, in the line of each of its tasks."""
+    """Figures of asking by the names in `_USED`: of the whole run, in the line of each task."""
     if usage is None:
         return [None] * len(_USED)
     asking = usage["asking"]

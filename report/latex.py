@@ -53,7 +53,7 @@ def ce(source: str) -> str:
 
 
 def pu(source: str) -> str:
-    """A number with its unit as LaTeX, the unit upright."""
+    """A number with an upright unit as LaTeX."""
     spaced = re.sub(r"\s*\*\s*", r"\\cdot ", source.strip())
     spaced = re.sub(r"(\d)[eE]([+-]?\d+)", r"\1\\times 10^{\2}", spaced)
     spaced = re.sub(r"\^(-?\d+)", r"^{\1}", spaced)
@@ -148,7 +148,7 @@ BARE_BREAK = re.compile(r"\\\\(?![A-Za-z])")
 
 
 def normalise(source: str) -> str:
-    """The same formula in the converter's dialect.
+    """The formula in the converter's dialect.
 
     Raises:
         ValueError: the formula defines macros, links somewhere or draws.
@@ -175,7 +175,7 @@ def _command(found: re.Match[str]) -> str:
 
 
 def _text_arguments(latex: str, depth: int) -> str:
-    r"""Encodes the arguments of \text and its kin; a formula inside them ($…$) stays a formula."""
+    r"""Encodes the arguments of \text and its kin; a formula inside them ($…$) remains one."""
     pieces, position = [], 0
     while macro := TEXT_MACRO.search(latex, position):
         end = closing_brace(latex, macro.end() - 1)
@@ -215,7 +215,7 @@ def _operatorname(name: str) -> str:
 
 
 def _is_formula(word: str) -> bool:
-    r"""Whether commands stand in a text argument, as in \text{H_2O} or \text{\Omega}, that only maths can show."""
+    r"""A text argument has commands that only maths can show, as in \text{H_2O} or \text{\Omega}."""
     return re.search(r"\\[A-Za-z]{2,}|(?<!\\)[_^]", word) is not None
 
 
@@ -227,7 +227,7 @@ def _mathematical(word: str) -> str:
 
 
 def encode(text: str) -> str:
-    """Text whose special signs are character references, so that no later step reads them as LaTeX."""
+    """Text with special signs as character references, safe from later steps."""
     plain = re.sub(r"\\([%$&#_{}\s,;:!])", lambda found: " " if found[1] in " ,;:!" else found[1], text)
     plain = plain.replace("~", " ").replace("\\\\", " ")
     plain = plain if "\\" in plain else plain.replace("{", "").replace("}", "")
@@ -238,7 +238,7 @@ def encode(text: str) -> str:
 
 
 def closing_brace(latex: str, opening: int) -> int | None:
-    """Where the brace at `opening` closes, or None."""
+    """Position of the brace that closes the one at `opening`, or None."""
     depth = 0
     for brace in re.compile(r"\\.|[{}]", re.S).finditer(latex, opening):
         depth += (brace[0] == "{") - (brace[0] == "}")
@@ -270,7 +270,7 @@ def _environment(found: re.Match[str]) -> str:
 
 
 def _rows(latex: str) -> str:
-    """Gives line breaks outside any environment a table to stand in, and drops the space after a break."""
+    """Puts line breaks outside environments into a table, and drops the space after a break."""
     latex = re.sub(r"\\\\\s*\[-?[\d.]+\s*[a-z]+\]|\\\\\*", r"\\\\", latex)
     latex = re.sub(r"&\s*(?=\\end\{)", "&{}", latex)  # the converter drops a last row whose last cell is empty
     outside = re.sub(r"\\begin\{.*\\end\{[A-Za-z]+\*?\}|\\substack\s*\{.*\}", "", latex, flags=re.S)
@@ -335,12 +335,12 @@ HOLES = {code: letter for letter, code in EARLIER.items()}
 
 
 class _NotRendered(ValueError):
-    """The formula is not understood in whole."""
+    """The formula is not fully understood."""
 
 
 @lru_cache(maxsize=4096)
 def to_mathml(source: str, display: bool = False) -> str | None:
-    """MathML of one formula, or None where its source has to be shown instead."""
+    """MathML of one formula, or None where its source has to be shown."""
     from latex2mathml.converter import Converter
 
     if len(source) > MAX_SOURCE or _nesting(source) > MAX_DEPTH:
@@ -356,7 +356,7 @@ def to_mathml(source: str, display: bool = False) -> str | None:
 
 
 def _nesting(source: str) -> int:
-    """An upper bound of how deep the formula nests, found without parsing it."""
+    """An upper bound of the nesting depth, without parsing."""
     depth = deepest = chain = 0
     for token in re.finditer(r"[{}]|\\(?:left|right|begin|end)(?![A-Za-z])|\\[A-Za-z]+|[_^]|.", source, re.S):
         sign = token[0]
@@ -368,7 +368,7 @@ def _nesting(source: str) -> int:
 
 
 class _Writer:
-    """Serialises one tree, counting what it writes."""
+    """Serialises one tree, counting elements."""
 
     def __init__(self) -> None:
         self.elements = 0
@@ -396,7 +396,7 @@ class _Writer:
         return f"<{tag}{attributes}>{inside}{children}</{tag}>"
 
     def _children(self, element: Element, depth: int) -> str:
-        """The children, with the spaces of TeX where MathML would need a structure that the converter lacks."""
+        """The children, with TeX's spaces where MathML would need a structure that the converter lacks."""
         written = []
         _pair_bars(element)
         for index, child in enumerate(element):
@@ -416,7 +416,7 @@ class _Writer:
         return "".join(written)
 
     def _primed(self, element: Element, prime: str, depth: int) -> str:
-        """A prime beside its letter: text fonts draw it raised, so that as a superscript it would be lost."""
+        """A prime beside its letter: text fonts draw it raised, so as a superscript it would be lost."""
         base = self.write(element[0], depth + 1)
         if element.tag == "msubsup":
             base = f"<msub>{base}{self.write(element[1], depth + 1)}</msub>"
@@ -428,7 +428,7 @@ def _plain(element: Element) -> str:
 
 
 def _pair_bars(parent: Element) -> None:
-    """Bars that come in pairs enclose something: |x|; a single one stands between: P(A|B)."""
+    """Makes bars in pairs fences (|x|), single ones separators (P(A|B))."""
     bars = [child for child in parent if child.tag == "mo" and _plain(child) == "|" and "form" not in child.attrib]
     if len(bars) % 2 == 0:
         for index, bar in enumerate(bars):
@@ -442,7 +442,7 @@ def _is_function(element: Element) -> bool:
 
 
 def _is_unary(before: list[Element]) -> bool:
-    """Whether a sign after these elements belongs to what follows: "(−2" and "x = −2", not "x − 2"."""
+    """A sign here belongs to what follows: "(−2" and "x = −2", not "x − 2"."""
     if not before:
         return True
     if before[-1].tag != "mo":
@@ -454,7 +454,7 @@ def _is_unary(before: list[Element]) -> bool:
 
 
 def _prime(element: Element) -> str:
-    """The primes that are an element's whole superscript, if they are."""
+    """The primes that are an element's whole superscript, or ""."""
     if element.tag not in ("msup", "msubsup") or len(element) == 0 or len(element[-1]):
         return ""
     text = _plain(element[-1])
@@ -468,7 +468,7 @@ def _operator(sign: str, element: Element) -> str:
 
 
 def _attributes(element: Element) -> tuple[str, str | None]:
-    """The attributes that may stay, written out, and the letter style, which becomes other letters."""
+    """The allowed attributes as text, and the letter style, which becomes other letters."""
     kept, classes = [], []
     for name, value in element.attrib.items():
         if value in ENUMERATED.get(name, ()) or (name in LENGTHS and LENGTH.fullmatch(value)):

@@ -42,7 +42,11 @@ STEP = re.compile(r"\\(?:[A-Za-z]+|.)|[^\\]", re.S)
 
 
 def bare_formulas(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """Formulas in text[start:end], which holds no delimited one; `braces` tells where each brace closes."""
+    """Formulas without delimiters in text[start:end]; `braces` maps each brace to its closing one.
+
+    A formula grows word by word from a command over operators to the next operand, never over prose: a wrong guess
+    shows a formula too short, not prose in italics.
+    """
     for line in re.finditer(r"[^\n]+", text[start:end]):
         if COMMAND.search(line[0]) and not line[0].lstrip().startswith("|"):
             yield from _in_line(text, start + line.start(), start + line.end(), braces)
@@ -62,7 +66,7 @@ def _in_line(text: str, start: int, end: int, braces: dict[int, int]) -> Iterato
 
 
 def _words(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
-    r"""Pieces between spaces, tags and East Asian writing; braces and \left…\right hold a piece together."""
+    r"""Pieces between spaces, tags and East Asian writing; braces and \left…\right keep a piece together."""
     position = start
     while position < end:
         if found := BREAK.match(text, position, end):
@@ -141,7 +145,7 @@ def _closes_too_much(piece: str) -> bool:
 
 
 MAX_FORMULA = 4000
-"""Longest formula looked for, in characters."""
+"""Longest formula, in characters."""
 
 ENVIRONMENTS = (
     "equation|align|aligned|alignat|alignedat|gather|gathered|multline|split|eqnarray|cases|dcases|rcases|array"
@@ -163,7 +167,7 @@ TEXT_ARGUMENT = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox)\s*\{[^{}]*\}
 
 @dataclass(frozen=True)
 class TextSpan:
-    """One formula, or with `code` a piece of code to leave alone; `bare` where no delimiter marked it."""
+    """One formula, or with `code` a piece of code to leave alone; `bare` without delimiters."""
 
     start: int
     end: int
@@ -174,7 +178,11 @@ class TextSpan:
 
 
 def find_spans(text: str) -> list[TextSpan]:
-    """All formulas and code pieces of a text, in order."""
+    r"""Formulas and code pieces of a text, in order and without overlap; the text is not changed.
+
+    Understood are $…$, $$…$$, \(…\), \[…\], environments, \boxed, \ce and \pu outside delimiters, and bare LaTeX. Code
+    and amounts of money ("$5 and $6") are left alone.
+    """
     braces = _matching_braces(text)
     marked = list(_delimited(text, braces))
     return sorted([*marked, *_bare(text, marked, braces)], key=lambda span: span.start)
@@ -217,7 +225,7 @@ def _between(text: str, opener: re.Match[str], kind: str) -> TextSpan | None:
 
 
 def _closing(text: str, closer: str, start: int) -> int:
-    """Where the closer stands that no backslash escapes, or -1."""
+    """Position of the closer that no backslash escapes, or -1."""
     found = text.find(closer, start, start + MAX_FORMULA)
     while found >= 0:
         before = text[max(start, found - 40) : found]
@@ -228,7 +236,7 @@ def _closing(text: str, closer: str, start: int) -> int:
 
 
 def _is_inline(latex: str, following: str) -> bool:
-    """Whether what stands between two dollar signs is a formula and not prose between two others or two prices."""
+    """Text between two dollar signs is a formula, not prose between two others or two prices."""
     if BLANK_LINE.search(latex) or MONEY.fullmatch(latex) or PROSE.search(TEXT_ARGUMENT.sub("", latex)):
         return False
     return not (following.isdigit() and latex.lstrip()[:1].isdigit())
@@ -247,7 +255,7 @@ def _environment(text: str, opener: re.Match[str]) -> TextSpan | None:
 
 
 def _matching_braces(text: str) -> dict[int, int]:
-    """Where each opening brace closes; an escaped brace is no brace."""
+    """Closing position of each opening brace; escaped braces do not count."""
     stack: list[int] = []
     matches: dict[int, int] = {}
     for brace in re.finditer(r"\\[\\{}]|[{}]", text):
@@ -271,7 +279,7 @@ MAX_CHARACTERS = 30_000
 MAX_FORMULAS = 1500
 MAX_NESTING = 20
 LONG_FORMULA, WIDE_FORMULA = 16, 60
-"""Signs from which a formula on a line may be wider than a phone's page, and than any."""
+"""Signs from which a formula may be wider than a phone's page, and than any."""
 # Private-use characters stand for what Markdown must not touch; they are taken out of the text first.
 INLINE, BLOCK, END = "\ue000", "\ue001", "\ue002"
 PLACE = re.compile(f"[{INLINE}{BLOCK}](\\d+){END}")
@@ -298,18 +306,18 @@ PLAIN_LATEX: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def clean(text: str) -> str:
-    """The text as `visible` shows it, with commands of LaTeX that a careless reader of JSON damaged written out."""
+    """The text made `visible`, with LaTeX commands repaired that a careless JSON reader damaged."""
     text = DAMAGED.sub(lambda found: LETTERS[found[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
     return visible(OURS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text))
 
 
 def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:
-    """A whole text; the pictures stand at its image marks, and those left over after it."""
+    """A whole text; pictures are at its image marks, leftover ones after it."""
     return Markup("").join(render_blocks(text, pictures))
 
 
 def render_blocks(text: str, pictures: Sequence[Markup] = ()) -> list[Markup]:
-    """The same, one piece a paragraph, list or table."""
+    """`render`, one piece a paragraph, list or table."""
     shown, cut = text[:MAX_CHARACTERS], len(text) - MAX_CHARACTERS
     page = _Places()
     marked = page.keep_pictures(clean(shown), pictures)
@@ -324,7 +332,7 @@ def render_blocks(text: str, pictures: Sequence[Markup] = ()) -> list[Markup]:
 
 @lru_cache(512)  # keys, and reasons that judges word alike, come again with every trial
 def render_answer(text: str) -> Markup:
-    """A key or an extracted answer, on one line; a bare formula is read as one."""
+    """A key or extracted answer on one line; a bare formula is read as one."""
     shown = clean(text[:MAX_FORMULAS].strip())
     if _looks_like_formula(shown) and (mathml := to_mathml(shown)):
         return _inline_formula(mathml)
@@ -335,7 +343,7 @@ def render_answer(text: str) -> Markup:
 
 
 def excerpt(text: str, most: int) -> str:
-    """The first so many characters; where they end in a formula, those before it or, where these are few, it too.
+    """The first characters; a cut inside a formula is before it or, if that leaves little, after it.
 
     A formula that reaches beyond four times as many is cut.
     """
@@ -349,7 +357,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def _inline_formula(mathml: str) -> Markup:
-    """Browsers break no formula over lines; one that may be wider than the page scrolls."""
+    """Browsers break no formula over lines; a wide one scrolls."""
     signs = len(Markup(mathml).striptags())
     size = " wide" if signs > WIDE_FORMULA else " long" if signs > LONG_FORMULA else ""
     return Markup(f'<span class="formula{size}">{mathml}</span>')
@@ -363,7 +371,7 @@ def _looks_like_formula(text: str) -> bool:
 
 
 class _Places:
-    """What was taken out of a text, to be put back into its HTML."""
+    """Pieces taken out of a text, to be restored in its HTML."""
 
     def __init__(self) -> None:
         self.kept: list[Markup] = []
@@ -401,7 +409,7 @@ class _Places:
         return self._keep(_inline_formula(mathml), source)
 
     def _box(self, text: str, source: str) -> str:
-        """Words in a box, which may break over lines as no formula does."""
+        """A box of words, which may break over lines."""
         inside = self.put_back(html.escape(self.keep_formulas(text, display=False)))
         return self._keep(Markup(f'<span class="box">{inside}</span>'), source)
 
@@ -414,7 +422,7 @@ class _Places:
         return Markup(PLACE.sub(lambda place: self.kept[int(place[1])], ALONE.sub(r"\1", rendered)))
 
     def restore(self, text: str) -> str:
-        """The source again, for what turns out to be code."""
+        """The source again, for code."""
         return PLACE.sub(lambda place: self.sources[int(place[1])], text)
 
 
@@ -425,7 +433,7 @@ def _plain_latex(text: str) -> str:
 
 
 def _tabulars(text: str) -> str:
-    """LaTeX tables, whose formulas are out already, as pipe tables."""
+    """LaTeX tables (formulas already taken out) as pipe tables."""
     return TABULAR.sub(lambda table: _pipe_table(table[1]), text)
 
 
@@ -462,7 +470,7 @@ def _markdown_blocks(source: str, page: _Places) -> list[str]:
 
 
 def _tame(token: Token) -> None:
-    """Leaves of a token's attributes only those we write ourselves."""
+    """Keeps only attributes that we write ourselves."""
     aligned = re.search(r"text-align:(right|center)", str(token.attrs.get("style", "")))
     token.attrs = {}
     if aligned:
@@ -489,9 +497,9 @@ def _parser() -> MarkdownIt:
 
 
 def _behind_table(state: StateBlock, line: int, _: int, silent: bool) -> bool:
-    """Whether a line right behind a table is none of its rows.
+    """A line right behind a table is none of its rows.
 
-    GitHub's Markdown draws any line into the table, and drops the cells of a row that has too many.
+    GitHub's Markdown draws any line into the table, and drops surplus cells.
     """
     if not silent or state.parentType != "table":
         return False

@@ -43,11 +43,7 @@ def find_browser() -> str | None:
 
 
 def write_pdf(page: Path, pdf: Path) -> None:
-    """Prints a page.
-
-    Args:
-        page: report.html.
-        pdf: the file to write.
+    """Prints report.html to a PDF.
 
     Raises:
         UserError: there is no browser, or it does not print the page.
@@ -67,7 +63,7 @@ def write_pdf(page: Path, pdf: Path) -> None:
 
 
 def _from(folder: Path, link: re.Match[bytes]) -> bytes:
-    """A link to a file from a folder, where the browser made it absolute; as long as it was, for places are counted."""
+    """A relative link in place of the browser's absolute one; of equal length, since PDF counts places."""
     there = Path(unquote(urlsplit(link[1].replace(b"\\", b"").decode("latin-1")).path))
     if there.suffix == ".html":
         there = there.with_suffix(".pdf")
@@ -75,7 +71,7 @@ def _from(folder: Path, link: re.Match[bytes]) -> bytes:
 
 
 def _run(command: list[str]) -> str:
-    """Runs the browser to its end or ours; why it failed, in words."""
+    """Runs the browser; returns the reason of a failure."""
     try:
         with subprocess.Popen(
             command,

@@ -32,28 +32,27 @@ from livek12.report.scan import sum_of
 
 PAGE_QUESTIONS = 500
 PAGE_ANSWERS = 1000
-"""What one page holds at most: a run with more has an index and pages for each task."""
+"""Most on one page: larger runs have an index and pages for each task."""
 MAX_QUESTIONS = 2000
 MAX_ANSWERS = 8000
-"""What all pages together hold at most."""
+"""Most on all pages together."""
 
 
 class Shown:
-    """Of the questions of a run those that the page shows, and once its rows have passed by, the answers to them.
+    """The questions that the page shows, and after its rows have passed, their answers.
 
     Args:
-        questions: all of the run, each with its task.
+        questions: all of the run, with their tasks.
         trials: of each question.
-        limit: questions that are shown at most, the first of each task by paper and number; fewer where their answers
-            would be more than `MAX_ANSWERS`.
+        limit: most questions, the first of each task by paper and number; fewer if answers would exceed `MAX_ANSWERS`.
 
     Attributes:
         tasks: in the order of the questions.
-        asked: how many questions there are, in all tasks.
-        rows: those of the questions that are shown.
-        exams: the names of the exams that all questions are of.
-        split: whether the report has an index and pages for each task, as one page would be too heavy.
-        made: by what the answers and verdicts say of how they were made: each that occurs, and how often.
+        asked: number of all questions.
+        rows: of shown questions.
+        exams: names of all questions' exams.
+        split: one page would be too heavy.
+        made: counts of the versions in answers and verdicts.
     """
 
     def __init__(self, questions: Iterable[tuple[str, Question]], trials: int = 1, limit: int = MAX_QUESTIONS) -> None:
@@ -79,22 +78,22 @@ class Shown:
 
     @property
     def left_out(self) -> int:
-        """How many questions are not shown."""
+        """Number of questions not shown."""
         return self.asked - len(self._shown)
 
     def has(self, task: str, question: Question) -> bool:
-        """Whether the page shows a question."""
+        """The page shows a question."""
         return (task, question.id) in self._shown
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows, each looked at as it passes by."""
+        """Passes rows on, picking those to show."""
         for row in rows:
             if self.has(row.task, row.question):
                 self.rows.append(row)
             yield row
 
     def count(self, origins: Mapping[AnswerOrigin, int]) -> None:
-        """Takes in how the answers were made."""
+        """Counts an answer's origin."""
         for origin, answers in origins.items():
             for made, said in zip(self.made.values(), origin, strict=True):
                 if said is not None:
@@ -102,7 +101,7 @@ class Shown:
 
 
 def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
-    """How many questions of each task are shown: every task has its share, and at least one."""
+    """Shown questions by task: in proportion, at least one."""
     shares: dict[str, int] = {}
     for rank, task in enumerate(sorted(questions, key=lambda task: questions[task])):
         shares[task] = min(questions[task], max(1, limit // (len(questions) - rank)))
@@ -111,12 +110,12 @@ def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
 
 
 FOLDER = "report"
-"""Where the pages of a report lie that has several, beside its index."""
+"""The folder of further pages."""
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """Some questions of one task, behind `begin` others of it, and the file that shows them."""
+    """A file with some questions of one task, after `begin` others."""
 
     task: str
     file: str
@@ -127,7 +126,7 @@ class ReportPage:
 
     @property
     def label(self) -> str:
-        """What the page is called beside the others of its task."""
+        """The page's name within its task."""
         first, last = (entry.question.number or "" for entry in (self.entries[0], self.entries[-1]))
         papers = [paper for paper in dict.fromkeys(paper_name(entry) for entry in self.entries) if paper]
         if len(papers) > 1:
@@ -136,7 +135,7 @@ class ReportPage:
 
 
 def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
-    """The pages of a report that has one or more for each task."""
+    """The pages of a report with one or more for each task."""
     found = []
     for rank, (task, of_task) in enumerate(groupby(chosen, key=lambda entry: entry.task), 1):
         parts = list(_parts(list(of_task)))
@@ -148,7 +147,7 @@ def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
 
 
 def _parts(entries: Sequence[PaperEntry]) -> Iterator[list[PaperEntry]]:
-    """What stands on each page: whole papers, as long as one paper alone is not too much."""
+    """Questions of each page: whole papers, unless one alone is too much."""
     part: list[PaperEntry] = []
     for _, of_paper in groupby(entries, key=paper_name):
         paper = list(of_paper)
@@ -168,7 +167,7 @@ def _fits(entries: Sequence[PaperEntry]) -> bool:
 
 
 def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
-    """What an index links to: each task with its pages and the cells of their questions."""
+    """The index: each task with its pages and cells."""
     found: list[dict[str, Any]] = []
     for part in parts:
         if part.number == 1:
@@ -179,12 +178,12 @@ def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
 
 
 def paper_name(entry: PaperEntry) -> str:
-    """What a paper is called: as its questions name it."""
+    """A paper's name in its questions."""
     return entry.question.paper_id or ""
 
 
 def overview(entries: Sequence[PaperEntry], begin: int = 0) -> list[dict[str, Any]]:
-    """The cells of a task's questions, paper by paper, each with its sum; `begin`: how many stand on pages before."""
+    """The cells of a task's questions by paper, with sums; `begin` questions are on pages before."""
     several = len({paper_name(entry) for entry in entries}) > 1
     groups = []
     place = begin
@@ -206,16 +205,7 @@ def sections(
     on_sheets: Set[tuple[str, int]],
     begin: int = 0,
 ) -> list[dict[str, Any]]:
-    """The questions under their papers. Pages that stand above with their marks are not shown again.
-
-    Args:
-        chosen: the questions of one page of the report.
-        pages: page images.
-        pictures: those of the page.
-        step: told of each question that is drawn.
-        on_sheets: paper and number of the page images that stand above.
-        begin: how many questions of the task stand on pages before.
-    """
+    """The questions under their papers; pages in `on_sheets` are shown above with marks and not again."""
 
     def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
         for entry, cell in entries:
@@ -246,7 +236,7 @@ def sections(
 
 
 def occurring(chosen: Sequence[PaperEntry], pages: Pages) -> list[Image]:
-    """The pictures of a page, as often as they stand on it."""
+    """The pictures of a page, as often as they occur."""
     sheets = {
         (entry.question.paper_id, number)
         for entry in chosen

@@ -31,7 +31,7 @@ class UsageColumn(NamedTuple):
 
 
 def usage_columns(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[UsageColumn]:
-    """The figures of asking, a column each; of a run without sessions nothing was measured."""
+    """Figures of asking, a column each; runs without sessions were not measured."""
     rows = [_figures(usage.get(name)) for name in names]
     headings = ("tokens/s", "GPU busy %", "Wh", "Wh per mark")
     return [
@@ -41,7 +41,7 @@ def usage_columns(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[U
 
 
 def usage_sentences(usage: RunUsage | None) -> Iterator[str]:
-    """A line for asking, and one for judging where a judge model was loaded."""
+    """A line for asking, and one for judging with a loaded model."""
     if usage is None:
         return
     pace, busy, energy, per_mark = _figures(usage)
@@ -64,7 +64,7 @@ def _sentence(stage: str, pace: str, busy: str, energy: str, more: str = "") -> 
 
 
 def _figures(usage: RunUsage | None) -> tuple[str, str, str, str]:
-    """Tokens a second, busy share, watt-hours, watt-hours per mark of asking; "" where not measured."""
+    """Tokens a second, busy share, watt-hours, watt-hours per mark; "" where not measured."""
     if usage is None:
         return "", "", "", ""
     low, high = (watt_hours(end) for end in usage["watt_hours_per_mark"] or (0.0, 0.0))
@@ -115,7 +115,7 @@ def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
 
 
 def in_words(seconds: float) -> str:
-    """A duration in the largest unit of which there is one."""
+    """A duration in its largest unit."""
     for size, unit in _UNITS:
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
@@ -123,7 +123,7 @@ def in_words(seconds: float) -> str:
 
 
 def _session_sentence(session: Session) -> str:
-    """Who was up, for how long, and what that took."""
+    """A session's engine, duration and use."""
     known = []
     if session.requests is not None:
         pace = session.requests_a_second
@@ -147,7 +147,7 @@ def _tokens(session: Session) -> str:
 
 
 def _gpus(session: Session) -> str:
-    """Busy share and energy of its GPUs; nothing where it has none."""
+    """Busy share and energy of its GPUs, if any."""
     if not session.gpus or session.loaded is None:
         return ""
     busy = "busy share not measured" if session.busy is None else f"busy {session.busy:.0%} of the time"

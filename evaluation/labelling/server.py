@@ -39,15 +39,7 @@ if TYPE_CHECKING:
 
 
 def answer_view(row: Row, image_only: bool, pages: Pages, audited: bool, verdict: bool) -> dict[str, Any]:
-    """One answer for the page.
-
-    Args:
-        row: the answer, with the pictures of its question.
-        image_only: the task asks from page images.
-        pages: page images.
-        audited: the reasoning of the run's answers is audited.
-        verdict: show what the run decided.
-    """
+    """One answer for the page; `audited` adds process errors, `verdict` the run's decision."""
     entry = PaperEntry(row.task, row.question, [replace(row, verdict=None, why="")], image_only)
     pictures = PictureFiles(())
     cell = {"anchor": "", "number": row.question.number or ""}
@@ -87,7 +79,7 @@ def _verdict(row: Row) -> str:
 
 
 def said_view(label: Label, full: float | None) -> dict[str, Any]:
-    """What the rater said before, for the form."""
+    """The rater's earlier label, for the form."""
     score = None if label.share is None else points(round(label.share * (full or 1), 6))
     return {
         "correct": label.correct,
@@ -103,15 +95,15 @@ STATIC = Path(__file__).resolve().parent / "static"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the page shows beside the answers themselves.
+    """The page's context.
 
     Attributes:
         run: the folder's name.
-        modalities: of each task.
+        modalities: by task.
         pages: page images.
-        regrading: where people set marks in place of the judges'.
-        audited: the reasoning of the run's answers is audited.
-        verdict: show what the run decided.
+        regrading: marks that people set.
+        audited: reasoning is audited.
+        verdict: show the run's decision.
     """
 
     run: str
@@ -125,15 +117,9 @@ class Surroundings:
 def serve(
     store: LabelStore, shown: Surroundings, rater: str, host: str, port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serves the page until it is interrupted.
+    """Serves the page until interrupted.
 
-    Args:
-        store: what is labelled.
-        shown: what the page shows.
-        rater: who labels, unless the page says another name.
-        host: the address.
-        port: 0 takes a free one.
-        ready: is told the address to open, with its token.
+    `rater` labels unless the page names another; port 0 takes a free one; `ready` gets the address with its token.
 
     Raises:
         UserError: the address cannot be taken, FastAPI or uvicorn is not installed, or the rater's file is held.
@@ -217,7 +203,7 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
 
 
 def _what(told: dict[str, Any], answers: int) -> tuple[int, dict[str, Any]]:
-    """The place of an answer in the queue, and what is said of it.
+    """The place of an answer in the queue, and its label.
 
     Raises:
         UserError: it says neither.
@@ -236,14 +222,7 @@ Tell = Callable[[str], None]
 def open_labels(
     folder: Path, plan: Path | None, data: str, verdict: bool, warn: Tell
 ) -> tuple[LabelStore, Surroundings]:
-    """What the labelling page works on.
-
-    Args:
-        folder: the run.
-        plan: which answers; None: those of the run's own plan, else all.
-        data: where the data set lies now, if not where run.json says.
-        verdict: show what the run decided.
-        warn: told in one line of what is not there.
+    """The store and context of the labelling page; `plan` None is the run's own plan, else all answers.
 
     Raises:
         UserError: there is no run, plan or answer, or `data` is another data set than the run's.
@@ -267,7 +246,7 @@ def open_labels(
 
 
 def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
-    """How many answers there are to label, and how many of them each rater did."""
+    """Number of answers to label, and of those labelled by each rater."""
     rows = _answers(RunFolder.open(folder, warn), plan, warn)
     raters = {}
     for file in sorted(folder.glob("labels-*.jsonl")):

@@ -48,7 +48,7 @@ from livek12.report.site.store import SiteStore, digest_of, is_half_made
 def front_of(
     record: Mapping[str, Any], known: KnownModel | None, placed: Mapping[str, Any], slug: str
 ) -> dict[str, Any]:
-    """What the first page needs of a run."""
+    """The first page's data of a run."""
     tasks = {}
     for task, found in record["tasks"].items():
         counts = found["counts"]
@@ -144,21 +144,20 @@ DRAWING = (
     *("core/scoring", "core/intervals.py", "core/statistics.py", "core/rights.py", "core/visible.py"),
     *("dataset_builders/publishing", "evaluation/site", "evaluation/studies", "report"),
 )
-"""What a site hangs on: an edit there makes it anew."""
+"""Code whose change rebuilds a site."""
 KINDS = (".py", ".j2", ".js", ".css")
 
 
 @dataclass(frozen=True)
 class SiteWishes:
-    """What a site is to be.
+    """The options of a site.
 
     Attributes:
-        refuses: why the rights of a question forbid that it is shown; "" where they do not.
-        permits: what `refuses` goes by besides the question, as a text; None: nobody knows, so that a site is always
-            looked through anew.
+        refuses: reason why the rights of a question forbid showing it, or "".
+        permits: the other input of `refuses`, as a text; None: unknown, so that nothing is taken as unchanged.
         held: releases that are held back.
-        models: what is known of models, by their names.
-        ask_hub: whether the Hub is asked for the models that nothing is known of.
+        models: facts of models, by name.
+        ask_hub: ask the Hub for models without facts.
         title: of the site.
     """
 
@@ -172,7 +171,7 @@ class SiteWishes:
 
 @dataclass(frozen=True)
 class SiteMade:
-    """What a build did: runs in the site, of these read anew, questions, hidden ones, and files that were written."""
+    """A build in numbers: runs, runs read anew, questions, hidden ones, files written."""
 
     runs: int
     read: int
@@ -182,12 +181,7 @@ class SiteMade:
 
 
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
-    """Makes or renews a site.
-
-    Args:
-        runs: run folders.
-        out: the site's folder, new or made by an earlier build.
-        wishes: what it is to be.
+    """Makes or renews a site in a new folder or one of an earlier build.
 
     Raises:
         UserError: a folder holds no run, or `out` holds something else.
@@ -235,7 +229,7 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
 
 
 def _unchanged(out: Path, before: Mapping[str, Any]) -> SiteMade | None:
-    """What a build that has nothing to do says; None where files are gone or others than they were."""
+    """The result of a build without changes; None where files are gone or differ."""
     with suppress(OSError, KeyError, TypeError):
         if not is_half_made(out) and all((out / name).stat().st_size == size for name, size in before["files"].items()):
             return SiteMade(len(before["runs"]), 0, before["questions"], before["hidden"], 0)
@@ -250,7 +244,7 @@ def _records(
     prints: dict[str, str],
     fresh: str,
 ) -> tuple[dict[str, Any], int]:
-    """The records of all runs, and how many were read anew; `prints` then hang on `fresh` too."""
+    """The records of all runs, and the number of those read anew; `prints` then depend on `fresh` too."""
     records, read = dict[str, Any](), 0
     with Progress("reading runs", len(slugs), patient=True) as progress:
         for slug, path in slugs.items():
@@ -278,7 +272,7 @@ def _across(
     known: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
-    """Writes what is made from all runs together."""
+    """Writes what all runs make together."""
     stems = {task: stem_of(task) for task in exams.tasks}
     placed = {task: place(task, stems[task], asked, records, store, code) for task, asked in exams.tasks.items()}
     off = exams.hidden(hidden)
@@ -306,7 +300,7 @@ def _across(
 
 
 def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
-    """Of each run its marks by the values of an axis, by task and profile."""
+    """Marks of each run by the values of an axis, by task and profile."""
     found = []
     for slug, record in records.items():
         tasks = {
@@ -336,7 +330,7 @@ def _asked(model: str) -> KnownModel | None:
 
 
 def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
-    """The runs by names for files and addresses, which stay while the folders keep theirs."""
+    """The runs by names for files and addresses, stable while the folders keep theirs."""
     found: dict[str, Path] = {}
     for path in runs:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip(".-_")[:60] or "run"
@@ -351,7 +345,7 @@ def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check(out: Path) -> None:
-    """Refuses a folder of something else; one in which a first build was killed holds at most empty folders of ours."""
+    """Refuses a folder of something else; after a killed first build it holds at most empty folders of ours."""
     foreign = f"{out}: holds something else than a site; choose an empty folder"
     if out.exists() and not out.is_dir():
         raise UserError(foreign)
@@ -364,7 +358,7 @@ def _check(out: Path) -> None:
 
 
 def _before(out: Path) -> dict[str, Any]:
-    """What the build before says it was made from; nothing where there was none, or it cannot be read."""
+    """The list of the build before; empty dicts without a readable one."""
     found: Any = None
     with suppress(OSError, ValueError):
         found = json.loads((out / MADE).read_bytes())
@@ -374,7 +368,7 @@ def _before(out: Path) -> dict[str, Any]:
 
 @cache
 def _code() -> str:
-    """Hash of all that draws, so that a later version makes its pages anew."""
+    """Hash of the drawing code, so that a later version redraws its pages."""
     root = Path(__file__).resolve().parents[2]
     files = sorted(
         file

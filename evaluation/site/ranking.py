@@ -38,14 +38,14 @@ RANKED = ("mark", "accuracy")
 Records = Mapping[str, Mapping[str, Any]]
 """The records of runs by slug."""
 Placed = dict[str, dict[str, Mapping[str, Any]]]
-"""By metric and run: "ranks" the best and the worst that the data leave open, "tied" the place that a group of runs
-shares, "stability" the lower end, median and upper end of resampled ranks."""
+"""By metric and run: "ranks", best and worst; "tied", the place shared by a group; "stability", lower end, median and
+upper end of resampled ranks."""
 
 
 def place(
     task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore, code: str
 ) -> Placed:
-    """The ranks of the best runs of a task; of one run, none. What other `code` found of pairs is not taken."""
+    """The ranks of the best runs of a task; of one run, none. Results of other `code` are discarded."""
     slim = {anchor: _slim(question) for anchor, question in questions.items()}
     runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
     best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
@@ -81,7 +81,7 @@ def _half_way(term: Term) -> float:
 
 
 def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) -> dict[tuple[str, str], list[Any]]:
-    """What each pair was found to be, metric by metric: [side of the interval of b - a, p], or None."""
+    """Result of each pair, metric by metric: [side of the interval of b - a, p], or None."""
     marks = {slug: digest_of(code, _basis(table))[:12] for slug, table in tables.items()}
     known: dict[str, list[Any]] = {}
     number = 0
@@ -102,13 +102,13 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 
 
 def _basis(table: Table) -> list[Any]:
-    """All that the comparison of two runs hangs on."""
+    """The inputs of a comparison."""
     asked = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
     return [asked, [(row.question.id, row.trial, row.share, row.correct) for row in table.rows]]
 
 
 def _slim(question: Question) -> SlimQuestion:
-    """Without variables, whose own metrics have no ranks here."""
+    """Without variables, whose metrics have no ranks here."""
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
@@ -123,20 +123,13 @@ def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, 
 
 
 MOST_COMPARED = 2_000
-"""Answers that are all compared by the rules to find keys that look wrong."""
+"""Answers up to which all are compared by rules in the search for suspect keys."""
 
 
 def items(
     exams: Mapping[str, Mapping[str, Question]], hidden: frozenset[str], records: Records, same: SameAnswer
 ) -> dict[str, dict[str, Any]]:
-    """By anchor: how many answered, the share that is right, discrimination, and what speaks against the key.
-
-    Args:
-        exams: the questions of each task, by anchor.
-        hidden: anchors of which nothing is said.
-        records: of the runs.
-        same: whether two answers to a question are one.
-    """
+    """By anchor: answers, right share, discrimination, and the doubt of the key unless hidden."""
     found = {
         (task, question.id): (anchor, ExamItem(task, question))
         for task, questions in exams.items()
@@ -169,7 +162,7 @@ def items(
 
 
 def _by_way(asked: Sequence[ExamItem]) -> list[list[ExamItem]]:
-    """The items that were asked in one way together: an ability of pages says nothing of one of texts."""
+    """Items by way of asking: an ability on pages says nothing of one on texts."""
     ways: dict[str, list[ExamItem]] = {}
     for item in asked:
         ways.setdefault(task_way(item.task), []).append(item)
@@ -185,10 +178,10 @@ def _few(asked: Sequence[ExamItem]) -> bool:
 
 
 def _where_it_matters(asked: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
-    """Compares answers by the rules only where a key may look wrong: elsewhere by their spelling, in no time.
+    """Comparison by rules only of candidates for a suspect key, else by spelling (instant).
 
-    A key may look wrong where it does, well below the chance that is told, with answers told apart by spelling alone or
-    with all wrong ones taken for one; the truth lies between the two.
+    A key is a candidate if it is suspect, at a tenth of the reported chance, with answers told apart by spelling alone
+    or with all wrong ones taken for one; the truth lies between.
     """
     near: set[tuple[str, str]] = set()
     for together in _by_way(asked):
@@ -235,13 +228,13 @@ FILTER_AXES = {
     "difficulty": "difficulty",
     "year": "year",
 }
-"""What questions are chosen by, and where an index entry says it."""
+"""Axes of the filters, with their names in index entries."""
 MOST_VALUES = 300
-"""An axis with more values is no filter."""
+"""Most values of a filter."""
 
 
 def method() -> dict[str, Any]:
-    """The constants of intervals and tests, and the state of the random numbers after their seed."""
+    """Constants of intervals and tests, and the state of the random numbers after seeding."""
     import numpy as np
 
     parameters = parameters_of("article")
@@ -266,7 +259,7 @@ def method() -> dict[str, Any]:
 
 
 def places(questions: Mapping[str, Question]) -> dict[str, tuple[int, int]]:
-    """Of each question, by anchor, its place by id and the number of what it was made from: scoring's own order."""
+    """By anchor the question's place by id and the number of its source: scoring's own order."""
     order = sorted(questions, key=lambda anchor: questions[anchor].id)
     sources: dict[str, int] = {}
     found = {}
@@ -278,16 +271,16 @@ def places(questions: Mapping[str, Question]) -> dict[str, tuple[int, int]]:
 
 
 def scores(task: str, order: Mapping[str, tuple[int, int]], records: Records) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Of each run that has the task its answers, by the place of their questions: see `_scores`."""
+    """Answers of each run that has the task, by the places of questions (`_scores`)."""
     for slug, record in records.items():
         if cells := record["cells"].get(task):
             yield slug, _scores(cells, order)
 
 
 def _scores(cells: Mapping[str, Sequence[Any]], order: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """The kinds of answers, and of each question which kind its answers are, with their tokens; None: not asked.
+    """The kinds of answers, and by question the kinds and tokens of its answers; None: not asked.
 
-    A kind is [least and most share of the points, at worst and at best fully right, whether nothing is decided].
+    A kind is [least and most share of points, fully right at worst and at best, undecided].
     """
     kinds: dict[tuple[float, ...], int] = {}
     answers: list[Any] = [None] * len(order)
@@ -305,7 +298,7 @@ def _plain(values: list[Any]) -> Any:
 
 
 def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
-    """The axes that tell these questions apart, each with its values: [[axis, [value, …]], …]."""
+    """The axes that split these questions, with values: [[axis, [value, …]], …]."""
     rows = list(entries)
     found = []
     for axis, name in FILTER_AXES.items():
@@ -316,6 +309,6 @@ def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
 
 
 def values_of(value: Any) -> Sequence[Any]:
-    """The values of an index entry: one, several, or `NO_VALUE`."""
+    """The values of an index entry, or `NO_VALUE`."""
     several = value if isinstance(value, list) else [value]
     return [one for one in several if one not in (None, "")] or [NO_VALUE]

@@ -41,15 +41,13 @@ from livek12.report.site.store import PIECE, SiteStore, digest_of
 
 HELD_BACK = "held back"
 Refuses: TypeAlias = Callable[[Question], str]
-"""Why a question may not be shown; "" where it may."""
+"""Reason why a question may not be shown, or ""."""
 
 
 class Hidden:
-    """What is hidden of the questions that it has looked at.
+    """The hidden ones of the questions it has seen.
 
-    Args:
-        refuses: why the rights of a question forbid it.
-        held: releases that are held back.
+    `refuses` gives reasons of rights, `held` are the releases held back.
     """
 
     def __init__(self, refuses: Refuses, held: Iterable[str]) -> None:
@@ -60,7 +58,7 @@ class Hidden:
         self._somewhere_in: defaultdict[str, set[Name]] = defaultdict(set)
 
     def look(self, questions: Iterable[Question], keys_from_elsewhere: bool = False) -> None:
-        """Takes questions in; `keys_from_elsewhere`: their answers were marked by the keys of another data set."""
+        """Takes questions in; `keys_from_elsewhere`: answers were marked by the keys of another data set."""
         for question in questions:
             name = (question.benchmark, question.id)
             keyless = keys_from_elsewhere and not (question.answer or question.variables)
@@ -76,7 +74,7 @@ class Hidden:
                 self._somewhere_in[question.paper_id].add(name)
 
     def settle(self) -> None:
-        """Hides what is made from hidden questions, and what they were made from; call it when all were looked at."""
+        """Hides relatives of hidden questions; call it after the last `look`."""
         again = True
         while again:
             again = False
@@ -87,7 +85,7 @@ class Hidden:
                         again = True
 
     def why(self, question: Question) -> str:
-        """Why a question is hidden; "" where it is not."""
+        """The reason why a question is hidden, or ""."""
         return self._why.get((question.benchmark, question.id), "")
 
     def pages(self) -> frozenset[tuple[str, int]]:
@@ -102,11 +100,7 @@ class Hidden:
 
 
 def held_back_in(data: str) -> str:
-    """The release whose answers a data set says are kept elsewhere; "" where it says nothing.
-
-    Args:
-        data: a folder, or ORG/NAME[@REVISION] on the Hub.
-    """
+    """The release whose answers a data set (folder or ORG/NAME[@REVISION] on the Hub) keeps elsewhere, or ""."""
     folder = Path(data)
     if not folder.is_dir():
         name, _, revision = data.partition("@")
@@ -123,30 +117,30 @@ def held_back_in(data: str) -> str:
 
 
 _FILE = "held_back.json"
-"""What `livek12 publish --hold-answers` writes into the public data set."""
+"""Written by `livek12 publish --hold-answers` into the public data set."""
 
 
 PROFILES: tuple[Profile, ...] = ("article", "release")
 AXES = ("subject", "year", "release")
-"""What plots show marks by; none of them names a question or a paper."""
+"""Axes of plots; none names a question or a paper."""
 CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED = 1, 2, 4, 8
-"""Warnings of a cell, added up."""
+"""Warnings of a cell, a bit mask."""
 LONGEST_SAID = 160
 END = 400
-"""Characters at the end of a response in which a key that nobody took from it is looked for."""
+"""Characters at the end of a response that are searched for a key that was not extracted."""
 LEAST_SOUGHT = 2
 Cell = list[Any]
-"""Bounds of the share of the points and of being fully right, place in `STATES`, warnings, tokens, what it said."""
+"""Bounds of the share of points and of fully right, place in `STATES`, warnings, tokens, extracted texts."""
 
 
 def fingerprint(path: Path) -> list[Any]:
-    """What tells whether a run folder changed: its files, their sizes and times."""
+    """Files of a run folder with sizes and times, to detect changes."""
     files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), path / "run.json"])
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
 
 
 def keys_from_elsewhere(spec: RunSpec) -> bool:
-    """Whether answers were marked by the keys of another data set."""
+    """Answers were marked by the keys of another data set."""
     return any(KEYS in judge for judge in spec.known_judges)
 
 
@@ -193,7 +187,6 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
 
 
 def _tokens(task: TaskReport) -> dict[str, int]:
-    """The sums of what is stated."""
     uses: Mapping[str, Any] = {**task["tokens"]}
     return {kind: use["sum"] for kind, use in uses.items() if use["mean"] is not None}
 
@@ -203,12 +196,12 @@ def _asked(row: Row) -> tuple[str, str]:
 
 
 def answers_of(slug: str) -> str:
-    """How the names of the pieces with a run's answers begin; no other run's begin so."""
+    """Prefix of the names of a run's answer pieces, unique to it."""
     return f"answers/{slug}~p"
 
 
 class _Pieces:
-    """The fragments of a run's answers, some at a time in a file each."""
+    """Writes fragments of answers, several to a file."""
 
     def __init__(self, store: SiteStore, slug: str) -> None:
         self._store, self._slug = store, slug
@@ -216,7 +209,7 @@ class _Pieces:
         self._size, self._number = 0, 0
 
     def add(self, anchor: str, fragment: str) -> int:
-        """Takes a fragment in; the number of the piece that holds it."""
+        """Adds a fragment; returns the number of its piece."""
         self._part[anchor] = fragment
         self._size += len(fragment.encode("utf-8", "replace"))
         number = self._number
@@ -225,7 +218,7 @@ class _Pieces:
         return number
 
     def end(self) -> None:
-        """Writes what is left."""
+        """Writes the rest."""
         if self._part:
             self._store.data(f"{answers_of(self._slug)}{self._number}", self._part)
             self._number += 1
@@ -233,7 +226,7 @@ class _Pieces:
 
 
 def cell(row: Row, is_hidden: bool) -> Cell:
-    """What a site holds of an answer beside its fragment."""
+    """The cell of an answer."""
     found = finding_of(row)
     said = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
     tokens = row.response.completion_tokens if row.response else None
@@ -264,7 +257,7 @@ def _warnings(row: Row) -> int:
 
 
 def _stands_in(part: PartVerdict, text: str) -> bool:
-    """Whether the key of a part that got no answer stands at the end of the response, as a word of its own."""
+    """The key of an unanswered part is at the end of the response, as a word."""
     gold = folded(part.gold)
     if part.answer is not None or len(gold) < LEAST_SOUGHT:
         return False
@@ -272,7 +265,7 @@ def _stands_in(part: PartVerdict, text: str) -> bool:
 
 
 def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str]) -> None:
-    """Who marked the answer, and what judge models read and wrote for it."""
+    """Counts the judge of an answer, and its calls and tokens."""
     if row.verdict is None or row.verdict.judge == UNMARKED:
         return
     judged[spec.who(row.verdict.judge)] += 1
@@ -302,13 +295,13 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
 
 
 def _regraded(changes: RegradeCounts) -> dict[str, Any]:
-    """How many marks people set; nothing where none."""
+    """Number of marks set by people, if any."""
     said = changes.summary()
     return {"regraded": {**said, "by": {visible(name): n for name, n in said["by"].items()}}} if said else {}
 
 
 def shown_name(model: str) -> str:
-    """A model as it is named before others: of a place on a disk the last name alone."""
+    """A model's public name: of a path only the last part."""
     is_place = model.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]", model) is not None
     return visible(PurePath(model.replace("\\", "/")).name if is_place else model)
 
@@ -326,7 +319,7 @@ def _profile(task: TaskReport) -> dict[str, Any]:
 
 
 def _metrics(found: Mapping[str, Estimate], names: Iterable[str]) -> dict[str, list[float | None]]:
-    """[low, high, lower end, upper end, over the trials ±] of each metric that exists, shares and marks as they are."""
+    """[low, high, lower end, upper end, ± over trials] of each existing metric, unscaled."""
     return {
         name: [_short(end) for end in (one["low"], one["high"], *(one["ci"] or (None, None)), one["std"])]
         for name in names
@@ -339,7 +332,7 @@ def _short(value: float | None) -> float | None:
 
 
 def _budgets(curves: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Of each curve its points: share, tokens, and Acc≤r in both readings."""
+    """Points of each curve: share, tokens, and Acc≤r in both readings."""
     return {task: list(_points(curve)) for task, curve in curves.items()}
 
 

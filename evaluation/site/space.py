@@ -29,7 +29,7 @@ Models sit exams: marks, answers and questions, made by livek12. The page asks n
 
 
 def check_space(space: str) -> None:
-    """Refuses what is no name of a Space.
+    """Refuses an invalid name of a Space.
 
     Raises:
         UserError: it is none.
@@ -39,7 +39,7 @@ def check_space(space: str) -> None:
 
 
 def send(site: Path, space: str, title: str) -> str:
-    """Writes the card and sends the folder; the Space's address.
+    """Writes the card and sends the folder; returns the Space's address.
 
     Raises:
         UserError: nobody is logged in, or the Hub refuses.

@@ -36,9 +36,9 @@ PROMPT = "kmmmu_completion"
 RUN = 5
 """Characters of a run."""
 LITTLE = 20.0
-"""A text with less of the real one than this may be a refusal."""
+"""Share of the real text below which a text may be a refusal."""
 MOST_TIMES, MOST_MORE = 4, 1000
-"""A completion is read up to so many times the length of the real text, and so many characters more."""
+"""A completion is read up to so many times the length of the real text, plus so many characters."""
 ALL, NO_EXAM = "(all)", "(no exam named)"
 _REFUSES = re.compile(
     r"죄송|모르겠|모릅니다|알 수 없|알지 못|기억(?:나지|하지)|제공(?:할|해 드릴) 수 없|이어서 쓸 수 없|재현할 수 없"
@@ -47,12 +47,12 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = 300
-"""Characters in which a refusal says so."""
+"""Characters in which a refusal shows."""
 
 
 @dataclass(frozen=True)
 class JudgedCompletion:
-    """What a judge says of a completion; exactness from 0 to 100."""
+    """A judge's view of a completion; exactness from 0 to 100."""
 
     exactness: float
     refused: bool
@@ -65,7 +65,7 @@ class ComparedReply:
 
     @property
     def schema(self) -> Json:
-        """An object with a number and two truth values."""
+        """JSON schema."""
         return object_schema(
             reason={"type": "string", "maxLength": 2000},
             exactness={"type": "integer", "minimum": 0, "maximum": 100},
@@ -74,7 +74,7 @@ class ComparedReply:
         )
 
     def read(self, text: str) -> JudgedCompletion:
-        """What was said.
+        """Parses a reply.
 
         Raises:
             Unreadable: the reply is not in the form.
@@ -96,12 +96,12 @@ class Completed:
     Attributes:
         source: the exam.
         of: id of the question.
-        hinted: whether exam and year were named.
+        hinted: exam and year were named.
         characters: F1 of the runs of characters, 0 to 100.
-        longest: the longest run of the real text, as a share of it, 0 to 100.
-        says_no: whether it refuses in words, or says nothing.
-        judged: by the judges, together.
-        problem: why they said nothing.
+        longest: longest run of the real text, as a share of it, 0 to 100.
+        says_no: refuses in words, or is empty.
+        judged: by all judges together.
+        problem: reason without judgement.
     """
 
     source: str
@@ -146,7 +146,6 @@ def measured(row: Row) -> Completed:
 
 
 def _without_beginning(said: str, shown: str) -> str:
-    """What was written after the beginning, where that is repeated."""
     beginning = shown.rpartition("\n\n")[2].strip()
     return said[len(beginning) :] if beginning and said.startswith(beginning) else said
 
@@ -178,7 +177,7 @@ def _values(row: Row, case: Case) -> Values:
 def judged(
     rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
 ) -> list[tuple[JudgedCompletion | None, str]]:
-    """What the judges say of each completion together, or why nothing."""
+    """The judges' joint view of each completion, or the reason why there is none."""
     asked = AskedOf(PROMPT, _values, lambda row: ComparedReply())
     opinions = consult(jury, rows, asked, authors, lambda row: False, step)
     return [(_together(opinion.values), opinion.problem) for opinion in opinions]
@@ -198,7 +197,7 @@ def _together(said: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
 
 
 def completion_study(found: Sequence[Completed]) -> dict[str, Any]:
-    """The figures by source and hint, and the difference that the hint makes."""
+    """Figures by source and hint, and the difference made by the hint."""
     cells: defaultdict[tuple[str, bool], list[Completed]] = defaultdict(list)
     for one in found:
         cells[one.source, one.hinted].append(one)
@@ -238,7 +237,7 @@ def _share(flags: Sequence[bool]) -> dict[str, Any]:
 
 
 def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
-    """With the hint minus without, of the exactness over 100, on the questions that were asked in both ways."""
+    """With the hint minus without: exactness over 100, on questions asked in both ways."""
     judged = all(one.judged is not None for one in found)
 
     def by_question(hinted: bool) -> dict[str, tuple[float, float]]:
@@ -254,7 +253,7 @@ def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, told in found.items():
         for cell in told["sources"]:
             hint = "with exam and year" if cell["hinted"] else "without a hint"
@@ -281,7 +280,7 @@ HINTS = {False: "without a hint", True: "with exam and year"}
 
 
 def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
-    """How much of the text came back, by source."""
+    """Share of the text that came back, by source."""
     for run, told in found.items():
         sources = list(dict.fromkeys(cell["source"] for cell in told["sources"]))
         yield Chart(
@@ -305,7 +304,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
 
 
 def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
-    """The figures by source and hint."""
+    """Figures by source and hint."""
     heads = (
         "",
         "hint",

@@ -27,18 +27,18 @@ PANEL = "panel"
 OVERALL, ANY = "overall", "any error"
 KINDS = (*ERROR_TYPES, OVERALL, ANY)
 Said = Mapping[str, bool]
-"""Whether an error is there, by type and for `ANY`; a type that nothing is said of is missing."""
+"""Presence of an error by type and for `ANY`; a type without a statement is missing."""
 
 
 def with_any(said: Mapping[str, bool]) -> dict[str, bool]:
-    """What is said of the types, and what follows for `ANY`."""
+    """The statements on the types, and what follows for `ANY`."""
     types = [said[kind] for kind in ERROR_TYPES if kind in said]
     known = any(types) or len(types) == len(ERROR_TYPES)
     return {**{kind: said[kind] for kind in ERROR_TYPES if kind in said}, **({ANY: any(types)} if known else {})}
 
 
 def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
-    """What each critic of an audit said, and the panel."""
+    """Statements of each critic of an audit, and of the panel."""
     if process is None or not process.critics:
         return {}
     found = {
@@ -52,13 +52,13 @@ def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
 
 
 def decisions(said: Said, kind: str) -> dict[str, bool]:
-    """The decisions that count for a kind: all types for `OVERALL`."""
+    """The decisions of a kind: all types for `OVERALL`."""
     kinds = ERROR_TYPES if kind == OVERALL else (kind,)
     return {one: said[one] for one in kinds if one in said}
 
 
 def agreement_of(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
-    """The rate of equal decisions, and Cohen's κ."""
+    """Rate of equal decisions, and Cohen's κ."""
     return {
         "n": len(pairs),
         "agreed": sum(a == b for a, b in pairs) / len(pairs) if pairs else None,
@@ -88,14 +88,11 @@ def between_critics(audits: Iterable[Process]) -> dict[str, dict[str, Any]]:
 
 
 def over_repeats(repeats: Sequence[Mapping[str, Process]]) -> dict[str, dict[str, Any]]:
-    """How far critics agree with themselves when they are asked again, by error type (LiveK12Bench, table 9).
-
-    Args:
-        repeats: the audits of each repeat by answer; two repeats or more.
+    """Agreement of critics with themselves over two or more repeats, by error type (LiveK12Bench, table 9).
 
     Returns:
-        By kind and critic, the panel last: decisions made in every repeat, the share that is the same in all of them,
-        the mean agreement of two repeats, and Krippendorff's α.
+        By kind and critic, the panel last: decisions made in every repeat, the share equal in all, the mean agreement
+        of two repeats, and Krippendorff's α.
     """
     said = [{key: critics_said(process) for key, process in audits.items()} for audits in repeats]
     critics = sorted({critic for one in said for found in one.values() for critic in found} - {PANEL})
@@ -125,7 +122,7 @@ EXAMPLES = 10
 
 
 def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
-    """How far the judges of a panel agree: Krippendorff's α over all, Cohen's κ of each pair.
+    """Agreement of a panel: Krippendorff's α over all judges, Cohen's κ of each pair.
 
     Raises:
         UserError: no part has the votes of two judges, and no process those of two critics.
@@ -160,7 +157,6 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _presence(audits: Sequence[Process], kind: str) -> dict[str, Any]:
-    """How far the critics agree on whether an error of this type is there."""
     units = [
         [
             any(error.type == kind and error.judge == critic for error in audit.errors)
@@ -182,9 +178,9 @@ def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, A
 
 
 def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
-    """Refuses runs in which rules decided answers, or could have: they would be compared by the rules.
+    """Refuses runs in which rules decided answers, or could have: the comparison would be of the rules.
 
-    Where the rules decided all that judges would have seen, a verdict names the judges and no vote.
+    Where rules decided all that judges would have seen, a verdict names the judges and has no vote.
 
     Raises:
         UserError: names the first.
@@ -200,9 +196,9 @@ def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
 
 
 def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
-    """Refuses copies of a run that were marked by one reply: a judge would agree with itself by construction.
+    """Refuses copies of a run marked by one cached reply: a judge would agree with itself by construction.
 
-    Repeats of `judge --repeats` are draws of their own, whoever remembers them.
+    Repeats of `judge --repeats` are independent draws even if cached.
 
     Raises:
         UserError: a judge was not asked anew about an answer in one of the copies.
@@ -222,11 +218,7 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
 
 
 def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """How far the judges of a run that were asked several times agree with themselves, on the answers that they saw.
-
-    Args:
-        name: of the run.
-        repeats: its answers with the verdicts of each repeat (`evaluation.repeats.repeated_rows`).
+    """Agreement of judges with themselves over the repeats of one run (`evaluation.repeats.repeated_rows`).
 
     Raises:
         UserError: they were asked once.
@@ -242,11 +234,11 @@ def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, An
 
 
 def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:
-    """How far the verdicts on the same responses agree: of one judge asked again, or of several prompts or judges.
+    """Agreement of verdicts on the same responses: of one judge asked again, or of several prompts or judges.
 
     Args:
-        runs: rows of each run folder by its name, two or more.
-        judges: whether all runs must bear one judge (intra-judge) or each its own (sensitivity, KMMMU table 5).
+        runs: rows by run, two or more.
+        judges: "same" for intra-judge, "different" for sensitivity (KMMMU table 5).
 
     Raises:
         UserError: fewer than two runs, other responses, or judges that are not as they must be.
@@ -293,12 +285,10 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
 
 
 def _word(verdict: Verdict | None) -> str:
-    """What a run says of an answer."""
     return {True: "right", False: "wrong", None: "undecided"}[verdict.correct if verdict else None]
 
 
 def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
-    """How far the critics of the audits agree with themselves, by error type."""
     return over_repeats([{key: v.process for key, v in found.items() if v.process is not None} for found in runs])
 
 
@@ -332,14 +322,14 @@ def _check_judges(named: Mapping[str, Sequence[str]], judges: str) -> None:
 
 
 def _accuracy(found: Mapping[str, Verdict], answers: int) -> dict[str, float]:
-    """Right answers over all that were asked; what is undecided or missing at its worst and at its best."""
+    """Right answers over all; undecided and missing ones at worst and at best."""
     right = sum(verdict.correct is True for verdict in found.values())
     wrong = sum(verdict.correct is False for verdict in found.values())
     return {"low": right / answers, "high": 1 - wrong / answers}
 
 
 def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result of `between_judges` in sentences."""
     for run, judges in found.items():
         if judges["parts"]:
             yield (
@@ -354,7 +344,7 @@ def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def runs_sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result of `between_runs` in sentences."""
     yield (
         f"The {len(found['judges'])} runs hold {found['answers']} answers with a verdict; {found['decided_by_all']} are"
         f" decided in all of them, and {percent(found['identical'])} of these alike. {found['changed']} verdicts"

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 DRAWS = 9999
 """Permutations of a test."""
 _FEWER_DRAWS = 999
-"""Where there are more than `_MANY` papers or questions."""
+"""Permutations beyond `_MANY` papers or questions."""
 _MANY = 5000
 _BLOCK = 4_000_000
-"""Bytes that a block of permutations may take."""
+"""Most bytes of a block of permutations."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One run's metric on each question, as shares: at worst, at best, and how much the question weighs."""
+    """One run's metric on each question, as shares at worst and at best, and the weight of each."""
 
     low: Mapping[QuestionKey, float]
     high: Mapping[QuestionKey, float]
@@ -54,16 +54,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Part a minus part b, as shares; `interval` and `p` None where a part has one question alone.
+    """Part a minus part b, as shares; `interval` and `p` None where a part has one question.
 
-    Attributes:
-        a: mark of part a, at worst and at best.
-        b: mark of part b.
-        low: the difference at its least.
-        high: at its most.
-        interval: 95 %, of the sample and around both.
-        p: of the permutation test.
-        unit: "paper" or "question".
+    Marks `a` and `b` are at worst and at best, `low` and `high` the least and greatest difference, `interval` 95 %
+    around both; `unit` is "paper" or "question".
     """
 
     a: tuple[float, float]
@@ -78,10 +72,7 @@ class Contrast:
 def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
     """A metric on each question (its trials together), and the questions.
 
-    Args:
-        rows: answers asked in one way, each question and trial once (`evaluation.sieve`).
-        metric: as in reports.
-        profile: which formulas.
+    The rows were asked in one way, each question and trial once (`evaluation.sieve`).
 
     Raises:
         UserError: the run has no such metric.
@@ -105,7 +96,7 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
 
 
 def beyond_others(runs: Mapping[str, Scored]) -> dict[str, Scored]:
-    """Of each run, what it has more than the mean of the others on each question that all have; {} for one run."""
+    """Excess of each run over the mean of the others on the questions that all have; {} for one run."""
     if len(runs) < 2:
         return {}
     shared = set.intersection(*(set(run.weight) for run in runs.values()))
@@ -129,14 +120,9 @@ def contrast(
     least: float = 0.0,
     seed: int = 0,
 ) -> Contrast | None:
-    """One run on the questions that are in part a (True) against those in part b (False); None where either is empty.
+    """One run on part a (True) against part b (False) of the questions; None where either is empty.
 
-    Args:
-        run: from `scored` or `beyond_others`.
-        part: of which part each question is; others are left out.
-        asked: the questions.
-        least: what a value is at least: 0, or -1 for `beyond_others`.
-        seed: of the permutations.
+    `least` is the least value: 0, or -1 for `beyond_others`.
     """
     import numpy as np
 
@@ -169,14 +155,14 @@ def contrast(
 
 
 def _difference_reach(own: float, other: float) -> float:
-    """How far the difference of two estimates that share no question reaches, from how far each does."""
+    """Reach of the difference of two estimates without shared questions, from their reaches."""
     import numpy as np
 
     return float(difference_reach(np.array(own), np.array(other), np.array(0.0), np.array(1.0)))
 
 
 def _clusters(asked: Sequence[SlimQuestion]) -> tuple[str, Indices]:
-    """Papers where there are enough of them, else the questions; what was made of one question is one."""
+    """Papers where there are enough, else questions; variants of one question are one."""
     import numpy as np
 
     papers = {question.paper_id for question in asked}
@@ -194,7 +180,7 @@ def _numbered(cluster: Indices) -> Indices:
 def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, seed: int) -> float | None:
     """P of the permutation test, the larger of those at worst and at best.
 
-    A cluster that has questions in both parts is one in each. None where a part has one cluster alone.
+    A cluster with questions in both parts counts once in each. None where a part has one cluster.
     """
     import numpy as np
 
@@ -234,14 +220,7 @@ def contamination(
     released: Mapping[str, Period] | None = None,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """The three tables.
-
-    Args:
-        runs: rows of each run by its name.
-        metric: one of `contrasted_metrics`.
-        profile: which formulas.
-        released: when the model of a run was released.
-        choice: of the answers, where runs were asked in several ways.
+    """The three tables; `released`: release of the model by run.
 
     Raises:
         UserError: no such metric, no way of asking that the runs have in common, or no question says of which release
@@ -268,8 +247,6 @@ def contamination(
 
 
 class _Study:
-    """The cells of all runs over the same questions."""
-
     def __init__(self, marks: Mapping[str, Scored], asked: Mapping[QuestionKey, SlimQuestion]) -> None:
         self._marks, self._asked = marks, asked
         self._beyond = beyond_others(marks)
@@ -352,7 +329,6 @@ def _ends(found: Contrast) -> list[float] | None:
 
 
 def _sizes(part: Mapping[QuestionKey, bool], run: Scored | None = None) -> list[int]:
-    """How many questions are of either part."""
     known = [in_a for key, in_a in part.items() if run is None or key in run.weight]
     return [sum(known), len(known) - sum(known)]
 
@@ -371,7 +347,7 @@ def _corrected(cells: Cells) -> Cells:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     yield f"{found['questions']} questions by {found['metric']}; differences are in points of 100, older minus newer."
     for cell in found["releases"]:
         if cell["subject"] == ALL:

@@ -36,11 +36,9 @@ from livek12.tasks.registry import find_task
 
 
 def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
-    """The answers of another run to the whole questions.
+    """Answers of another run to the whole questions.
 
-    Args:
-        folder: the run that asks in parts.
-        base: the other run; None: the one whose failures were asked about, where there is one and it still lies there.
+    `base` None is the run whose failures were asked about, if it still exists.
 
     Raises:
         UserError: `base` is no run, or one of another model.
@@ -62,7 +60,7 @@ def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
 
 
 FEWEST = (6, 5)
-"""Questions that an index, and a bucket, has at least."""
+"""Least questions of an index, and of a bucket."""
 EXECUTION, EXECUTION_TEXT = "unit_execution", "unit_execution_text"
 CONDITIONS = ("reasoning_prefix", "prefix_questions", "injection", "injection_question")
 WHOLE = "whole question"
@@ -78,15 +76,15 @@ Units = dict[int, Share]
 
 @dataclass
 class Diagnosed:
-    """What a run answered to the derived tasks of one task.
+    """Answers to the derived tasks of one task.
 
     Attributes:
         conditions: condition → question → unit → share of right samples.
         lengths: question → units of its flow.
         whole: question → share of right answers to the whole of it.
-        samples: answers asked for, of each condition.
-        silent: of these, those without any text.
-        missing: of these, those that never came.
+        samples: answers by condition.
+        silent: those without text.
+        missing: those that never came.
     """
 
     conditions: dict[str, dict[str, Units]] = field(default_factory=dict)
@@ -98,11 +96,7 @@ class Diagnosed:
 
 
 def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, Diagnosed]:
-    """What a run answered, by the task whose derived tasks it asked.
-
-    Args:
-        rows: of the run.
-        whole: answers to the whole questions from another run; those of the run itself come first.
+    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers.
 
     Raises:
         UserError: the run asked no task that is derived unit by unit.
@@ -145,13 +139,7 @@ def _is_derived(name: str) -> bool:
 def diagnostics(
     found: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
 ) -> dict[str, Any]:
-    """The curves, buckets and contrasts of each task.
-
-    Args:
-        found: from `read_diagnosed`.
-        fewest: questions that an index, and a bucket of one length, has at least.
-        chosen: whether the questions are those that the model failed.
-    """
+    """Curves, buckets and contrasts of each task; `chosen`: the questions are those that the model failed."""
     return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in found.items()}
 
 
@@ -243,7 +231,7 @@ def _other(found: Diagnosed, name: str) -> dict[str, Units]:
 
 
 def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
-    """Which questions need their pictures: those whose units are not all answered without (by half of the samples)."""
+    """Questions that need pictures: not all units are answered without them (by half of the samples)."""
     sure = {id for id, units in questions.items() if any(high < 0.5 for _, high in units.values())}
     without = sorted(id for id, units in questions.items() if all(low >= 0.5 for low, _ in units.values()))
     return {
@@ -255,7 +243,7 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
 
 
 def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The same without the contrasts unit by unit, which make no table on a terminal (`--json` has them)."""
+    """The result without contrasts by unit, for which a terminal has no room (`--json` has them)."""
 
     def shorter(told: Mapping[str, Any]) -> dict[str, Any]:
         cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in told["contrasts"]]
@@ -265,7 +253,7 @@ def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, tasks in found.items():
         for base, told in tasks.items():
             yield from _sentences(f"{run}, {base}", told)
@@ -310,7 +298,7 @@ Found = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def charts(found: Found) -> Iterator[Chart]:
-    """The figures of each run and task; none where too few questions stand behind every point."""
+    """Figures of each run and task; none where every point has too few questions."""
     for run, tasks in found.items():
         for base, told in tasks.items():
             yield from (chart for chart in _charts(f"{run}, {base}", told) if any(s.points for s in chart.series))
@@ -358,7 +346,7 @@ def _named(condition: str) -> str:
 
 
 def tables(found: Found) -> Iterator[TableShown]:
-    """The numbers behind the figures, and the contrasts."""
+    """Numbers behind the figures, and the contrasts."""
     for run, tasks in found.items():
         for base, told in tasks.items():
             name = f"{run}, {base}"

@@ -51,7 +51,7 @@ from livek12.tasks.registry import find_task
 
 PROMPT = "error_type"
 BY_ITSELF = "incomplete"
-"""The beginning of the name of the kind that a response without text is of."""
+"""Prefix of the kind of responses without text."""
 Kinds: TypeAlias = frozenset[str]
 Stratum: TypeAlias = tuple[str, str, str]
 
@@ -62,9 +62,9 @@ class Wrong:
 
     Attributes:
         row: the answer.
-        kinds: what it is; None where nobody said, or no more than half the same.
-        said: what each judge or rater said.
-        problem: why a judge said nothing.
+        kinds: None without statements, or without a majority.
+        said: by judge or rater.
+        problem: reason why judges gave none.
     """
 
     row: Row
@@ -74,12 +74,12 @@ class Wrong:
 
 
 def stratum_of(row: Row) -> Stratum:
-    """Task, subject and kind of pictures of an answer."""
+    """Task, subject and kind of pictures."""
     return row.task, row.question.subject, row.question.attributes.visual_modality or ""
 
 
 def sampled(rows: Iterable[Row], size: int, seed: int = 0) -> list[Row]:
-    """A stratified sample of answers, in the order of the strata; all where there are no more than that."""
+    """A stratified sample of answers, in the order of the strata; all where there are no more."""
 
     def order(row: Row) -> tuple[Stratum, bytes]:
         name = f"{seed}/{row.task}/{row.question.id}/{row.trial}"
@@ -91,17 +91,17 @@ def sampled(rows: Iterable[Row], size: int, seed: int = 0) -> list[Row]:
 
 
 def is_wrong(row: Row) -> bool:
-    """Whether it is decided that the answer is not fully right; one that never came is not decided."""
+    """The answer came and is decided as not fully right."""
     return row.response is not None and outcome_bounds(row)[1] == (0.0, 0.0)
 
 
 def is_right(row: Row) -> bool:
-    """Whether it is decided that the answer is fully right."""
+    """The answer is decided as fully right."""
     return outcome_bounds(row)[1] == (1.0, 1.0)
 
 
 def kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
-    """The kinds that a benchmark tells apart; none where its article has none."""
+    """The kinds of a benchmark; none where its article has none."""
     return error_types(benchmark) or ()
 
 
@@ -117,7 +117,7 @@ class KindReply:
 
     @property
     def schema(self) -> Json:
-        """An object with a reason and the kind or kinds."""
+        """JSON schema."""
         kind: Json = {"type": "string", "enum": list(self.names)}
         reason: Json = {"type": "string", "maxLength": 2000}
         if self.one:
@@ -125,7 +125,7 @@ class KindReply:
         return object_schema(reason=reason, kinds={"type": "array", "items": kind, "maxItems": len(self.names)})
 
     def read(self, text: str) -> Kinds:
-        """The kinds.
+        """Parses a reply.
 
         Raises:
             Unreadable: the reply is not in the form, or names a kind that there is not.
@@ -139,7 +139,7 @@ class KindReply:
 
 
 def put_to_judges() -> AskedOf[Kinds]:
-    """How judges are asked."""
+    """The request to judges."""
     return AskedOf(PROMPT, _values, _form)
 
 
@@ -168,7 +168,7 @@ def _values(row: Row, case: Case) -> Values:
 
 
 def by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[Wrong]:
-    """The answers with what the judges said."""
+    """The answers with the judges' statements."""
     found = []
     for row, opinion in zip(rows, opinions, strict=True):
         said = tuple((judge, kinds) for judge, kinds, _ in opinion.given if kinds is not None)
@@ -177,7 +177,7 @@ def by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[
 
 
 def by_itself(row: Row) -> Wrong | None:
-    """An answer whose kind nobody need be asked about; None where somebody has to be."""
+    """The kind of an answer without text; None where judges have to be asked."""
     if row.response is None or row.response.text.strip():
         return None
     kind = next((k.name for k in kinds_of(row.question.benchmark) if k.name.startswith(BY_ITSELF)), None)
@@ -188,7 +188,7 @@ def by_itself(row: Row) -> Wrong | None:
 
 
 def label_kinds(label: Label, row: Row) -> Kinds | None:
-    """The kinds that a person told; None where they said nothing of them."""
+    """The kinds in a label; None without any statement on them."""
     if one_each(row.question.benchmark):
         return frozenset([label.error_type]) if label.error_type else None
     if set(label.errors) != set(ERROR_TYPES):
@@ -197,7 +197,7 @@ def label_kinds(label: Label, row: Row) -> Kinds | None:
 
 
 def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[Wrong]:
-    """The answers with what people said of them; those of which nobody said a kind are left out."""
+    """The answers with people's statements; those without any are left out."""
 
     def key(row: Row) -> tuple[str, str, int]:
         return row.task, row.question.id, row.trial
@@ -215,7 +215,7 @@ def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[W
 
 
 def most(row: Row, said: Sequence[Kinds]) -> Kinds | None:
-    """What more than half say: the one kind, or of each kind whether it is there (even: None)."""
+    """The majority: the one kind, or for each kind its presence (a tie: None)."""
     if not said:
         return None
     counts = Counter(kind for kinds in said for kind in kinds)
@@ -230,7 +230,7 @@ def most(row: Row, said: Sequence[Kinds]) -> Kinds | None:
 LEAST = 10
 """Answers behind the rates of a group (KMMMU, appendix I)."""
 IDENTITY = 1 - 1e-9
-"""An R² from which on the fit is an identity."""
+"""R² from which the fit is an identity."""
 AXES: Mapping[str, Callable[[Row], str | None]] = {
     "visual_modality": lambda row: row.question.attributes.visual_modality,
     "visual_subcategory": lambda row: row.question.attributes.visual_subcategory,
@@ -241,15 +241,7 @@ PANEL = "(the judges)"
 
 @dataclass
 class TypedRun:
-    """What is known of the wrong answers of a run to one benchmark.
-
-    Attributes:
-        right: answers that are decided and right.
-        wrong: those that are decided and wrong.
-        undecided: those that are not decided.
-        sample: the wrong answers that were looked at.
-        people: what people said, of any of the wrong answers.
-    """
+    """Wrong answers of a run to one benchmark: `sample` those looked at, `people` those that people labelled."""
 
     right: int = 0
     wrong: int = 0
@@ -259,19 +251,14 @@ class TypedRun:
 
     @property
     def accuracy(self) -> float | None:
-        """The part of the decided answers that is right."""
+        """Right share of the decided answers."""
         return self.right / (self.right + self.wrong) if self.right + self.wrong else None
 
 
 def error_types_study(
     benchmarks: Mapping[str, Mapping[str, TypedRun]], groups: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """The rates of each benchmark.
-
-    Args:
-        benchmarks: by benchmark and run.
-        groups: names of runs that are fitted together, by the name of the group.
-    """
+    """Rates by benchmark; `groups` names runs that are fitted together."""
     return {name: _of_benchmark(name, runs, groups) for name, runs in benchmarks.items()}
 
 
@@ -342,7 +329,7 @@ def _by_axis(pooled: Sequence[Wrong], of: Callable[[Row], str | None], kinds: Se
 
 
 def _agreement(told: TypedRun, kinds: Sequence[str], one: bool) -> dict[str, Any]:
-    """Each judge and rater beside each other; empty where fewer than two said something."""
+    """Pairs of judges and raters; empty with fewer than two."""
     said: defaultdict[str, dict[tuple[str, str, int], Kinds]] = defaultdict(dict)
     for wrong in [*told.sample, *told.people]:
         key = wrong.row.task, wrong.row.question.id, wrong.row.trial
@@ -379,7 +366,7 @@ def _beside(
 def _regression(
     runs: Mapping[str, TypedRun], known: Mapping[str, Sequence[Wrong]], kinds: Sequence[str]
 ) -> dict[str, Any]:
-    """Accuracy on the rates of unit variance; `why_not` where there is no such fit."""
+    """Accuracy on rates of unit variance; `why_not` where there is no such fit."""
     usable = {run: told for run, told in runs.items() if told.accuracy is not None and known[run]}
     accuracy = [told.accuracy or 0.0 for told in usable.values()]
     rates = {
@@ -409,7 +396,7 @@ def _regression(
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for benchmark, told in found.items():
         for run, each in told["runs"].items():
             yield from _run_sentences(f"{run}, {benchmark}", each)
@@ -457,14 +444,7 @@ def gathered(
     labels: Mapping[str, Sequence[tuple[Label, Row]]],
     choice: AnswerChoice = ANY,
 ) -> Found:
-    """The wrong answers of each run to questions asked in one way, the sample of them, and what people said.
-
-    Args:
-        folders: the runs.
-        size: of the sample of each run and benchmark.
-        seed: of the sample.
-        labels: of each run, with their answers.
-        choice: of the answers, where runs were asked in several ways.
+    """Wrong answers of each run to questions asked in one way, a sample of them, and people's labels.
 
     Raises:
         UserError: the runs have no way of asking in common, no answer is wrong, or all that are wrong are of benchmarks
@@ -499,12 +479,12 @@ def gathered(
 
 
 def to_ask(found: Found) -> int:
-    """How many answers judges are asked about."""
+    """Number of answers that judges are asked about."""
     return sum(by_itself(one.row) is None for runs in found.values() for own in runs.values() for one in own.sample)
 
 
 def typed_by_judges(found: Found, folders: Mapping[str, RunFolder], jury: Jury, step: Callable[[], None]) -> None:
-    """Has judges say of what kind the sampled answers are.
+    """Asks judges for the kinds of the sample.
 
     Raises:
         UserError: nobody may judge one of the models.
@@ -530,7 +510,7 @@ def _sees(row: Row) -> bool:
 
 
 def typed_by_people(found: Found) -> None:
-    """Takes what people said for the kinds, where no judge is asked.
+    """Takes people's labels as the kinds, without judges.
 
     Raises:
         UserError: they said nothing of kinds.
@@ -570,7 +550,7 @@ def _line(row: Row) -> str:
 
 
 def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]:
-    """The groups that `--group NAME=RUN,RUN…` names; all runs together without any.
+    """The groups of `--group NAME=RUN,RUN…`; all runs together without any.
 
     Raises:
         UserError: no such form, a run that is not there, or a group named twice.
@@ -599,7 +579,7 @@ AXIS_NAMES = {
 
 
 def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
-    """The composition of errors by run, and by the kind of pictures and subject."""
+    """Composition of errors by run, kind of pictures and subject."""
     for benchmark, told in found.items():
         kinds = told["kinds"]
         runs = {
@@ -651,7 +631,7 @@ def _short(name: str) -> str:
 
 
 def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Shares by run and group, agreement, and the regressions."""
+    """Shares by run and group, agreement, and regressions."""
     for benchmark, told in found.items():
         kinds = told["kinds"]
         heads = [kind.replace("_", " ") for kind in kinds]

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 FEWEST_RUNS = 3
-"""Fewer runs give no correlation worth the name."""
+"""Fewer runs give no useful correlation."""
 SUSPECT = 0.3
-"""From which chance on a key is listed; docs/studies.md has recall and precision of planted wrong keys."""
+"""Least chance of a listed key; docs/studies.md has recall and precision on planted wrong keys."""
 
 
 class Answered(NamedTuple):
-    """What an item study keeps of one answer; `right` None: undecided or missing; `said` the parts' answers."""
+    """An answer in an item study; `right` None: undecided or missing; `said` the parts' answers."""
 
     right: bool | None
     low: float
@@ -55,14 +55,7 @@ class Answered(NamedTuple):
 
 @dataclass
 class ExamItem:
-    """One question with what each run answered, by run.
-
-    Attributes:
-        task: of the first run that asked it.
-        question: that was asked.
-        answers: by run.
-        tasks: that asked it, by run.
-    """
+    """One question with its answers by run; `task` of the first run, `tasks` by run."""
 
     task: str
     question: Question
@@ -75,12 +68,12 @@ class ExamItem:
         return self.task, self.question.id
 
     def scores(self) -> dict[str, float]:
-        """The share of decided answers that are right, of each run that has some."""
+        """Right share of the decided answers, of each run that has some."""
         decided = {run: [a.right for a in given if a.right is not None] for run, given in self.answers.items()}
         return {run: sum(marks) / len(marks) for run, marks in decided.items() if marks}
 
     def said(self) -> list[AnswerSaid]:
-        """The decided answers that say something; the trials of a run weigh one together."""
+        """The decided answers with text; the trials of a run together weigh one."""
         found = []
         for run, given in self.answers.items():
             usable = [answer for answer in given if answer.right is not None and any(answer.said)]
@@ -90,10 +83,6 @@ class ExamItem:
 
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
     """The items of several runs, by exam and question.
-
-    Args:
-        runs: rows of each run by its name.
-        choice: of the answers, where runs were asked in several ways.
 
     Raises:
         UserError: there are no answers, or the runs have no way of asking in common.
@@ -112,8 +101,6 @@ def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) ->
 
 
 class _Exams(dict[str, str]):
-    """The exam of each task, looked up once."""
-
     def __missing__(self, task: str) -> str:
         self[task] = exam = exam_of(task)
         return exam
@@ -135,13 +122,9 @@ def _answered(row: Row) -> Answered:
 def items_study(
     items: Sequence[ExamItem], same: SameAnswer, step: Callable[[], None] = lambda: None, prior: float = 0.03
 ) -> dict[str, Any]:
-    """Difficulty, discrimination, open share and time of each question, and the keys that look wrong.
+    """Difficulty, discrimination, open share and time of each question, and suspect keys.
 
-    Args:
-        items: from `read_items`.
-        same: whether two answers to a question are one.
-        step: called after each item.
-        prior: the share of keys taken to be wrong before any answer is seen.
+    `prior` is the assumed share of wrong keys; `step` is called after each item.
 
     Raises:
         UserError: fewer than three runs.
@@ -174,7 +157,7 @@ def items_study(
 
 
 class _Rest:
-    """The ability of each run, on all but the item that is looked at."""
+    """Abilities of the runs on all items but one."""
 
     def __init__(self, scores: Sequence[Mapping[str, float]]) -> None:
         self._sums: defaultdict[str, float] = defaultdict(float)
@@ -194,7 +177,7 @@ class _Rest:
         return {run: (self._sums[run] - own[run] + mean) / n for run, n in others.items() if n}
 
     def abilities(self, own: Mapping[str, float]) -> dict[str, float]:
-        """By run, the logit of its share of right on the other items (one right and one wrong added)."""
+        """By run, the logit of its right share on the other items (one right and one wrong added)."""
         from math import log
 
         found = {}
@@ -204,13 +187,13 @@ class _Rest:
         return found
 
     def discrimination(self, own: Mapping[str, float]) -> float | None:
-        """ExamItem-rest correlation; None without spread or with fewer than three runs."""
+        """Item-rest correlation; None without spread or with fewer than three runs."""
         rest = self.centred(own)
         return correlation([own[run] for run in rest], list(rest.values())) if len(rest) >= FEWEST_RUNS else None
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's r; None where one of them has no spread."""
+    """Pearson's r; None without spread."""
     from statistics import StatisticsError
     from statistics import correlation as pearson
 
@@ -260,7 +243,7 @@ def _suspect(item: ExamItem, seen: Mapping[str, Any], doubt: Suspicion, runs: in
 
 
 def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> None:
-    """Adds to each suspect where its graded papers are, of the runs that have a report."""
+    """Adds to each suspect the places of its graded papers, of runs that have a report."""
     papers = {run: path / "report.html" for run, path in folders.items()}
     papers = {run: paper for run, paper in papers.items() if paper.is_file()}
     for one in suspects:
@@ -271,13 +254,13 @@ def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> N
 
 
 def plan(suspects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Which answers a person should look at: the first of each run to each suspect question, as a label plan."""
+    """A label plan with the first answer of each run to each suspect question."""
     names = ("task", "question_id")
     return [{**{name: one[name] for name in names}, "trial": 0, "stratum": "suspect key"} for one in suspects]
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     yield (
         f"{found['questions']} questions over {len(found['runs'])} runs: {found['negative']} have a negative"
         f" discrimination; {found['without_discrimination']} have none, since all or no decided answers are right or"
@@ -301,18 +284,18 @@ ABILITIES = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
 ITERATIONS = 25
 SEED = 0
 SPLITS = 50
-"""Into halves, to try a choice on runs that had no part in it."""
+"""Random halves of the runs, to validate a choice."""
 FEWEST_CHOOSING = 6
 
 
 def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
     """Difficulty b and discrimination a of each item, and the test information at some abilities.
 
-    Items that all sittings, or none, have right tell nothing and have neither.
+    Items that all sittings, or none, have right carry no information and have neither.
 
     Returns:
-        `items`: {task, question_id, a, b}; `sittings`: ability by "run/trial"; `information`: {ability: I}, the sum of
-        a²P(1-P).
+        `items`: {task, question_id, a, b}; `sittings`: ability by "run/trial"; `information`: {ability: sum of
+        a²P(1-P)}.
 
     Raises:
         UserError: girth is not installed, or there are fewer than three sittings or items that tell anything.
@@ -346,7 +329,7 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
 
 
 def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
-    """The sittings, and right (1), wrong (0) or missing (-1) of each item in each, shape (items, sittings)."""
+    """Sittings, and right (1), wrong (0) or missing (-1), shape (items, sittings)."""
     import numpy as np
 
     sat = ((run, len(given)) for item in items for run, given in item.answers.items())
@@ -361,16 +344,11 @@ def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
 
 
 def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, Any]:
-    """The questions that stand for all: of each of `size` layers of like difficulty the one that discriminates best.
+    """A representative choice: of each of `size` layers of like difficulty the question that discriminates best.
 
-    The cost is cross-validated: the questions are chosen by one half of the runs, and for the other half the accuracy
-    on them is set beside that on all questions, as a mean absolute error and as Kendall's τ of the two rankings; over
-    `SPLITS` random halves. Beside it stands what as many questions drawn by chance give to the same halves.
-
-    Args:
-        items: from `read_items`.
-        size: how many questions to choose.
-        seed: of the halves and of the draws by chance.
+    The cost is cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean
+    absolute error of the accuracy and Kendall's τ of the ranking against all questions; beside it the same for random
+    draws.
 
     Raises:
         UserError: fewer than six runs, or no more questions than are to be chosen.
@@ -416,7 +394,7 @@ def _means(costs: Sequence[tuple[float, float | None]]) -> dict[str, Any]:
 
 
 def _shares(items: Sequence[ExamItem]) -> tuple[list[str], Floats]:
-    """Share of right answers, shape (items, runs); an item's mean where a run has no decided answer."""
+    """Right shares, shape (items, runs); an item's mean where a run has no decided answer."""
     import numpy as np
 
     runs = sorted({run for item in items for run in item.answers})
@@ -442,7 +420,7 @@ def _telling(shares: Floats, size: int) -> list[int]:
 
 
 def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
-    """Difficulty beside discrimination; and the test information, where it was fitted."""
+    """Difficulty against discrimination; test information where it was fitted."""
     suspect = {(one["task"], one["question_id"]) for one in found["suspects"]}
     known = [one for one in found["items"] if one["discrimination"] is not None]
     places: dict[bool, list[PlotPoint]] = {True: [], False: []}
@@ -477,7 +455,7 @@ def _right(one: Mapping[str, Any]) -> float:
 
 
 def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
-    """The suspect keys; the questions that are proposed to stand for all."""
+    """Suspect keys, and the representative choice."""
     yield TableShown(
         "Keys that look wrong",
         ["question", "key", "models say", "how many", "chance", "discrimination"],

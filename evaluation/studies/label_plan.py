@@ -43,16 +43,9 @@ _Seen = tuple[Outcome, bool]
 
 @dataclass(frozen=True)
 class Judged:
-    """One answer: whose it is, where it counts and what the judge made of it.
+    """One answer for sampling; `cluster` is its paper (`paper`), else its source question.
 
-    Attributes:
-        key: task, question and trial.
-        cluster: its paper; the question that it was made from where that has none.
-        paper: whether `cluster` is a paper.
-        weight: above 0.
-        low: the judge's share, at worst.
-        high: at best.
-        stratum: see the module.
+    `low` and `high` are the judge's share at worst and at best; `weight` is above 0.
     """
 
     key: Key
@@ -65,7 +58,7 @@ class Judged:
 
 
 def judged(rows: Iterable[Row], metric: str) -> dict[str, list[Judged]]:
-    """The answers of a run by task, in the order of question and trial.
+    """Answers by task, in the order of question and trial.
 
     Raises:
         UserError: `mark` where only some questions state their points.
@@ -119,7 +112,7 @@ def _stratum(outcome: Outcome, voted: bool, low: float, high: float) -> str:
 
 @cache
 def rules_record() -> tuple[int, int]:
-    """How many labelled answers of the judge card the rules decided, and how many of them wrongly."""
+    """Labelled answers of the judge card that rules decided, and the wrong ones of them."""
     found = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
     return int(found["decided"]), int(found["wrong"])
 
@@ -130,7 +123,7 @@ _Key = tuple[str, str, int]
 
 
 def read_plan(file: Path) -> list[_Key]:
-    """Task, question and trial of each answer of a plan, each once.
+    """Task, question and trial of each answer of a plan, without repetition.
 
     Raises:
         UserError: the file cannot be read, is empty, or a row names no answer.
@@ -159,13 +152,9 @@ def _key(line: str, place: str) -> _Key:
 
 
 def planned(rows: Iterable[Row], plan: list[_Key] | None, name: str, tell: Callable[[str], None]) -> list[Row]:
-    """The answers to label, in the order of the plan; all that there are without one.
+    """The answers to label, in the order of the plan; all answers without one.
 
-    Args:
-        rows: of the run.
-        plan: from `read_plan`.
-        name: of the plan's file.
-        tell: told in one line how many planned answers never came.
+    `tell` gets one line on planned answers that never came.
 
     Raises:
         UserError: the plan names an answer that the run did not ask for, or there is nothing to label.
@@ -187,20 +176,14 @@ def planned(rows: Iterable[Row], plan: list[_Key] | None, name: str, tell: Calla
 
 
 SUPPOSED = 0.15
-"""The share of their decisions that models are supposed to get wrong, before anything is known."""
+"""Prior error rate of models."""
 FEWEST = 5
 """Labels of each stratum of models."""
 Place = tuple[str, str]
 
 
 def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "accuracy") -> list[dict[str, Any]]:
-    """The plan's rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling.
-
-    Args:
-        rows: of one run.
-        budget: how many answers people will label.
-        seed: of the draw.
-        metric: whose correction is wanted, `accuracy` or `mark`.
+    """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling.
 
     Raises:
         UserError: nothing is decided yet, or the budget is too small for the strata of models.
@@ -231,7 +214,7 @@ def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "a
 
 
 def allocate(strata: Mapping[Place, Sequence[Judged]], budget: int) -> dict[Place, int]:
-    """How many answers of each stratum are labelled.
+    """Number of labels by stratum.
 
     Raises:
         UserError: the budget is smaller than what the strata of models need.
@@ -256,7 +239,7 @@ def _deviation(stratum: str) -> float:
 
 
 def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
-    """Every n-th answer, sorted by paper and at random within it."""
+    """Every n-th answer, by paper and random within it."""
     if not count:
         return []
 
@@ -270,7 +253,7 @@ def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
 
 
 def planned_strata(file: Path) -> dict[Key, str]:
-    """The stratum of each planned answer that has one (a plan of another study has none).
+    """Strata of planned answers (plans of other studies have none).
 
     Raises:
         UserError: the file cannot be read or a row names no answer.

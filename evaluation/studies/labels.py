@@ -30,33 +30,33 @@ COLUMNS = (
     *ERROR_TYPES,
     *("error_type", "note", "response_sha256", "at", "withdrawn"),
 )
-"""`response_sha256`, `at` and `withdrawn` are written by the labelling page: which very response was read; when,
-so that a rater's later label replaces the earlier one; and that a label was taken back."""
+"""The labelling page writes `response_sha256` (the response that was read), `at` (so that a rater's later label
+replaces the earlier one) and `withdrawn`."""
 _ALIASES = {"item_id": "question_id", "id": "question_id", "verdict": "correct"}
 _YES_NO = {"true": True, "1": True, "correct": True, "accept": True, "yes": True, "right": True}
 _YES_NO |= {"false": False, "0": False, "incorrect": False, "reject": False, "no": False, "wrong": False}
 _BEYOND = "(beyond)"
 _TOLD = 10
-"""Bad rows that are told one by one."""
+"""Bad rows that are reported one by one."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """What one person said of one answer.
+    """One person's label of one answer.
 
     Attributes:
         question_id: of the question.
-        correct: fully right or not; None where only errors are said.
-        share: the marks given over the full marks, 0 to 1; None where only right or wrong is said.
-        task: of the run; None where the question's id says enough.
+        correct: fully right or not; None where only errors are stated.
+        share: marks over full marks, 0 to 1; None where only right or wrong is stated.
+        task: of the run; None where the question's id is enough.
         trial: of the answer, from 0.
-        rater: who; UNNAMED where the row does not say.
-        errors: whether the reasoning holds an error of a type (LiveK12Bench, section 2.3), of those that were said.
-        error_type: the one kind of a wrong answer, by its name in `core.error_types`; None where it is not said.
-        note: in the person's words.
-        model: whose answer; None where the row does not say.
-        response_sha256: of the very response that was read; None where the row does not say.
-        at: when, in ISO 8601; "" where the row does not say.
+        rater: UNNAMED without a name.
+        errors: presence of stated error types in the reasoning (LiveK12Bench, section 2.3).
+        error_type: the one kind of a wrong answer, by its name in `core.error_types`.
+        note: free text.
+        model: that answered.
+        response_sha256: of the response that was read.
+        at: time in ISO 8601, or "".
         withdrawn: the rater took the label back.
         place: file and line.
     """
@@ -78,24 +78,18 @@ class Label:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """What it says, without who, when and where."""
+        """Its content, without rater, time and place."""
         return self.correct, self.share, tuple(sorted(self.errors.items())), self.error_type, self.withdrawn
 
 
 Stranger = tuple[Label, str]
-"""A label whose answer is not in a run, and why."""
+"""A label whose answer is not in a run, and the reason."""
 
 
 def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[[str], None]) -> list[Label]:
-    """The labels of one file or several.
+    """One label for each rater and answer of .csv or JSON lines files, in the order of the files.
 
-    Args:
-        files: .csv, or JSON lines.
-        model: whose answers the run holds; picks its labels where the files name several models. None: all.
-        warn: told of each row that cannot be used, and of columns that are not read, in one line each.
-
-    Returns:
-        One label for each rater and answer, in the order of the files.
+    `model` selects labels where the files name several models; `warn` gets a line for each unusable row or column.
 
     Raises:
         UserError: a file cannot be read or has no label, a row cannot be used, or a rater contradicts themselves.
@@ -152,7 +146,7 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that are read and not empty, by their names in `COLUMNS`.
+    """The non-empty columns, by their names in `COLUMNS`.
 
     Raises:
         ValueError: a column is nearly one of them.
@@ -171,11 +165,7 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(given: Mapping[str, Any], place: str = "") -> Label:
-    """The label of one row.
-
-    Args:
-        given: the row; empty cells say nothing.
-        place: file and line.
+    """The label of one row; empty cells are absent.
 
     Raises:
         ValueError: the row cannot be used.
@@ -217,7 +207,7 @@ def _text(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _yes_no(row: Mapping[str, Any], name: str, lenient: bool = False) -> bool | None:
-    """A truth value; None where the row does not say, or says it in other words and may (`lenient`).
+    """A truth value; None for an empty cell, and for other words if `lenient`.
 
     Raises:
         ValueError: it is none.
@@ -253,7 +243,7 @@ def _share(row: Mapping[str, Any]) -> float | None:
 
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:
-    """One label for each rater and answer: the latest where rows say when; without those that were taken back.
+    """One label for each rater and answer: the latest where rows have times; without withdrawn ones.
 
     Raises:
         UserError: a rater says two things of one answer, and the rows do not say which was later.
@@ -273,7 +263,7 @@ def _last_words(labels: Iterable[Label]) -> list[Label]:
 
 
 def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
-    """All labels about one model, under whatever name; else those that name the model of the run."""
+    """All labels if they are about one model, under whatever name; else those of the run's model."""
     named = {label.model for label in labels if label.model}
     found = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]
     if labels and not found:
@@ -286,14 +276,7 @@ def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> 
 
 
 def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
-    """Each label with its answer, and the labels of other runs.
-
-    Args:
-        labels: from `read_labels`.
-        rows: the answers of one run.
-
-    Returns:
-        The pairs, whose labels then name their task; and each label without an answer in the run, with why.
+    """Pairs of labels (which then name their task) and answers, and labels without an answer with the reason.
 
     Raises:
         UserError: a label without a task fits several tasks, or names a kind of error that the benchmark does not have.
@@ -318,10 +301,7 @@ def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple
 
 
 def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
-    """Refuses labels that are of no answer of any run.
-
-    Args:
-        runs: what `fit_labels` found of each run.
+    """Refuses labels that match no answer of any run (`fit_labels`).
 
     Raises:
         UserError: there is such a label.

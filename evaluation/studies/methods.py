@@ -30,10 +30,7 @@ Labelled = tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]]
 
 
 def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
-    """Each way of judging beside the labels.
-
-    Args:
-        runs: labels with their answers, by run (`fit_labels`).
+    """Each way of judging against the labels of its runs.
 
     Raises:
         UserError: a run has no label that says right or wrong, mixes ways, or its judges did not see every answer.
@@ -59,17 +56,13 @@ def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
 
 
 def method_of(verdict: Verdict) -> str:
-    """The way in which models judged, by the version that the verdict names; `rules` without models."""
+    """The way of judging named in the verdict's version; `rules` without models."""
     found = _METHOD.match(verdict.judge)
     return found[1] if found else "rules"
 
 
 def beside_people(said: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
-    """The figures of one run.
-
-    Args:
-        said: whether people call an answer right, and its verdict.
-    """
+    """The figures of one run, from (people's right, verdict)."""
     decided = [(right, verdict) for right, verdict in said if verdict.correct is not None]
     found = binary_agreement([right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided])
     return {
@@ -87,7 +80,7 @@ def _share(verdict: Verdict) -> float:
 
 
 def auc(scored: Sequence[tuple[bool, float]]) -> float | None:
-    """Area under the ROC curve by ranks (Mann and Whitney 1947); None where all are right or all wrong."""
+    """Area under the ROC curve by ranks (Mann and Whitney 1947); None without both right and wrong."""
     rights = sum(right for right, _ in scored)
     wrongs = len(scored) - rights
     if not rights or not wrongs:
@@ -113,7 +106,7 @@ def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for method, one in found["methods"].items():
         over = f", mean of {one['runs']} runs" if one["runs"] > 1 else ""
         yield (

@@ -23,12 +23,12 @@ def mean_share(shares: Sequence[Share]) -> Share:
 
 
 def mean_of(shares: Sequence[Share]) -> dict[str, Any]:
-    """Over one or more questions: `questions`, `low`, `high` and the 95 % `interval` (None for one question)."""
+    """Over questions: `questions`, `low`, `high` and the 95 % `interval` (None for one question)."""
     return {"questions": len(shares), **_ends(shares, 0.0)}
 
 
 def difference(a: Mapping[str, Share], b: Mapping[str, Share]) -> dict[str, Any] | None:
-    """A minus b over the questions that both have, with interval and p; None where they share none."""
+    """A minus b over shared questions, with interval and p; None without any."""
     shared = [id for id in a if id in b]
     if not shared:
         return None
@@ -37,7 +37,7 @@ def difference(a: Mapping[str, Share], b: Mapping[str, Share]) -> dict[str, Any]
 
 
 def corrected(cells: Iterable[dict[str, Any]]) -> None:
-    """Adds to each p that corrected by Holm's method over all of them."""
+    """Adds Holm's correction to each p."""
     cells = list(cells)
     for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
         cell["p_holm"] = p

@@ -50,11 +50,11 @@ def reliability(
     """The whole study.
 
     Args:
-        runs: of each model by its name, the rows of each repeat of the judging; the first is the run itself.
-        labels: of each model, labels with their answers; empty without labels.
-        metric: what ranks.
-        profile: which formulas.
-        halves: how often the questions are split in two.
+        runs: by model, the rows of each repeat of the judging; the first is the run itself.
+        labels: by model, labels with their answers.
+        metric: of the ranking.
+        profile: of the formulas.
+        halves: random splits of the questions.
         seed: of the splits.
 
     Raises:
@@ -75,7 +75,6 @@ def reliability(
 
 
 def _note(reason: str) -> dict[str, Any]:
-    """Stands where something cannot be computed."""
     return {"note": reason}
 
 
@@ -90,12 +89,9 @@ def _or_note(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
-    """Every critic, judge and the panel beside every person and the persons' consensus; and the persons beside another.
+    """Critics, judges and panel against each person and their consensus; and the persons against each other.
 
-    The consensus of two people or more is what they all say; where they differ there is none.
-
-    Args:
-        pairs: the name of the run, a label, its answer.
+    The consensus of two people or more is what they agree on. Pairs are (run, label, answer).
     """
     people: defaultdict[str, dict[_Key, dict[str, bool]]] = defaultdict(dict)
     rows: dict[_Key, Row] = {}
@@ -125,7 +121,7 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
 
 
 def evaluators(row: Row) -> dict[str, dict[str, bool]]:
-    """What each critic and judge says of an answer, and the panel: errors by type, and whether the answer is right."""
+    """Statements of each critic, judge and the panel on an answer: errors by type, and right or wrong."""
     if row.verdict is None:
         return {}
     found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
@@ -144,7 +140,7 @@ def evaluators(row: Row) -> dict[str, dict[str, bool]]:
 
 
 def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key, dict[str, bool]]:
-    """What all say who labelled an answer, of the answers that two or more labelled."""
+    """Unanimous statements on answers that two or more labelled."""
     found: dict[_Key, dict[str, bool]] = {}
     for key in {key for person in people for key in person}:
         given = [person[key] for person in people if key in person]
@@ -157,7 +153,7 @@ def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key
 
 
 def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> dict[str, Any]:
-    """By kind, each pair of people, the first of them as the reference."""
+    """By kind, each pair of people, the first as the reference."""
     if len(people) < 2:
         return _note("the labels are of one person: the ceiling, two people beside each other, needs two")
     found: dict[str, dict[str, Any]] = {}
@@ -173,7 +169,6 @@ def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> 
 def _beside(
     labels: Mapping[_Key, Mapping[str, bool]], said: Mapping[_Key, Mapping[str, bool]], kind: str
 ) -> dict[str, Any]:
-    """An evaluator beside the labels, on the decisions of a kind."""
     pairs = [
         (person, said[key].get(one)) for key, label in labels.items() for one, person in decisions(label, kind).items()
     ]
@@ -198,14 +193,7 @@ def _beside(
 
 
 def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
-    """Which runs hold the very same responses: repeats of the judging of one run.
-
-    Args:
-        runs: rows of each run by its name.
-
-    Returns:
-        By the name of the first run of each group, the names of all of them.
-    """
+    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
     groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
     for name, rows in runs.items():
         said = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
@@ -214,7 +202,7 @@ def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
 
 
 def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
-    """Critics beside themselves, over the repeats of all models together."""
+    """Critics against themselves, over the repeats of all models together."""
     most = max(len(repeats) for repeats in runs.values())
     if most < 2:
         return _note("the answers were judged once: the agreement of a judge with itself needs repeats")
@@ -243,9 +231,9 @@ _FIGURES |= {"F1": "f1", "κ": "kappa"}
 
 
 def tables(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The result as tables of a terminal's width: a row an evaluator beside people (table 8), and agreement (table 9).
+    """The result for a terminal: a row an evaluator against people (table 8), and agreement (table 9).
 
-    Of undecided decisions it has the number; their bounds, and the counts, are in the result itself.
+    Undecided decisions are counted; bounds and further counts are in the result itself.
     """
     against, people = found["against_people"], found["people"]
     beside: dict[str, Any] = {}
@@ -286,7 +274,7 @@ def _rankings(rankings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     yield f"{found['answers']} answers, {found['audited']} of them with an audit; {found['labels']} labels of people."
     against, people = found["against_people"], found["people"]
     if "note" not in against:

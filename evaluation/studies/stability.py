@@ -38,15 +38,9 @@ def stability(
     seed: int = 0,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """Rankings of the runs on all shared questions, on each group, and on random halves.
+    """Rankings of two or more runs on all shared questions, on each group, and on random halves.
 
-    Args:
-        runs: rows of each run by its name, two or more models on the same questions.
-        metric: one of `contrasted_metrics` (PES and OES need a process audit).
-        profile: which formulas.
-        halves: how often the questions are split in two.
-        seed: of the splits.
-        choice: of the answers, where runs were asked in several ways.
+    `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
 
     Raises:
         UserError: fewer than two runs, or fewer than two shared questions.
@@ -92,7 +86,7 @@ def _study(
 
 
 def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
-    """Mean and standard deviation of the τ that exist (LiveK12Bench, table 9), how many do not, and the least."""
+    """Mean and standard deviation of existing τ (LiveK12Bench, table 9), number of missing ones, and the least."""
     known = [tau for tau in taus if tau is not None]
     mean, std = mean_std(known)
     return {
@@ -127,7 +121,7 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 def _scores(
     rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
 ) -> _Scores:
-    """The metric's numerator and weight, summed over the trials of each question.
+    """Numerator and weight of the metric, summed over the trials of each question.
 
     Raises:
         UserError: the run has no such metric.
@@ -145,7 +139,7 @@ def _among(asked: Mapping[QuestionKey, SlimQuestion], task: str, question: SlimQ
 
 
 def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[float]:
-    """The metric of each run over some questions; 0 where they weigh nothing."""
+    """The metric of each run over some questions; 0 without weight."""
     found = []
     for sums in scores.values():
         weight = sum(sums[key][1] for key in keys)
@@ -154,7 +148,7 @@ def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[f
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     low, high = found["low"], found["high"]
     ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
     scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)

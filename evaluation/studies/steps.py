@@ -27,22 +27,22 @@ from livek12.report.marks import rounded
 
 PROMPT = "cfe_steps"
 MOST = 300
-"""Steps that a response may have."""
+"""Most steps of a response."""
 SOLVED, UNSOLVED, ALL = "solved", "unsolved", "all"
 
 
 @dataclass(frozen=True)
 class StepList:
-    """The form of a reply: {"steps": [text, …]}, one or more; its value is how many there are."""
+    """The form of a reply: {"steps": [text, …]}; its value is the number of steps."""
 
     @property
     def schema(self) -> Json:
-        """An object with a list of texts."""
+        """JSON schema."""
         text: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
         return object_schema(steps={"type": "array", "items": text, "minItems": 1, "maxItems": MOST})
 
     def read(self, text: str) -> int:
-        """How many steps there are.
+        """Parses a reply.
 
         Raises:
             Unreadable: the reply is not in the form.
@@ -66,7 +66,7 @@ def _values(row: Row, case: Case) -> Values:
 
 @dataclass(frozen=True)
 class Splittable:
-    """The answers of a run that can be split, and how many of those of the same tasks cannot."""
+    """Answers that can be split, and the number of those of the same tasks that cannot."""
 
     rows: list[Row]
     silent: int
@@ -74,11 +74,7 @@ class Splittable:
 
 
 def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
-    """The answers to whole questions with a reasoning flow.
-
-    Args:
-        rows: of a run.
-        limit: only the first so many.
+    """The answers to whole questions with a reasoning flow; the first `limit`.
 
     Raises:
         UserError: there is none.
@@ -102,14 +98,7 @@ def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
 
 
 def step_density(jury: Jury, found: Splittable, authors: Iterable[str], step: Callable[[], None]) -> dict[str, Any]:
-    """Lengths of responses and references, by outcome.
-
-    Args:
-        jury: the judges that split.
-        found: the answers.
-        authors: names of the model under test.
-        step: called after each answer.
-    """
+    """Lengths of responses and references, by outcome."""
     asked = AskedOf(PROMPT, _values, lambda row: StepList())
     opinions = consult(jury, found.rows, asked, authors, lambda row: False, step)
     counts = [sum(each.values) / len(each.values) if each.values else None for each in opinions]
@@ -158,7 +147,7 @@ def _histogram(counts: Iterable[float]) -> dict[str, int]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, told in found.items():
         for name, each in told["outcomes"].items():
             if each["answers"]:
@@ -186,7 +175,7 @@ def _spread(each: Mapping[str, Any], what: str) -> str:
 
 
 def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
-    """The distribution of lengths of each run, with the means as dashed lines."""
+    """Distribution of lengths of each run, means as dashed lines."""
     for run, told in found.items():
         counts = told["distribution"]
         yield Chart(

@@ -41,7 +41,7 @@ main()
 
 
 def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedRun, list[str]]]:
-    """The command that submits each model; the scripts that they name are not written.
+    """The submitting command of each model; the scripts it names are not written.
 
     Raises:
         UserError: no bucket is named, or a model or data set is not on the Hub.
@@ -50,14 +50,14 @@ def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedR
 
 
 def script(plan: SweepPlan, run: PlannedRun) -> str:
-    """The script that a job runs: its packages, and the arguments of `livek12 run`."""
+    """The script of a job: its packages, and the arguments of `livek12 run`."""
     there = replace(run, folder=Path(MOUNT / run.label))
     argv = ["livek12", *there.whole]
     return _SCRIPT.format(package=json.dumps(plan.sweep.hf_jobs.package), argv=json.dumps(argv, ensure_ascii=False))
 
 
 def submit(plan: SweepPlan, runs: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits the models that no living job has.
+    """Submits models without a living job.
 
     Raises:
         UserError: `hf` is not here, or refuses; or something is not on the Hub.
@@ -110,7 +110,7 @@ def _noted(note: Path) -> dict[str, str]:
 
 
 def _stage(job: str) -> str:
-    """What the Hub says of a job, such as RUNNING."""
+    """State of a job on the Hub, such as RUNNING."""
     said = _called(["hf", "jobs", "inspect", job])
     try:
         (found,) = json.loads(said)
@@ -120,7 +120,7 @@ def _stage(job: str) -> str:
 
 
 def _called(command: Sequence[str]) -> str:
-    """What a command of the Hub's client prints.
+    """Output of a command of the Hub's client.
 
     Raises:
         UserError: it is not here, or refuses; says what it said last.

@@ -91,13 +91,13 @@ Share = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Strict(BaseModel):
-    """No unknown key, no value of another type."""
+    """Refuses unknown keys and values of other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class SamplingChoice(Strict):
-    """What is set over the tasks' own sampling, as by the flags of `livek12 run`."""
+    """Sampling over the tasks' own, as by the flags of `livek12 run`."""
 
     max_tokens: Positive | None = None
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -109,7 +109,7 @@ class SamplingChoice(Strict):
 
 
 class Resources(Strict):
-    """What one replica of a model holds (`gpus` None: as the engine takes them); the last three are for Slurm."""
+    """Resources of one replica (`gpus` None: as the engine takes them); the last three are for Slurm."""
 
     gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     cpus: Positive | None = None
@@ -119,7 +119,7 @@ class Resources(Strict):
 
 
 class ModelEntry(Resources):
-    """One model of the sweep; what it leaves out is as in the sweep."""
+    """One model; omitted keys are those of the sweep."""
 
     name: Text
     label: Text | None = None
@@ -135,25 +135,25 @@ class ModelEntry(Resources):
 
 
 class LocalSettings(Strict):
-    """This machine: one model after another, or some at a time."""
+    """This machine, `parallel` models at a time."""
 
     parallel: Positive = 1
 
 
 class RaySettings(Strict):
-    """`address`: local, auto, or HOST:PORT; a cluster places the replicas, and models wait in it for their turn."""
+    """`address`: local, auto, or HOST:PORT; a cluster places replicas and queues models."""
 
     address: Text = "local"
     parallel: Positive | None = None
 
     @property
     def at_once(self) -> int:
-        """Models at a time: a local Ray belongs to one of them."""
+        """Models at a time: a local Ray serves one."""
         return self.parallel or (1 if self.address == "local" else 8)
 
 
 class SlurmSettings(Strict):
-    """How jobs are submitted; `judging` is what the last job holds, which judges and reports."""
+    """Submission of jobs; `judging` are the resources of the last job, which judges and reports."""
 
     partition: SlurmWord | None = None
     account: SlurmWord | None = None
@@ -170,7 +170,7 @@ class SlurmSettings(Strict):
 
 
 class HfJobsSettings(Strict):
-    """Jobs of the Hub: on what they run, in which bucket (ORG/NAME) run folders lie, and what is installed there."""
+    """Jobs of the Hub; `bucket` (ORG/NAME) holds the run folders."""
 
     flavor: Text = "a10g-large"
     bucket: Text | None = None
@@ -235,7 +235,7 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def _parsed(path: Path, content: bytes) -> Any:
-    """The YAML as plain values, scalars as YAML 1.2 reads them: 12:00:00 and `no` are texts. Aliases are refused."""
+    """Plain values, scalars by YAML 1.2: 12:00:00 and `no` are texts. Refuses aliases."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -271,7 +271,7 @@ def _parsed(path: Path, content: bytes) -> Any:
 
 
 def _first(error: ValidationError) -> str:
-    """The first mistake: the path of its key, and what is wrong there."""
+    """The first mistake with the path of its key."""
     wrong = error.errors(include_url=False)[0]
     path = ""
     for step in wrong["loc"]:
@@ -294,7 +294,7 @@ def _first(error: ValidationError) -> str:
 
 
 def _near(loc: tuple[int | str, ...]) -> str:
-    """The keys that are known where one is not."""
+    """Valid keys where one is not."""
     place: Any = Sweep
     for step in loc[:-1]:
         if isinstance(step, str):
@@ -311,14 +311,14 @@ def _near(loc: tuple[int | str, ...]) -> str:
 
 
 WORK = "_jobs"
-"""The folder beside the run folders that holds scripts, logs and who is at what; no label begins with "_"."""
+"""The folder of scripts, logs and notes beside the run folders; no label begins with "_"."""
 JSON_REPORT, HTML_REPORT = "sweep.json", "sweep.html"
 _OURS = frozenset({"replicas", "ray", "gpus", "cpus"})
 _LONGEST_LABEL = 80
 SLOTS, SHARE, ROWS = 256, 0.9, 8
-"""From where less is taken where the file names nothing: vLLM's slots and share of the memory, transformers' rows."""
+"""Starting points for less memory, without values in the file: vLLM's slots and share, transformers' rows."""
 LEAST_SHARE = 0.35
-"""Of the memory; a model needs room for its weights."""
+"""Of the memory, for the weights."""
 
 
 @dataclass(frozen=True)
@@ -326,19 +326,19 @@ class PlannedRun:
     """One model of the sweep.
 
     Attributes:
-        label: its name in tables, and of its folder.
-        entry: what the file says of it.
-        folder: its run folder.
-        tasks: the names of its tasks.
-        engine: that asks; None where `auto` is settled by the machine that runs the model.
-        engine_args: its arguments.
-        data: the data set; None where the environment says it.
+        label: its name, and that of its folder.
+        entry: of the file.
+        folder: of the run.
+        tasks: by name.
+        engine: None where the machine of the model settles `auto`.
+        engine_args: of the engine.
+        data: the data set; None where the environment states it.
         trials: answers a question.
         limit: questions a task at most.
-        sampling: what is set over the tasks' own.
-        mark: the arguments that `livek12 judge` and `run` take on judges.
-        finish: the arguments that `livek12 report` and `run` take.
-        price: of a GPU-hour; None where nobody says.
+        sampling: over the tasks' own.
+        mark: arguments on judges, for `livek12 judge` and `run`.
+        finish: arguments for `livek12 report` and `run`.
+        price: of a GPU-hour, if stated.
     """
 
     label: str
@@ -373,12 +373,12 @@ class PlannedRun:
 
     @property
     def whole(self) -> list[str]:
-        """`livek12 run`: everything in one command."""
+        """The arguments of `livek12 run`."""
         return ["run", *self.ask, *self.mark, *self.finish]
 
     @property
     def steps(self) -> list[list[str]]:
-        """The commands that follow `livek12 generate`."""
+        """The commands after `livek12 generate`."""
         folder = str(self.folder)
         return [["judge", folder, *self.mark], ["report", folder, *self.finish]]
 
@@ -394,12 +394,12 @@ class SweepPlan:
 
     @property
     def work(self) -> Path:
-        """Where scripts, logs and notes lie."""
+        """The folder of scripts, logs and notes."""
         return self.out / WORK
 
 
 def read_plan(file: Path) -> SweepPlan:
-    """Reads SWEEP.yaml and works out its runs.
+    """Reads SWEEP.yaml and derives its runs.
 
     Raises:
         UserError: the file says something that cannot be.
@@ -442,19 +442,14 @@ def read_plan(file: Path) -> SweepPlan:
 
 
 def _trials(tasks: list[str]) -> int:
-    """As the tasks have it where the file says nothing."""
+    """The tasks' own number without one in the file."""
     from livek12.tasks.registry import default_trials, get_task
 
     return default_trials(map(get_task, tasks))
 
 
 def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
-    """The run with less memory for its engine; None where it takes as little as it can.
-
-    Args:
-        run: that ran out of memory.
-        engine: that ran it, which `auto` may have settled.
-    """
+    """The run with less memory for its engine (`auto` settled); None at the minimum."""
     args = dict(run.engine_args)
     if engine == "transformers":
         rows = args.get("batch_size", "auto")
@@ -468,7 +463,7 @@ def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
 
 
 def safe_label(text: str) -> str:
-    """The text as the name of a folder: letters, digits, dot, dash and underscore, none of the last three in front."""
+    """The text as a folder name: letters, digits, dot, dash and underscore, the first a letter or digit."""
     plain = re.sub(r"[^\w.-]+", "_", unicodedata.normalize("NFC", text)).strip("._-")
     return plain.encode()[:_LONGEST_LABEL].decode(errors="ignore").rstrip("._-")
 
@@ -491,7 +486,7 @@ def _labels(sweep: Sweep, file: Path) -> list[str]:
 
 
 def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
-    """The arguments of the engine: the model's own, and what places its replicas."""
+    """The model's own arguments, and those that place its replicas."""
     from livek12.engines import check_engine, parse_engine_args
 
     checked_engine(entry.engine, f"{where}.engine:")
@@ -510,7 +505,7 @@ def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
 
 
 def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
-    """The arguments by which an engine that runs the model itself has its place."""
+    """The arguments that place an engine running the model itself."""
     args: dict[str, Any] = {}
     if entry.engine in ("vllm", "auto") and (entry.gpus or 0) > 1 and not {*SPREADING} & entry.engine_args.keys():
         args["tensor_parallel_size" if entry.engine == "vllm" else "gpus"] = int(entry.gpus or 0)
@@ -525,12 +520,12 @@ def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
 
 
 def remote(entry: ModelEntry) -> bool:
-    """Whether the model runs elsewhere, or not at all: at an endpoint, or as recorded answers."""
+    """The model runs elsewhere, or not at all: an endpoint, or recorded answers."""
     return elsewhere(entry) is not None
 
 
 def elsewhere(entry: ModelEntry) -> str | None:
-    """The engine where the model does not run in it: an endpoint or a record; None where it does."""
+    """The engine of a remote model; None for others."""
     from livek12 import engines
 
     if entry.engine == "auto":
@@ -541,7 +536,7 @@ def elsewhere(entry: ModelEntry) -> str | None:
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:
-    """The mapping as `--engine-args` takes it: K=V,K2=V2.
+    """The mapping for `--engine-args`: K=V,K2=V2.
 
     Raises:
         UserError: a value that cannot be written that way.
@@ -574,7 +569,7 @@ def as_engine_args(args: Mapping[str, Any], where: str) -> str:
 
 
 def _refuse_secrets(args: Mapping[str, Any], where: str) -> None:
-    """Refuses what scripts, logs and the arguments of processes would show to everybody."""
+    """Refuses secrets, which scripts, logs and process arguments would reveal."""
     from livek12.core.arguments import masked
 
     for name, value in args.items():
@@ -608,7 +603,7 @@ def _judging(sweep: Sweep, file: Path) -> list[str]:
 
 
 def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> None:
-    """Refuses judges that could not be, or that may not judge this model."""
+    """Refuses impossible judges, and those that may not judge this model."""
     from livek12.evaluation.judging import check_judges, judge_options
     from livek12.judges.llm.spec import names_file
 
@@ -636,7 +631,7 @@ def _tasks(names: list[str], budgets: list[float], where: str) -> list[str]:
 
 
 def _check_gpus(sweep: Sweep, file: Path) -> None:
-    """Refuses parts of GPUs that nobody gives, and two models on one GPU where nobody would tell them apart."""
+    """Refuses parts of GPUs without a scheduler, and two models on one GPU that nothing separates."""
     for number, entry in enumerate(sweep.models):
         where = f"{file}: models[{number}].gpus"
         gpus = entry.gpus or 0
@@ -654,13 +649,13 @@ def _check_gpus(sweep: Sweep, file: Path) -> None:
 
 
 def _flags(said: Mapping[str, object]) -> list[str]:
-    """One word a flag, so that a value that looks like a flag is none."""
+    """One word a flag, so that no value looks like a flag."""
     return [f"--{name}={value}" for name, value in said.items() if value is not None]
 
 
 @contextmanager
 def placed(where: str) -> Iterator[None]:
-    """Puts the path of a key before what is wrong with its value."""
+    """Prefixes an error with the path of its key."""
     try:
         yield
     except UserError as error:

@@ -54,13 +54,7 @@ again() {  # back into the queue, if this try stored anything
 
 @dataclass(frozen=True)
 class Script:
-    """A batch script and what its array elements do.
-
-    Attributes:
-        name: of its file, without the suffix.
-        text: the script.
-        parts: (label, part) of each element; empty for the job that judges and reports.
-    """
+    """A batch script: `name` of its file, `parts` (label, part) of its array elements, none for the last job."""
 
     name: str
     text: str
@@ -70,9 +64,7 @@ class Script:
 def ask_scripts(plan: SweepPlan, wanted: Sequence[tuple[PlannedRun, int]]) -> list[Script]:
     """One script, hence one job array, for all models with the same resources.
 
-    Args:
-        plan: the sweep.
-        wanted: runs and parts of them; parts of a run share its folder by claims.
+    Parts of a run share its folder by claims.
     """
     groups: dict[str, list[tuple[PlannedRun, int]]] = {}
     for run, part in wanted:
@@ -81,12 +73,12 @@ def ask_scripts(plan: SweepPlan, wanted: Sequence[tuple[PlannedRun, int]]) -> li
 
 
 def parts_of(run: PlannedRun) -> list[int]:
-    """The numbers of a run's array elements: one a replica, but an endpoint needs no second one."""
+    """The numbers of a run's array elements: one a replica; an endpoint needs one."""
     return list(range(1 if remote(run.entry) else run.entry.replicas))
 
 
 def finish_script(plan: SweepPlan, sweep_file: Path) -> Script:
-    """The job after all others: it judges and reports each run, and then compares them."""
+    """The last job: judges and reports each run, then compares them."""
     slurm, words = plan.sweep.slurm, command(plan)
     lines = [
         *_head(plan, "livek12-finish", slurm.judging),
@@ -108,7 +100,7 @@ def finish_script(plan: SweepPlan, sweep_file: Path) -> Script:
 
 
 def command(plan: SweepPlan) -> list[str]:
-    """How `livek12` is called on a node."""
+    """The `livek12` command on a node."""
     return [*(plan.sweep.slurm.command or COMMAND), *include_flags()]
 
 
@@ -146,7 +138,7 @@ def _ask_script(plan: SweepPlan, name: str, parts: Sequence[tuple[PlannedRun, in
 
 
 def _head(plan: SweepPlan, name: str, resources: Resources, more: Sequence[str] = ()) -> list[str]:
-    """Everything before the work itself."""
+    """The head of a script."""
     slurm = plan.sweep.slurm
     here, work = _plain(str(Path.cwd())), _plain(str(plan.work))
     log = f"{work}/%A_%a.log" if more else f"{work}/%j.log"
@@ -172,7 +164,7 @@ def _head(plan: SweepPlan, name: str, resources: Resources, more: Sequence[str] 
 
 
 def _resources(entry: Resources, slurm: SlurmSettings) -> str:
-    """The options of sbatch that say what a job holds; of two that say the same, Slurm takes the later."""
+    """Options of sbatch for resources; of duplicates, Slurm takes the later."""
     said = {
         "partition": slurm.partition,
         "account": slurm.account,
@@ -188,7 +180,7 @@ def _resources(entry: Resources, slurm: SlurmSettings) -> str:
 
 
 def _plain(path: str) -> str:
-    """A path that sbatch takes as it stands.
+    """A path that sbatch takes literally.
 
     Raises:
         UserError: it holds a sign that sbatch would read otherwise.
@@ -204,7 +196,7 @@ _OVER = frozenset({"CANCELLED", "COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "
 
 
 class Jobs(Record):
-    """Which job has which run: of each array the (label, part) of its elements; and the last job."""
+    """Submitted jobs: (label, part) of each array's elements; and the last job."""
 
     arrays: dict[str, list[tuple[str, int]]] = {}
     finish: str | None = None
@@ -220,12 +212,7 @@ class Queued:
 
 
 def submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits what is missing, and the job that follows.
-
-    Args:
-        plan: the sweep.
-        unanswered: the runs whose responses are not complete.
-        say: told of each job.
+    """Submits missing work, and the last job.
 
     Raises:
         UserError: Slurm is not here, or refuses a job; or another command submits this sweep right now.
@@ -270,13 +257,13 @@ def _submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[st
 
 
 def scripts(plan: SweepPlan, unanswered: Sequence[PlannedRun]) -> list[Script]:
-    """The scripts that `submit` would submit where the queue is empty."""
+    """The scripts that `submit` would submit to an empty queue."""
     wanted = [(run, part) for run in unanswered for part in parts_of(run)]
     return [*ask_scripts(plan, wanted), finish_script(plan, plan.work / "sweep.yaml")]
 
 
 def places(plan: SweepPlan) -> dict[str, WorkPlace]:
-    """Where each run is, by the queue and the notes."""
+    """State of each run, by queue and notes."""
     jobs = read_jobs(plan.work)
     # The last job itself asks when all others have ended, and where it runs there may be no squeue.
     last = jobs.finish is not None and jobs.finish == os.environ.get("SLURM_JOB_ID")
@@ -327,7 +314,7 @@ def _place(
 
 
 def read_jobs(work: Path) -> Jobs:
-    """What was submitted."""
+    """The submitted jobs."""
     path = work / "slurm.json"
     try:
         return Jobs.model_validate_json(path.read_bytes())
@@ -338,7 +325,7 @@ def read_jobs(work: Path) -> Jobs:
 
 
 def read_queue() -> dict[str, Queued]:
-    """This user's jobs that wait or run, array elements one by one.
+    """This user's waiting and running jobs, by array element.
 
     Raises:
         UserError: Slurm is not here or does not answer.
@@ -352,7 +339,7 @@ def read_queue() -> dict[str, Queued]:
 
 
 def _elements(jobs: Jobs) -> dict[tuple[str, int], str]:
-    """The job of each (label, part): the last that was submitted for it."""
+    """The last job of each (label, part)."""
     return {
         (label, part): f"{job}_{number}"
         for job, parts in jobs.arrays.items()
@@ -379,7 +366,7 @@ def _sbatch(script: Path, *options: str) -> str:
 
 
 def _call(words: list[str]) -> str:
-    """What a command of Slurm says.
+    """Output of a command of Slurm.
 
     Raises:
         UserError: it is not here, hangs, or refuses.

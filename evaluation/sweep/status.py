@@ -33,7 +33,7 @@ BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion token
 
 @dataclass
 class Work:
-    """What was done for one task."""
+    """Finished work of one task."""
 
     responses: int = 0
     seconds: float = 0.0
@@ -45,7 +45,7 @@ class Work:
     judge_cost: float | None = None
 
     def add(self, response: Response, verdict: Verdict | None) -> None:
-        """Counts one response and the calls that marked it."""
+        """Counts one response and its judging calls."""
         self.responses += 1
         replies: list[Response | EarlierReply] = [response, *([response.earlier] if response.earlier else [])]
         self.seconds += sum(reply.seconds or 0.0 for reply in replies)
@@ -62,9 +62,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Bill:
-    """A cell's part of the engines' time, in hours (None: not known); `cost` in the currency of the price.
+    """A cell's part of the engines' time, in hours (None: unknown); `cost` in the currency of the price.
 
-    `elsewhere`: the model ran behind an endpoint, so that of its GPU-hours the judges' alone are known.
+    `elsewhere`: an endpoint served the model, so that only the judges' GPU-hours are known.
     """
 
     hours: float
@@ -76,7 +76,7 @@ class Bill:
 
     @property
     def counted(self) -> float | None:
-        """The GPU-hours on GPUs of ours."""
+        """GPU-hours on our own GPUs."""
         return self.judging_gpu_hours if self.elsewhere else self.gpu_hours
 
 
@@ -87,15 +87,7 @@ def bills(
     gpus: float | None = None,
     judging_gpus: float | None = None,
 ) -> dict[str, Bill]:
-    """The bill of each task of one run.
-
-    Args:
-        sessions: of the run.
-        work: of each task.
-        price: of a GPU-hour, or None.
-        gpus: of each replica of the model, where the file says it.
-        judging_gpus: of each judge, where it says that.
-    """
+    """The bill of each task; `gpus` of each replica and `judging_gpus` of each judge are stated in the file."""
     asking, shared_by = _asking_shares(work)
     judging = _judging_shares(work)
     hours, gpu_hours = _spent(sessions, "generate", gpus)
@@ -118,7 +110,7 @@ def bills(
 
 
 def _spent(sessions: Iterable[Session], stage: Stage, stated: float | None) -> tuple[float, float | None]:
-    """Hours and GPU-hours of a stage, `stated` GPUs a replica where a session knows of none."""
+    """Hours and GPU-hours of a stage, `stated` GPUs a replica where a session has none."""
     mine = [session for session in sessions if session.stage == stage]
     taken = [_gpu_seconds(session, stated) for session in mine]
     known = [seconds for seconds in taken if seconds is not None]
@@ -147,7 +139,7 @@ def _judging_shares(work: Mapping[str, Work]) -> dict[str, float]:
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
-    """Parts of 1; equal ones where nothing was done yet."""
+    """Parts of 1; equal ones before any work."""
     total = sum(weights.values())
     return {name: weight / total if total else 1 / len(weights) for name, weight in weights.items()}
 
@@ -157,10 +149,10 @@ State = Literal["done", "running", "waiting", "failed"]
 
 @dataclass
 class CellCounts:
-    """What became of the requests of a cell.
+    """Requests of a cell.
 
-    `failed` requests are asked again, `final` ones are not: they would end the same way. `unjudged` responses wait for
-    a judge, while `ungraded` ones were seen by all judges, and none could decide.
+    `failed` requests are retried, `final` ones are not: they would end the same way. `unjudged` responses wait for a
+    judge, `ungraded` ones were undecided by all judges.
     """
 
     asked: int = 0
@@ -173,13 +165,13 @@ class CellCounts:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """No work is missing."""
         return self.asked > 0 and self.answered + self.final == self.asked and not self.unjudged
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model on one task; `counts` and `bill` are None until its run folder is there."""
+    """One model on one task; `counts` and `bill` are None until its run folder exists."""
 
     label: str
     model: str
@@ -192,7 +184,7 @@ class Cell:
     bill: Bill | None
 
     def as_json(self) -> dict[str, Any]:
-        """The cell for a program."""
+        """The cell as JSON."""
         counts = asdict(self.counts) if self.counts else dict.fromkeys(CellCounts.__dataclass_fields__)
         bill = asdict(self.bill) if self.bill else dict.fromkeys(Bill.__dataclass_fields__)
         return {
@@ -213,14 +205,14 @@ class Cell:
 
 @dataclass
 class RunTally:
-    """One task of a run folder: what became of its requests, what was done, and the first failure to try again."""
+    """One task of a run folder: counts, work, and the first failure to retry."""
 
     counts: CellCounts = field(default_factory=CellCounts)
     work: Work = field(default_factory=Work)
     failure: str = ""
 
     def add(self, row: Row, failure: Failure | None) -> None:
-        """Counts one row; `failure` is how its last request ended, if it ended so."""
+        """Counts one row; `failure` is the end of its last request."""
         self.counts.asked += 1
         if row.response is None:
             if failure is not None and (failure.final or failure.state == "unsupported"):
@@ -240,9 +232,9 @@ class RunTally:
 
 @dataclass(frozen=True)
 class CellState:
-    """What a run folder holds: its tasks and its sessions; nothing where it is not there yet.
+    """A run folder: tasks and sessions; empty before it exists.
 
-    `problem` says why what is there is not the run of the sweep; "" where it is.
+    `problem` is the reason why it is not the run of the sweep, or "".
     """
 
     tallies: Mapping[str, RunTally]
@@ -251,7 +243,7 @@ class CellState:
 
     @property
     def unanswered(self) -> bool:
-        """Whether something is left to ask."""
+        """Requests are missing."""
         counts = [tally.counts for tally in self.tallies.values()]
         return not self.problem and (not counts or any(count.answered + count.final < count.asked for count in counts))
 
@@ -275,7 +267,7 @@ def find(run: PlannedRun) -> CellState:
 
 
 def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
-    """How the run in the folder differs from the one that the file describes now, a phrase each."""
+    """Differences between the run in the folder and in the file, a phrase each."""
     from livek12.evaluation.task_data import load_task_data, make_spec, sampling_of
     from livek12.tasks.registry import get_task
 
@@ -321,10 +313,6 @@ def _counted(folder: RunFolder) -> CellState:
 def look(plan: SweepPlan, found: Mapping[str, CellState] | None = None) -> list[Cell]:
     """The cells, model by model.
 
-    Args:
-        plan: the sweep.
-        found: what the run folders hold, where it is read already.
-
     Raises:
         UserError: what was submitted cannot be read.
     """
@@ -334,12 +322,12 @@ def look(plan: SweepPlan, found: Mapping[str, CellState] | None = None) -> list[
 
 
 def judges_gpus(plan: SweepPlan) -> float | None:
-    """GPUs that the file gives to the job that judges; None where it says nothing of them."""
+    """GPUs of the judging job, if stated in the file."""
     return plan.sweep.slurm.judging.gpus if plan.sweep.backend == "slurm" else None
 
 
 def whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
-    """Where each run is."""
+    """State of each run."""
     if plan.sweep.backend == "slurm":
         from livek12.evaluation.sweep.slurm import places
 

@@ -27,14 +27,14 @@ Pages = Mapping[tuple[str, int], Image]
 
 @dataclass(frozen=True)
 class Places:
-    """The pages on which a question stands, and which of them may be shown."""
+    """The pages of a question, and the hidden ones."""
 
     pages: Pages
     hidden: frozenset[tuple[str, int]]
 
 
 def question_fragments(question: Question, task: str, image_only: bool, pictures: SitePictures) -> dict[str, str]:
-    """The question as it was asked, and its key with the solution: {"asked", "key"}."""
+    """The question as asked, and its key with the solution: {"asked", "key"}."""
     row = Row(task, question, 0, "failed", None, None)
     view = question_view(PaperEntry(task, question, [row], False), {"anchor": "", "number": ""}, pictures)
     view["image_only"] = image_only
@@ -59,7 +59,7 @@ def answer_fragment(rows: Sequence[Row]) -> str:
 
 
 def page_places(question: Question, where: Places, pictures: SitePictures) -> list[dict[str, Any]]:
-    """The pages that the question stands on: file, size in pixels, and its boxes on them."""
+    """The shown pages of a question: file, size in pixels, and its boxes."""
     found = []
     for sheet in sorted(question.page_numbers):
         key = (question.paper_id or "", sheet)
@@ -99,7 +99,7 @@ SCRIPTS = (
     "start.js",
 )
 MOST_AT_ONCE = 60
-"""Runs in the table that the page itself holds."""
+"""Most runs in the page's own table."""
 
 
 def write_front(
@@ -110,7 +110,7 @@ def write_front(
     groups: Mapping[str, Any],
     method: Mapping[str, Any],
 ) -> None:
-    """Writes the first page and what it needs; `method`: what its script computes intervals and ranks with."""
+    """Writes the first page and its data; `method` has the constants for its script."""
     names = store.pieces("front", runs.items())
     store.data(
         "site",
