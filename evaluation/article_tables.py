@@ -1,10 +1,8 @@
 """Tables of the articles: their shapes as data, and their cells as estimates or reasons why there is none.
 
-A table has a row for each run (and language, where a run has answers in several), unless it is `by_paper`. The numbers
-follow the articles' final versions; a table without a number there is named after its content. Of the answers of a run
-that were asked in one way (and one language: `BY_LANGUAGE`), each question and trial counts once, whichever task asked
-it. Budgets and derived tasks (`cfe_text:injection`) are in no table. Estimates are those of reports (`core.scoring`);
-differences of ways are of the questions that both have. Accuracies are from 0 to 1, marks from 0 to 100.
+A table has a row for each run (and language), unless it is `by_paper`. Numbers follow the articles' final versions; a
+table without a number there is named after its content. Of answers asked in one way (and language: `BY_LANGUAGE`), each
+question and trial counts once. Budgets and derived tasks are in no table. Accuracies are from 0 to 1, marks to 100.
 """
 
 from __future__ import annotations
@@ -292,11 +290,7 @@ SHAPES: tuple[TableShape, ...] = (
 
 
 def shape_named(name: str) -> TableShape:
-    """The shape of that name.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The shape of that name."""
     for shape in SHAPES:
         if shape.name == name:
             return shape
@@ -316,11 +310,7 @@ class FoundTables:
     missing: dict[str, str]
 
     def some(self) -> FoundTables:
-        """The tables; refuses to give none.
-
-        Raises:
-            UserError: there is none.
-        """
+        """The tables; refuses to give none."""
         if not self.tables:
             raise UserError("the runs have no answers for a table: " + "; ".join(map(": ".join, self.missing.items())))
         return self
@@ -385,7 +375,6 @@ class _Pool:
         return self._having[axis]
 
     def picked(self, part: Slice) -> list[int]:
-        """The questions (indices) of a part."""
         if not part.where:
             return list(range(len(self.table.questions)))
         (axis, value), *others = part.where
@@ -448,7 +437,6 @@ class _Sitter:
         return {value for index in self.picked(part) for value in pool.table.questions[index].on(axis)}
 
     def cell(self, block: ColumnBlock, part: Slice, metric: str) -> Estimate:
-        """A column of a block."""
         questions = self.picked(part)
         if not questions:
             return absent(NO_ANSWERS)
@@ -487,7 +475,6 @@ def _as_paired(metric: str) -> str:
 
 
 def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterator[_Sitter]:
-    """The runs by benchmark and language."""
     parameters = parameters_of(profile)
     for name, outcomes in runs.items():
         pools: defaultdict[tuple[str, str], defaultdict[str, list[Outcomes]]] = defaultdict(lambda: defaultdict(list))
@@ -552,7 +539,6 @@ _HEADS = {"text_only": "Text", "text_image": "Multimodal"}
 
 
 def _words(value: str) -> str:
-    """A value as a heading."""
     return _HEADS.get(value) or (value.replace("_", " ").capitalize() if value.islower() else value)
 
 

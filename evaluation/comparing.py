@@ -112,11 +112,7 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
 
 
 def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, Outcomes]:
-    """The outcomes of the runs' answers to the questions in `where`; `changes` collects marks set by people.
-
-    Raises:
-        UserError: a folder holds no run, or a run has no such question.
-    """
+    """The outcomes of the runs' answers to the questions in `where`; `changes` collects marks set by people."""
     for path in runs.values():  # all are there before the first is read
         RunFolder.open(path, warn)
     slim = Slim()

@@ -1,8 +1,4 @@
-"""Accuracy within a token budget as a table and as a curve: what terminal and report.html show of `report["budgets"]`.
-
-Contract: both readings stand beside each other and are named in words; a number that does not exist is a dash with
-its reason; the curve is drawn in the plain coordinates of `BOX`, and shows nothing that the table does not hold.
-"""
+"""Accuracy within a token budget as a table and a curve, from `report["budgets"]`, in both readings."""
 
 from __future__ import annotations
 

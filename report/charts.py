@@ -1,8 +1,7 @@
-"""Charts of studies as SVG, and the page that shows them with tables: one file, no script, nothing from elsewhere.
+"""Charts of studies as SVG, and their page: one file without scripts or links.
 
-Contract: a chart shows nothing that the table under it does not hold. Lines have their 95 % intervals as thin strokes;
-what is undecided is a thick stroke from worst to best. Coordinates are computed here, in the plain box of `BOX`; names
-are hostile and escaped by the template. Series differ in their marks as well as in their colours.
+A chart shows nothing that its table lacks. Thin strokes are 95 % intervals, thick ones undecided ranges. Names are
+hostile; the template escapes them. Series differ in marks as well as colours.
 """
 
 from __future__ import annotations
@@ -158,11 +157,7 @@ def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
 def write_study(
     path: Path, title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
 ) -> None:
-    """Writes the page of a study; its title is the question that it answers.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
+    """Writes the page of a study; its title is the question that it answers."""
     from markupsafe import Markup
 
     from livek12.report.html import csp_hash, environment, read_template

@@ -1,8 +1,7 @@
 """Comparisons of runs (`core.scoring.compare`) on the terminal, in Markdown and as CSV.
 
-A sentence says which run is better, or that the data cannot tell; then come a table with a row a run, the best first,
-and the paired tests. On the terminal no table is wider than the screen: long names are cut in the middle and listed in
-full below, further columns go to a further table. Markdown has all names and pairs in full, CSV unrounded numbers.
+On the terminal no table is wider than the screen: long names are cut in the middle and listed below, further columns go
+to a further table. Markdown has all names and pairs in full, CSV unrounded numbers.
 """
 
 from __future__ import annotations

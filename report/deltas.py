@@ -1,8 +1,4 @@
-"""Differences between two ways of asking the same questions: what terminal, report.html and Markdown say of them.
-
-Contract: a sentence for each Δ, with its interval, its test and all that is left out; a table for each axis. Shares are
-in points of a hundred. Nothing is shown that `core.scoring.deltas` does not state.
-"""
+"""Differences between two ways of asking the same questions (`core.scoring.deltas`), in points of a hundred."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`report.html`: the graded paper in one file, or an index with a file for each task; also the page of article tables.
 
-Each file holds its style, script and pictures; its content security policy forbids everything else, and every text is
-escaped or comes from `markup`. Without JavaScript it is the same page without filters.
+Each file holds its style, script and pictures under a content security policy that forbids everything else; every text
+is escaped or comes from `markup`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,6 @@ def write_html(
 
     Returns:
         The files, the index first.
-
-    Raises:
-        UserError: a file cannot be written.
     """
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
     parts = report_pages(chosen) if shown.split else []

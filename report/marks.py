@@ -1,8 +1,4 @@
-"""Scores as people read them: the one place where numbers of a report become words.
-
-Contract: a number that is not decided is shown as its interval, one that does not exist as a dash with the
-reason; nothing is rounded into certainty. Used by the terminal summary and by report.html alike.
-"""
+"""Scores in words, for terminal and pages: undecided numbers as intervals, missing ones as a dash with the reason."""
 
 from __future__ import annotations
 

@@ -422,7 +422,6 @@ class _Places:
         return Markup(PLACE.sub(lambda place: self.kept[int(place[1])], ALONE.sub(r"\1", rendered)))
 
     def restore(self, text: str) -> str:
-        """The source again, for code."""
         return PLACE.sub(lambda place: self.sources[int(place[1])], text)
 
 

@@ -1,8 +1,4 @@
-"""The graded paper: rows of a run as the questions and answers that the page shows, by paper and number.
-
-Contract: a question of a task is one `PaperEntry`, its trials below each other; text is turned into safe HTML here,
-so that templates only place it. What is cut for size is said in its place.
-"""
+"""The graded paper: questions and answers as safe HTML, by paper and number; a cut is stated in its place."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""`report.pdf`: the graded paper for a printer, printed from report.html by a Chromium that is on this machine.
+"""`report.pdf`: report.html printed by a local Chromium.
 
-Contract: the browser has a profile of its own, reaches no network, and is ended with all it has started when it takes
-too long. The page's own policy holds in it too. The file appears whole or not at all. It does not say where on the
-machine it was made: links to other pages of the report lead to their PDFs, from the place of this one.
+The browser has its own profile and no network, and is killed with its children after a time-out. The file appears whole
+or not at all. Links to other pages are relative, so that no path of the machine is in it.
 """
 
 from __future__ import annotations

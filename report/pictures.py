@@ -1,8 +1,7 @@
 """Pictures of questions and pages as data URIs, each stored once in a page.
 
-Contract: a picture is decoded, flattened on white, scaled down to the width it is read at and stored as PNG or
-JPEG, whichever is smaller; bytes that are no picture, or too large a one, give a line of text that says so.
-Paths in records are never opened.
+A picture is flattened on white, scaled to its reading width and stored as PNG or JPEG, whichever is smaller; invalid or
+too large ones give a line of text. Paths in records are never opened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The graded paper on the page itself: ticks, crosses, points and the sum drawn on the scan, the answers beside it.
+"""The graded paper on its scan: ticks, crosses, points and the sum drawn on the pages, answers beside them.
 
-Contract: `sheets` takes the entries of a report whose questions say where on their pages they stand (`Question.boxes`),
-and gives each page once, in the order of the paper, with a mark at the end of each question and a note beside it. What
-is drawn is what the verdicts say; nothing is marked here. Pages are bounded in number, and what is left out is said.
+`sheets` gives the pages of questions with `Question.boxes` in order. Marks are those of the verdicts. Pages are bounded
+in number; the rest is stated.
 """
 
 from __future__ import annotations

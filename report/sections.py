@@ -1,8 +1,7 @@
 """The questions of a report: which are shown, under which papers, on which page.
 
-`Shown` picks the rows to show while they pass on their way to the scores, so that memory is bounded for any run. A
-report of several pages has at least one a task, with whole papers where they fit: at most `PAGE_QUESTIONS` questions
-and `PAGE_ANSWERS` answers, or one question. Pages and questions are drawn one by one, when the template takes them.
+`Shown` picks rows while they pass on to the scores, so that memory is bounded. Each of several pages has whole papers
+of one task where they fit in `PAGE_QUESTIONS` and `PAGE_ANSWERS`. Questions are drawn when the template takes them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Tables in the shapes of the articles, as Markdown, LaTeX and CSV, and in words for a page.
+"""Article tables as Markdown, LaTeX and CSV, and in words for a page.
 
-Contract: numbers are written as in reports (`marks`), but ARL out of 100, as its article has it, and counts whole; what
-is undecided as its range, the deviation over trials behind ±. A cell without a number has a dash with the number of the
-reason, which stands below the table: it is never blank and never 0. Names of runs, subjects and papers are hostile:
-everything is escaped. CSV has a line a cell, unrounded, with the interval.
+Numbers are those of reports (`marks`), but ARL out of 100, as in its article, and counts whole; undecided ones are
+ranges, ± is the deviation over trials. A cell without a number has a dash with the number of its reason: never blank,
+never 0. Names are hostile and escaped. CSV has a line a cell, unrounded, with the interval.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The numbers of a task as the page shows them: its mark, groups, metrics, differences, tokens and what is open.
-
-Contract: everything comes from report.json and is worded by `marks`; templates only place it.
-"""
+"""A task's numbers for the page, from report.json in the words of `marks`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The summary on the terminal: marks with their intervals, by subject and type, states, tokens.
-
-Contract: says the same as report.json in fewer words; nothing it prints depends on colour, and in a pipe or a
-narrow window the tables fold instead of being cut.
-"""
+"""The summary on the terminal: report.json in fewer words, without need of colour; narrow windows fold tables."""
 
 from __future__ import annotations
 

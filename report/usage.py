@@ -1,8 +1,4 @@
-"""Usage of a run: tokens a second, GPU busy share and watt-hours in words, and its time as bars.
-
-Times are wall-clock times of the run as a whole: concurrent work counts once. Waiting is the time between the first
-session and the last in which no engine generated, judged or marked.
-"""
+"""Usage of a run: tokens a second, GPU busy share and watt-hours in words, and its wall-clock time as bars."""
 
 from __future__ import annotations
 
@@ -123,7 +119,6 @@ def in_words(seconds: float) -> str:
 
 
 def _session_sentence(session: Session) -> str:
-    """A session's engine, duration and use."""
     known = []
     if session.requests is not None:
         pace = session.requests_a_second

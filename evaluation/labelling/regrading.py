@@ -1,10 +1,8 @@
-"""Marks that people set: equal answers to a question are one group, whose mark a person changes once.
+"""Regrades: people's marks, set once for a group of equal answers to a question.
 
-Contract: answers of one task to one question are equal where the same was taken from them (`PartVerdict.answer`), or,
-where nothing was, where their texts are the same. `put` returns once the row is on the disk; the file,
-RUN/regrades.jsonl, is only appended to, and held no longer than that takes, so that several servers may be at work.
-Groups follow the run: where answers or verdicts have come since they were read, they are read anew before anything is
-shown or set, and what people say of them is read each time.
+Answers are equal where the same text was extracted (`PartVerdict.answer`) or, without extraction, where their texts are
+equal. `put` returns once the row is on the disk; RUN/regrades.jsonl is append-only and locked only while written, so
+that several servers may work. Groups are read anew where answers or verdicts have changed.
 """
 
 from __future__ import annotations
@@ -228,7 +226,6 @@ def _reason(told: Mapping[str, Any]) -> str:
 
 
 def _mark(row: Row, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Share, fully right, and parts."""
     verdict = _verdict(row)
     said = [name for name in ("correct", "score", "parts") if told.get(name) not in (None, "")]
     if len(said) != 1:

@@ -1,9 +1,7 @@
 """Labelling page: the answers to label, what a rater sees of each, and the server that takes the labels.
 
-`serve` runs until it is stopped; every label is on the disk before the reply. Texts become safe HTML here
-(`report.markup`). Blind, nothing that is sent depends on the verdict, on other raters or on why the answer was chosen.
-No rater sees another's labels; the run's decision, and marks set in its place, are sent on request. Access is checked
-by `core.guard`.
+Every label is on the disk before the reply. Texts become safe HTML here (`report.markup`). Blind, nothing that is sent
+depends on the verdict, on other raters or on why the answer was chosen; no rater sees another's labels.
 """
 
 from __future__ import annotations
@@ -203,11 +201,7 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
 
 
 def _what(told: dict[str, Any], answers: int) -> tuple[int, dict[str, Any]]:
-    """The place of an answer in the queue, and its label.
-
-    Raises:
-        UserError: it says neither.
-    """
+    """The place of an answer in the queue, and its label."""
     place, said = told.get("place"), told.get("said")
     if type(place) is not int or not isinstance(said, dict):
         raise UserError("the label says nothing that can be read")

@@ -1,7 +1,7 @@
-"""Labels of a run as they are given: read back when work goes on, and appended to one file a rater.
+"""Label store: the labels of a run, read back on restart and appended to one file a rater.
 
-Contract: `put` returns once the label is on the disk. A rater's file, RUN/labels-RATER.jsonl, is only appended to and
-held by one server at a time; a later row of one answer replaces the earlier one. Its rows are what `read_labels` reads.
+`put` returns once the label is on the disk. RUN/labels-RATER.jsonl is append-only and belongs to one server at a time;
+a later row of an answer replaces the earlier one.
 """
 
 from __future__ import annotations

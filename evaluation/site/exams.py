@@ -1,8 +1,4 @@
-"""The questions of a site: what was asked in all runs together, in the order of the papers, and its pieces.
-
-Contract: `Exams` holds each question once, however many runs asked it. `write` draws only questions that are new or
-changed; of hidden ones it writes what `Hidden` lets through.
-"""
+"""Questions of a site in the order of the papers, each once, and their pieces; only new or changed ones are drawn."""
 
 from __future__ import annotations
 

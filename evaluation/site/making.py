@@ -1,10 +1,8 @@
 """Builds a site from run folders, and rebuilds only what changed.
 
-`make_site` gives a whole site, whatever was there before: unchanged runs are taken from the site, and what the runs no
-longer hold is removed. `data/made.json` holds hashes of what the files were made from; where they are equal and all
-files are there, nothing else is read. `table.json` has a row for each run, task and profile with each metric as [low,
-high, ends of the 95 % interval, ± over trials], `cost.json` tokens and costs, `questions.parquet` a row a question.
-Hidden questions are in none of them.
+`data/made.json` holds hashes of all inputs; where they are equal and all files exist, nothing else is read.
+`table.json` has a row for each run, task and profile with each metric as [low, high, ends of the 95 % interval, ± over
+trials], `cost.json` tokens and costs, `questions.parquet` a row a question. Hidden questions are in none of them.
 """
 
 from __future__ import annotations
@@ -272,7 +270,6 @@ def _across(
     known: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
-    """Writes what all runs make together."""
     stems = {task: stem_of(task) for task in exams.tasks}
     placed = {task: place(task, stems[task], asked, records, store, code) for task, asked in exams.tasks.items()}
     off = exams.hidden(hidden)

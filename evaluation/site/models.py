@@ -1,8 +1,6 @@
-"""What is known of the models of a site: date, size, licence and prices, as somebody stated them.
+"""Models of a site: release date, size, licence and prices, as stated in `models.yaml` or on the Hub, else unknown.
 
-Contract: they come from a `models.yaml` or from the record that the Hub has of a model, and from nowhere else; a name
-tells nothing. What neither states is unknown. `models.yaml` is a mapping from the model as its runs name it, or from a
-run folder's name, to any of:
+`models.yaml` maps the model as its runs name it, or a run folder's name, to any of:
 
     Qwen/Qwen3-8B:
       name: Qwen3 8B                        # shown in its place

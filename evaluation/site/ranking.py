@@ -1,10 +1,8 @@
 """Rankings of a site: ranks and their stability, item statistics, and the scores that the page computes from.
 
-All of it works on the records of runs (`reading`), so that no run is read again. Ranks are those of `livek12 compare`;
-results of a pair of runs are kept from build to build under a hash of their inputs, so that nothing is tested twice. Of
-hidden questions only the number of right answers is stated. `scores` and `method` give the page's script all bounds in
-the order of the questions' ids and the constants of intervals and tests: it computes the very marks, intervals and
-ranks of `livek12 compare` for any choice of questions, without texts or names.
+It works on the records of runs (`reading`). Results of pairs of runs are kept from build to build under a hash of their
+inputs. `scores` and `method` give the page's script all bounds in the order of the questions' ids, and the constants
+of intervals and tests: it computes the same as `livek12 compare` for any choice of questions.
 """
 
 from __future__ import annotations
@@ -102,7 +100,6 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 
 
 def _basis(table: Table) -> list[Any]:
-    """The inputs of a comparison."""
     asked = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
     return [asked, [(row.question.id, row.trial, row.share, row.correct) for row in table.rows]]
 

@@ -1,11 +1,9 @@
 """Runs as a site holds them: facts, marks under both profiles, a cell for each answer; and which questions are hidden.
 
-`read_run` reads the answers once. A cell has the worth of an answer and its warnings; its text only where the question
-may be shown. The record is published, and the next build goes on from it: an unchanged run is never read again.
-
-Of a hidden question a site has its place in the exam, its subject and the like, and its marks: no text, key, picture,
-id or name, and no answer. A question is hidden where its release is held back, its rights forbid it, or it was made
-from, or is a translation of, one that is. A page that shows a hidden question is hidden too.
+The record of a run is published, and the next build goes on from it: an unchanged run is never read again. Of a hidden
+question a site has its place, subject and the like, and its marks: no text, key, picture, id, name or answer. A
+question is hidden by its release, by its rights, or as a relative (source, variant, translation) of a hidden one; so is
+a page that shows one.
 """
 
 from __future__ import annotations
@@ -218,7 +216,6 @@ class _Pieces:
         return number
 
     def end(self) -> None:
-        """Writes the rest."""
         if self._part:
             self._store.data(f"{answers_of(self._slug)}{self._number}", self._part)
             self._number += 1

@@ -1,10 +1,8 @@
 """Completion: how exactly a model continues the beginnings of questions (KMMMU, section 7 and table 26).
 
-By source (exam), with and without a hint: exactness from 0 to 100 as mean, sample standard deviation and median; shares
-of refusals and hallucinations with Wilson's interval. Character-level figures need no judge: `characters` is the F1 of
-runs of `RUN` characters, `longest` the longest run of the real text that came back, both without spaces; a refusal is
-then a text with little of the real one that refuses in words, or an empty one. Judges add exactness and flags: their
-mean and majority. The difference made by the hint is paired by question.
+By exam, with and without a hint. Without judges: `characters` is the F1 of runs of `RUN` characters, `longest` the
+longest run of the real text that came back, both without spaces; a refusal is a text with little of the real one that
+refuses in words, or an empty one. Judges add exactness and flags: their mean and majority.
 """
 
 from __future__ import annotations
@@ -74,11 +72,7 @@ class ComparedReply:
         )
 
     def read(self, text: str) -> JudgedCompletion:
-        """Parses a reply.
-
-        Raises:
-            Unreadable: the reply is not in the form.
-        """
+        """Parses a reply."""
         found = fields_of(parse_object(text), "reason", "exactness", "refused", "hallucinated")
         a_text(found["reason"], "reason")
         exactness = a_count(found["exactness"], "exactness")
@@ -115,11 +109,7 @@ class Completed:
 
 
 def completions(rows: Iterable[Row]) -> list[Row]:
-    """The completions of a run that came.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The completions of a run that came."""
     found = [row for row in rows if row.question.variant and row.question.variant.kind in (COMPLETION, HINTED)]
     came = [row for row in found if row.response is not None]
     if not came:

@@ -1,11 +1,9 @@
 """Consistency of judges and critics: between judges, between runs, over repeats, on the very same answers.
 
-`between_judges` reads the votes in the verdicts of one run; `between_runs` the verdicts of run folders with the same
-responses. Undecided answers are counted, in no coefficient, and every accuracy is the interval over all answers.
-
-A critic states for each error type whether it is there; without a usable critique it states nothing. The panel follows
-the majority; ties state nothing. `OVERALL` pools the three types, `ANY` is an error of any type (LiveK12Bench, appendix
-C, tables 8 and 9, does not define its "overall").
+Undecided answers are counted and in no coefficient; accuracies are intervals over all answers. A critic states for each
+error type whether it is there; without a usable critique nothing. The panel follows the majority; a tie states nothing.
+`OVERALL` pools the three types, `ANY` is an error of any type (LiveK12Bench, appendix C, tables 8 and 9, leaves its
+"overall" undefined).
 """
 
 from __future__ import annotations
@@ -181,9 +179,6 @@ def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
     """Refuses runs in which rules decided answers, or could have: the comparison would be of the rules.
 
     Where rules decided all that judges would have seen, a verdict names the judges and has no vote.
-
-    Raises:
-        UserError: names the first.
     """
     for name, rows in runs.items():
         for row in rows:
@@ -218,11 +213,7 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
 
 
 def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """Agreement of judges with themselves over the repeats of one run (`evaluation.repeats.repeated_rows`).
-
-    Raises:
-        UserError: they were asked once.
-    """
+    """Agreement of judges with themselves over the repeats of one run (`evaluation.repeats.repeated_rows`)."""
     if len(repeats) < 2:
         raise UserError(
             f"{name}: its judges were asked once: ask them again with `livek12 judge RUN --judge … --repeats 3`, or"

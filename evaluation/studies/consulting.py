@@ -1,8 +1,6 @@
-"""Puts answers of a run before judges for a study: everybody's opinion on each, remembered, asked once.
+"""Judges' opinions on answers of a run for a study, cached so that a killed study resumes.
 
-Contract: as for the marks, a judge is never the model under test nor of its family, and replies are remembered, so that
-a study that was killed goes on. What a judge did not say, or not in its form, is an opinion with a problem; nothing is
-made up for it.
+A judge is never the model under test nor of its family. A missing or malformed reply is an opinion with a problem.
 """
 
 from __future__ import annotations
@@ -81,9 +79,6 @@ def consult(
         authors: names of the model under test.
         sees: judges get the pictures of an answer's question.
         step: called after each answer.
-
-    Raises:
-        UserError: nobody may judge this model.
     """
     panel, names = jury.panel, frozenset(authors)
     assert panel is not None, "a study with judges has a panel"

@@ -1,15 +1,13 @@
 """Contamination: marks on older exams against newer ones, by year, and before against after a model's release.
 
-Three tables of answers asked in one way (`evaluation.sieve`), each over every run. *releases* (LiveK12Bench, app. E,
-table 13): an older release minus the newest, over all questions and by subject. *years* (MDK12-Bench, figure 4): marks
-by exam year and difficulty, each year against the others of that difficulty. *dates*: exams surely held before the
-model's release against those surely held after. An older exam may just be easier: `beyond` is the same difference of
-what a run has more than the mean of the other runs on each question. p is corrected by Holm over the cells of a table.
+*releases* (LiveK12Bench, app. E, table 13): an older release minus the newest, over all and by subject. *years*
+(MDK12-Bench, figure 4): each exam year against the others of its difficulty. *dates*: exams surely before the model's
+release against those surely after. An older exam may just be easier: `beyond` is the same difference of a run's excess
+over the other runs. p is corrected by Holm over the cells of a table.
 
-A contrast has two disjoint parts of the questions. Undecided and missing answers enter at worst and at best, so that
-every mark is two numbers; an interval of the difference holds for both. The test permutes which papers (questions,
-where papers are few) are of which part, for all runs at once, and gives the larger p of the two; 1 where undecided
-answers could turn the difference.
+Undecided and missing answers enter at worst and at best, so that every mark is two numbers. The test permutes papers
+(questions, where papers are few) between the two parts, for all runs at once; the larger p counts, and 1 where
+undecided answers could turn the difference.
 """
 
 from __future__ import annotations
@@ -73,9 +71,6 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
     """A metric on each question (its trials together), and the questions.
 
     The rows were asked in one way, each question and trial once (`evaluation.sieve`).
-
-    Raises:
-        UserError: the run has no such metric.
     """
     table = tabulate(rows)
     term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")

@@ -1,15 +1,13 @@
 """Marks corrected for the judge's errors, from a sample of answers that people labelled.
 
-Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean
-of person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
-interval is that of the mean of the corrected answers over the questions sampled (`core.intervals`: by paper, where
-there are four or more, which are set as far apart as people would have them), widened by the variance of the labels,
-Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person minus judge (stratified two-phase sampling; Särndal, Swensson and
-Wretman 1992, chapter 9). Labels that all agree with the judge are not taken for a judge without errors: half an error
-is added to each stratum of models, and to rules what the judge card says. Rules without labels have the upper end of
-the judge card's error rate as two standard deviations. A stratum of models needs two labels. Undecided answers are
-not corrected: the mark is given with all of them worth nothing and all worth full marks. Where several people labelled
-an answer, their mean is the person.
+With strata s of the decided answers (`label_plan`), weights W_s, and d_s the weighted mean of person minus judge, the
+corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its interval is that of the corrected answers over the
+sampled questions (`core.intervals`: by paper from four papers on, set as far apart as people would have them), widened
+by the variance of the labels, Σ_s W_s² · σ²_s / n_s (stratified two-phase sampling; Särndal, Swensson and Wretman 1992,
+chapter 9). Labels without a disagreement do not prove a perfect judge: half an error is added to each stratum of
+models, and to rules the judge card's rate; rules without labels take the upper end of that rate as two standard
+deviations. A stratum of models needs two labels. Undecided answers are not corrected: the mark is given with all of
+them at nothing and at full marks. Several labels of an answer are averaged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """CFE-Bench's diagnostics: curves of its derived tasks, paired by question (sections 5.2 to 5.4, figures 3 to 5).
 
-Shares of right samples are taken by question and unit first, then averaged over questions: by unit index where at least
-`fewest[0]` questions have it, and by exact length of the flow where at least `fewest[1]` have it (the article: more
-than five for an index, at least five for a length; section 5.3). Undecided and missing answers enter at their worst and
-at their best. Contrasts compare the same units of the same questions, each question counting once. Answers to the whole
-questions come from the run itself, or from the run whose failures it repeats.
+Shares of right samples by question and unit are averaged over questions: by unit index where at least `fewest[0]`
+questions have it, by exact length of the flow where at least `fewest[1]` have it (the article: more than five, and at
+least five; section 5.3). Undecided and missing answers enter at worst and at best. Contrasts compare the same units of
+the same questions, each question counting once.
 """
 
 from __future__ import annotations

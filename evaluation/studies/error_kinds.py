@@ -1,14 +1,11 @@
 """Kinds of errors of wrong answers, by judges or people: sample, question put, rates, agreement, regression.
 
-The sample is of answers that are decided and wrong, stratified by task, subject and kind of pictures (every n-th in
-that order, random within a stratum, seeded). Kinds are those of the benchmark's article (`core.error_types`): one for
-each wrong answer of KMMMU and MDK12-Bench, any number of LiveK12Bench. Several judges or raters decide by majority; a
-tie is no kind. A response without text is incomplete where the article has such a kind: no judge is asked.
-
-`share` is of the wrong answers that have a kind, with Wilson's interval; `rate` is `share` times the wrong part of the
-decided answers. Groups have at least `LEAST` answers with a kind. The regression is KMMMU's (appendix H): accuracy on
-rates of unit variance, one observation a run. Where each wrong answer has one kind, rates add up to 1 - accuracy: the
-fit is an identity, its coefficients are the rates' negative standard deviations, and it tests nothing (`identity`).
+The sample is of decided wrong answers, stratified by task, subject and kind of pictures. Kinds are those of the
+benchmark's article (`core.error_types`): one for each answer of KMMMU and MDK12-Bench, any number of LiveK12Bench.
+Judges and raters decide by majority; a tie is no kind. A response without text is incomplete where the article has such
+a kind. `share` is of the wrong answers with a kind (Wilson's interval); `rate` is `share` times the wrong part of the
+decided answers. The regression is KMMMU's (appendix H): accuracy on rates of unit variance, one observation a run. With
+one kind an answer, rates add up to 1 - accuracy: the fit is an identity and tests nothing (`identity`).
 
 Sources: KMMMU, section 6, tables 6, 24, figure 2, appendix H; MDK12-Bench, error analysis; LiveK12Bench, section 2.3.
 """
@@ -484,11 +481,7 @@ def to_ask(found: Found) -> int:
 
 
 def typed_by_judges(found: Found, folders: Mapping[str, RunFolder], jury: Jury, step: Callable[[], None]) -> None:
-    """Asks judges for the kinds of the sample.
-
-    Raises:
-        UserError: nobody may judge one of the models.
-    """
+    """Asks judges for the kinds of the sample."""
     for name, folder in folders.items():
         pictures = None
         for runs in found.values():
@@ -510,11 +503,7 @@ def _sees(row: Row) -> bool:
 
 
 def typed_by_people(found: Found) -> None:
-    """Takes people's labels as the kinds, without judges.
-
-    Raises:
-        UserError: they said nothing of kinds.
-    """
+    """Takes people's labels as the kinds, without judges."""
     for runs in found.values():
         for own in runs.values():
             own.sample = own.people

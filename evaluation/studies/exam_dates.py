@@ -1,8 +1,4 @@
-"""When exams were held and models released, as far as records say it: days, months or years.
-
-Contract: what is stated as a month or a year is a period of days; one period is before another only where every day
-of it is. What states no date has none: nothing is guessed.
-"""
+"""Dates of exams and of models' releases: periods of a day, month or year; one is before another only as a whole."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Do critics find the first wrong step that experts found? The process audit put to labelled solutions (MR-Ben).
+"""First wrong steps: critics of the process audit against experts' labels of solutions (MR-Ben).
 
-Contract: a file holds solutions in steps, each with the experts' verdict and the number of its first wrong step. They
-are audited exactly as responses of a run are; a critic's first wrong step is the earliest step that one of its
-quotations stands in. A solution without a usable critique is undecided: it counts against `accuracy_low` and for
-`accuracy_high`, and is in no coefficient.
+A critic's first wrong step is the earliest one it quotes. A solution without a usable critique is undecided: it counts
+against `accuracy_low` and for `accuracy_high`, and is in no coefficient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Agreement of the marks of a run with human marks (LiveK12Bench, reliability of the judge).
+"""Agreement of a run's marks with human marks (LiveK12Bench, reliability of the judge).
 
-Contract: every labelled answer is counted. Those the run did not decide are in no agreement coefficient, but in
-`accuracy_low` and `accuracy_high`, which count them as disagreeing and as agreeing.
+Labelled answers that the run did not decide are in no coefficient, but in `accuracy_low` and `accuracy_high`.
 """
 
 from __future__ import annotations

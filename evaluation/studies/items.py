@@ -1,12 +1,10 @@
 """Items of an exam over the runs of several models: difficulty, discrimination, suspect keys, a two-parameter fit.
 
-Answers are those of one way of asking (`evaluation.sieve`). Difficulty is the share of fully right answers, low
-and high where some are undecided. Discrimination is the item-rest correlation; ability is the mean of right-or-wrong
-less the question's mean, so that runs need not have the same questions. Undecided answers are in neither. A key is
-suspect if its discrimination is negative, or if the answers say so (`evaluation.studies.suspects`).
-
-The fit is girth's (expected a posteriori, which shrinks slopes of few runs): P(right) = 1 / (1 + e^(-a(θ - b))). Each
-trial of a run is a sitting; undecided answers are missing.
+Answers are of one way of asking (`evaluation.sieve`). Difficulty is the share of fully right answers, as bounds.
+Discrimination is the item-rest correlation; ability is the mean of right-or-wrong less the question's mean, so that
+runs need not share all questions. Undecided answers are in neither. A key is suspect for a negative discrimination, or
+by its answers (`suspects`). The fit is girth's (expected a posteriori, which shrinks slopes of few runs), each trial a
+sitting: P(right) = 1 / (1 + e^(-a(θ - b))).
 """
 
 from __future__ import annotations
@@ -125,9 +123,6 @@ def items_study(
     """Difficulty, discrimination, open share and time of each question, and suspect keys.
 
     `prior` is the assumed share of wrong keys; `step` is called after each item.
-
-    Raises:
-        UserError: fewer than three runs.
     """
     runs = sorted({run for item in items for run in item.answers})
     if len(runs) < FEWEST_RUNS:

@@ -1,16 +1,12 @@
 """Label plans: the strata of a run's answers, the answers to label within a budget, and the plan's file.
 
-Every answer is in one stratum. `rules`: decided by rules; `models, right`, `models, wrong`, `models, partly`: decided
-with models, by their mark, since false accepts and false rejects differ; `no answer`: worth 0 for sure; `undecided`:
-between worst and best. Weights are points for `mark`, else equal.
+Strata: `rules`; `models, right`, `models, wrong`, `models, partly`, by mark, since false accepts and false rejects
+differ; `no answer`, worth 0 for sure; `undecided`. Weights are points for `mark`, else equal. The budget is shared by
+Neyman's rule (1934), n ∝ weight · deviation of what a label changes: for rules from the judge card, for models
+`SUPPOSED`. A stratum of models has `FEWEST` labels (or all it has); rules may have none. The draw within a stratum is
+systematic over papers from a seeded start.
 
-The budget is shared over the strata of each task by Neyman's rule (1934), n ∝ weight · deviation of what a label
-changes. That deviation is not known beforehand: rules take the errors of the judge card, models `SUPPOSED`. Every
-stratum of models has `FEWEST` answers (or all it has); rules may have none, their card then represents them. Within a
-stratum the draw is systematic over the papers from a seeded start, so that papers share alike.
-
-A plan is JSON lines {task, question_id, trial} in the order of labelling; other fields (such as the stratum) are hidden
-from raters. A row that names no answer of the run is refused with its line.
+A plan is JSON lines {task, question_id, trial} in the order of labelling; raters see no other field.
 """
 
 from __future__ import annotations

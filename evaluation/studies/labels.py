@@ -1,8 +1,7 @@
-"""Labels: what people say of the answers of a run. The one reader of them.
+"""Labels: the only reader of what people state of a run's answers (JSON lines or CSV, docs/label-answers.md).
 
-Contract: rows of JSON lines or CSV with the columns of `COLUMNS` (docs/label-answers.md); one `Label` a row. A row that
-cannot be used is told in one line with its file and line, and then the whole file is refused: a study never goes on
-with the rest of what somebody typed. A column that is not read is told; one that looks like a mistyped one is refused.
+An unusable row is reported with file and line, and the whole file is refused: a study never uses part of it. Unread
+columns are reported, near misses of a column's name refused.
 """
 
 from __future__ import annotations
@@ -146,11 +145,7 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The non-empty columns, by their names in `COLUMNS`.
-
-    Raises:
-        ValueError: a column is nearly one of them.
-    """
+    """The non-empty columns, by their names in `COLUMNS`."""
     found: dict[str, Any] = {}
     lower = {name.lower(): name for name in (*COLUMNS, *_ALIASES)}
     for name, value in sorted(row.items(), key=lambda cell: cell[0] in _ALIASES):  # our own names come first
@@ -165,11 +160,7 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(given: Mapping[str, Any], place: str = "") -> Label:
-    """The label of one row; empty cells are absent.
-
-    Raises:
-        ValueError: the row cannot be used.
-    """
+    """The label of one row; empty cells are absent."""
     row = _known(given)
     if "question_id" not in row:
         raise ValueError("no question_id")
@@ -207,11 +198,7 @@ def _text(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _yes_no(row: Mapping[str, Any], name: str, lenient: bool = False) -> bool | None:
-    """A truth value; None for an empty cell, and for other words if `lenient`.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A truth value; None for an empty cell, and for other words if `lenient`."""
     if name not in row:
         return None
     found = _YES_NO.get(str(row[name]).strip().lower())
@@ -243,11 +230,7 @@ def _share(row: Mapping[str, Any]) -> float | None:
 
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:
-    """One label for each rater and answer: the latest where rows have times; without withdrawn ones.
-
-    Raises:
-        UserError: a rater says two things of one answer, and the rows do not say which was later.
-    """
+    """One label for each rater and answer: the latest where rows have times; without withdrawn ones."""
     found: dict[tuple[object, ...], Label] = {}
     for label in labels:
         key = label.rater, label.model, label.task, label.question_id, label.trial
@@ -301,11 +284,7 @@ def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple
 
 
 def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
-    """Refuses labels that match no answer of any run (`fit_labels`).
-
-    Raises:
-        UserError: there is such a label.
-    """
+    """Refuses labels that match no answer of any run (`fit_labels`)."""
     lost = [{label.place: line for label, line in strangers} for strangers in runs]
     nowhere = set(lost[0]).intersection(*lost) if lost else set()
     first = next((line for place, line in lost[0].items() if place in nowhere), None) if lost else None
@@ -315,11 +294,7 @@ def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
 
 
 def check_kind(label: Label, row: Row) -> None:
-    """Refuses a kind of error that the answer's benchmark does not have.
-
-    Raises:
-        UserError: it has none of that name.
-    """
+    """Refuses a kind of error that the answer's benchmark does not have."""
     kinds = error_types(row.question.benchmark)
     if label.error_type and kinds is not None and label.error_type not in {kind.name for kind in kinds}:
         names = ", ".join(kind.name for kind in kinds) or "none"

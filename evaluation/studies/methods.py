@@ -1,10 +1,8 @@
-"""Ways of judging beside people: what each gets right, accepts wrongly and rejects wrongly (CFE-Bench, table 1).
+"""Ways of judging (`s2s`, `l2s`, `l2l`, …, or `rules`) against people (CFE-Bench, table 1).
 
-Contract: a way is the method of the judge models of a run (`s2s`, `l2s`, `l2l`, …, or `rules`); several runs of one way
-(other repeats, other models) give mean ± sample standard deviation. Judges must have seen every answer, or the ways
-would be compared by the rules they share. An answer that a judge left undecided is in no rate but counted. AUC is the
-chance that an answer that people call right gets more of the points than one that they call wrong (ties count half);
-of verdicts that are only right or wrong it is the mean of recall and specificity.
+Several runs of one way give mean ± sample standard deviation. Judges must have seen every answer, or the comparison
+would be of shared rules. Undecided answers are counted and in no rate. AUC is the chance that a right answer gets more
+points than a wrong one (ties count half); for verdicts without partial marks, the mean of recall and specificity.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Shares of questions that are known between two ends: their mean, and the mean difference of two of them.
+"""Shares of questions with bounds (low, high), at worst and at best: their mean, and paired differences.
 
-Contract: a share is (low, high), at worst and at best, equal where all is decided. A mean has an interval around both
-ends (`core.intervals`); a difference is of the same questions on both sides, its p that of sign flips, the larger of
-those at worst and at best, and 1 where what is undecided could turn it.
+A difference is of the same questions; its p is that of sign flips, the larger of worst and best, and 1 where undecided
+answers could turn it. Intervals are around both bounds (`core.intervals`).
 """
 
 from __future__ import annotations

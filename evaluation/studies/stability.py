@@ -1,8 +1,7 @@
-"""Does the ranking of models hold on parts of the exam? Kendall's τ over groups and random halves (LiveK12Bench, C.2).
+"""Stability of a ranking on parts of the exam: Kendall's τ over groups and random halves (LiveK12Bench, C.2).
 
-Contract: of answers asked in one way (`evaluation.sieve`), only questions that every run asked count. An answer that
-is undecided or missing enters twice, at its worst and at its best, so every τ is given for both; they are equal where
-nothing is undecided.
+Only questions of every run count, asked in one way (`evaluation.sieve`). Undecided and missing answers enter at worst
+and at best, so that every τ is given twice.
 """
 
 from __future__ import annotations
@@ -121,11 +120,7 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 def _scores(
     rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
 ) -> _Scores:
-    """Numerator and weight of the metric, summed over the trials of each question.
-
-    Raises:
-        UserError: the run has no such metric.
-    """
+    """Numerator and weight of the metric, summed over the trials of each question."""
     by_task = rows.by_task()
     table = tabulate(Outcomes.joined([by_task[task].where(partial(_among, asked, task)) for task in by_task]))
     term = task_terms(table, profile, parameters_of(profile))[metric]

@@ -1,8 +1,7 @@
 """Steps of responses against those of the reference flow (CFE-Bench, section 5.5, figure 6 and table 4).
 
-A judge splits each response as the reference is split; several judges are averaged. Lengths are mean ± sample standard
-deviation over solved, unsolved and all answers; undecided ones are in "all" only. Answers without text, and those that
-no judge split, are counted and in no mean.
+Judges split each response; several are averaged. Lengths are mean ± sample standard deviation over solved, unsolved and
+all answers. Answers without text, or that no judge split, are counted and in no mean.
 """
 
 from __future__ import annotations
@@ -42,11 +41,7 @@ class StepList:
         return object_schema(steps={"type": "array", "items": text, "minItems": 1, "maxItems": MOST})
 
     def read(self, text: str) -> int:
-        """Parses a reply.
-
-        Raises:
-            Unreadable: the reply is not in the form.
-        """
+        """Parses a reply."""
         steps = a_list(fields_of(parse_object(text), "steps")["steps"], "steps")
         if not 1 <= len(steps) <= MOST:
             raise Unreadable(f"has {len(steps)} steps")
@@ -74,11 +69,7 @@ class Splittable:
 
 
 def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
-    """The answers to whole questions with a reasoning flow; the first `limit`.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The answers to whole questions with a reasoning flow; the first `limit`."""
     found, silent, without = list[Row](), 0, 0
     for row in rows:
         if row.question.variant is not None or row.response is None:

@@ -1,10 +1,9 @@
-"""Is a key wrong? What the models answered, weighed by how good they are elsewhere.
+"""Suspicion of wrong keys, from the models' answers weighted by their ability elsewhere.
 
-Contract: `suspicion` compares, for one question, the chance of all answers if the key is right with their chance if
-one of the other answers is. Under each, a run is right with the chance 1/(1 + e^-(s(θ - b))), θ the logit of its share
-of right answers on the other questions, s the common slope and b an unknown difficulty (a normal prior, summed over a
-grid); runs that are not right agree as far as an attractive distractor makes them (a Pólya urn). So ten weak models
-with one wrong answer accuse nobody; the two best ones against the key, with none of the good for it, do.
+`suspicion` compares the chance of all answers if the key is right with that if another answer is. Under each, a run is
+right with 1/(1 + e^-(s(θ - b))), θ the logit of its right share on the other questions, s a common slope, b an unknown
+difficulty (normal prior, summed over a grid); other runs agree as an attractive distractor makes them (a Pólya urn).
+So ten weak models with one wrong answer raise no suspicion; the two best against the key, with no good one for it, do.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The backend `hf-jobs`: one job of the Hub (`hf jobs uv run`) for each model, its run folder in a bucket.
+"""The backend `hf-jobs`: one job of the Hub (`hf jobs uv run`) for each model, its run folder in a mounted bucket.
 
-Contract: a job runs the whole command of a model (`livek12 run`) in an environment that `uv` makes, and writes into the
-bucket, which is mounted where it works, so that a job that was ended goes on in the next one. Submitting twice asks
-nothing twice: a model whose job still waits or runs is left to it. The command of each job can be shown without being
-called. Nothing but names of the Hub goes out: a data set or a model in a folder here is refused.
+A job runs `livek12 run` in an environment made by `uv`; a killed one is continued by the next. Models with a waiting or
+running job are not submitted again. Only names of the Hub are sent: local data sets and models are refused.
 """
 
 from __future__ import annotations
@@ -120,11 +118,7 @@ def _stage(job: str) -> str:
 
 
 def _called(command: Sequence[str]) -> str:
-    """Output of a command of the Hub's client.
-
-    Raises:
-        UserError: it is not here, or refuses; says what it said last.
-    """
+    """Output of a command of the Hub's client."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except FileNotFoundError:

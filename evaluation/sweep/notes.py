@@ -1,7 +1,6 @@
-"""Who is at a run, and how it ended: small files beside the run folders, one a run (on Slurm one an array element).
+"""Notes of runs: start and end of each process, in small files beside the run folders (on Slurm one an array element).
 
-Contract: a note is written when a process begins and when it ends; that it lives is told by a lock which it inherits
-and which dies with it, so that a note never claims a process that is gone.
+Liveness is a lock that the process inherits and that dies with it, so that no note claims a dead process.
 """
 
 from __future__ import annotations
@@ -161,7 +160,6 @@ def out_of_memory(note: Note) -> str:
 
 
 def _tail(note: Note) -> list[str]:
-    """The last lines of this try."""
     try:
         with Path(note.log).open("rb") as log:
             end = log.seek(0, os.SEEK_END)

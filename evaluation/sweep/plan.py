@@ -1,11 +1,8 @@
 """Plans of sweeps: SWEEP.yaml, its run folders, and the very commands that fill them.
 
-A file is read whole or refused; every mistake is one line with the path of its key (`models[1].gpus`). Texts hold no
-control characters, so that none can begin a line of its own in a script, and keys are never given twice.
-
-A run is a model with all its tasks in one folder, OUT/LABEL, so that the model is loaded once; its command is a
-`livek12` command anyone could type, as a list of words that no shell reads. Errors that would only show later (an
-unknown task, judge or engine, two models with one label) are refused here.
+A file is read whole or refused; a mistake is one line with the path of its key (`models[1].gpus`). Texts have no
+control characters, so that none can begin a line of its own in a script. A run is a model with all its tasks in one folder,
+OUT/LABEL; its command is a list of words that no shell reads. Errors that would only show later are refused here.
 """
 
 from __future__ import annotations
@@ -294,7 +291,6 @@ def _first(error: ValidationError) -> str:
 
 
 def _near(loc: tuple[int | str, ...]) -> str:
-    """Valid keys where one is not."""
     place: Any = Sweep
     for step in loc[:-1]:
         if isinstance(step, str):
@@ -399,11 +395,7 @@ class SweepPlan:
 
 
 def read_plan(file: Path) -> SweepPlan:
-    """Reads SWEEP.yaml and derives its runs.
-
-    Raises:
-        UserError: the file says something that cannot be.
-    """
+    """Reads SWEEP.yaml and derives its runs."""
     sweep = read_sweep(file)
     if sweep.out.startswith("-"):
         raise UserError(f"{file}: out: {sweep.out!r} looks like an option; write ./{sweep.out}")

@@ -1,11 +1,9 @@
-"""The backends `local` and `ray`: each run is a child process here; on Ray it is the driver, and Ray has the model.
+"""The backends `local` and `ray`: each run is a child process here; on Ray it is the driver.
 
-Contract: at most `parallel` children at a time, each in a process group that is cleared away when it ends, whichever
-way. A child that crashes is started again while it gets on, up to a limit, and a few times where it does not; one that
-ran out of memory with less of it, where the sweep says so. Where one child runs at a time, the next one begins when the
-devices have their memory back. Ctrl-C
-ends all of them cleanly. A run that a process of an earlier sweep still has is waited for. A run that cannot begin, or
-whose note cannot be written, is no reason for the others to stop, nor for any process to be left behind.
+At most `parallel` children run, each in a process group that is cleared away at its end. A crashed child is restarted
+up to a limit, a few times without progress; after missing memory with less of it, if the sweep permits. With one child
+at a time, the next starts when the devices have their memory back. Ctrl-C ends all cleanly. A run held by a process of
+an earlier sweep is waited for. A failed start or note neither stops other runs nor leaves a process behind.
 """
 
 from __future__ import annotations
@@ -149,11 +147,7 @@ def _begin(
 
 
 def _started(run: PlannedRun, lock: int, note: Note) -> tuple[subprocess.Popen[bytes], Note]:
-    """The process of a run, with its note.
-
-    Raises:
-        OSError: the folder or the log cannot be written, or the system starts no such process.
-    """
+    """The process of a run, with its note."""
     run.folder.mkdir(parents=True, exist_ok=True)
     with os.fdopen(open_file(run.folder / LOG), "ab") as log:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(note.started))

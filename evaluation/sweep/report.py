@@ -1,8 +1,4 @@
-"""The report over all runs of a sweep: OUT/sweep.json for programs, OUT/sweep.html for people.
-
-Contract: it holds what is there, the cells with hours and costs, the comparison that `livek12 compare` makes, and the
-sessions from which the hours come, and lists what is missing. Nothing in the page asks a network.
-"""
+"""The report of a sweep, OUT/sweep.json and OUT/sweep.html: cells with hours and costs, comparison, sessions, gaps."""
 
 from __future__ import annotations
 
@@ -23,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, CellState]) -> dict[str, Any]:
-    """Writes both reports; returns the content of sweep.json.
-
-    Raises:
-        UserError: a file cannot be written.
-    """
+    """Writes both reports; returns the content of sweep.json."""
     comparison, why = _comparison(plan, found)
     report = {
         "sweep": json.loads(plan.sweep.model_dump_json()),

@@ -1,9 +1,8 @@
 """The backend `slurm`: job arrays that generate, and a last job that judges, reports and compares.
 
-Submitting again duplicates nothing: queued work stays, only missing work is submitted. Slurm is the scheduler; only the
-mapping of jobs to runs is kept (`_jobs/slurm.json`). Scripts are plain bash that a person can read, change and submit.
+Only missing work is submitted; `_jobs/slurm.json` maps jobs to runs. Scripts are plain bash to read, change and submit.
 Values of SWEEP.yaml are quoted in them, but for `setup`, whose lines are shell by purpose. A script may be killed,
-requeued or submitted again at any time: stored work is not repeated.
+requeued or submitted again at any time.
 """
 
 from __future__ import annotations
@@ -138,7 +137,6 @@ def _ask_script(plan: SweepPlan, name: str, parts: Sequence[tuple[PlannedRun, in
 
 
 def _head(plan: SweepPlan, name: str, resources: Resources, more: Sequence[str] = ()) -> list[str]:
-    """The head of a script."""
     slurm = plan.sweep.slurm
     here, work = _plain(str(Path.cwd())), _plain(str(plan.work))
     log = f"{work}/%A_%a.log" if more else f"{work}/%j.log"
@@ -180,11 +178,6 @@ def _resources(entry: Resources, slurm: SlurmSettings) -> str:
 
 
 def _plain(path: str) -> str:
-    """A path that sbatch takes literally.
-
-    Raises:
-        UserError: it holds a sign that sbatch would read otherwise.
-    """
     if wrong := sorted({sign for sign in path if sign in '%"\\' or not sign.isprintable()}):
         raise UserError(f"{path!r}: sbatch takes no path with {' '.join(map(repr, wrong))}; work in another folder")
     return path
@@ -366,11 +359,6 @@ def _sbatch(script: Path, *options: str) -> str:
 
 
 def _call(words: list[str]) -> str:
-    """Output of a command of Slurm.
-
-    Raises:
-        UserError: it is not here, hangs, or refuses.
-    """
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_SECONDS)
     except FileNotFoundError as error:

@@ -1,14 +1,12 @@
 """Status and cost of a sweep: one cell a model and task, read from run folders, notes and the queue.
 
-Looking changes nothing. A cell is done when every request has a response (or a failure that would repeat, such as a
-picture for a text model) and every response its verdict; else it is running, waiting, or failed with the reason. A
-folder that cannot be read, or that holds another run than the file describes now, fails its own cells alone.
+A cell is done when every request has a response (or a failure that would repeat) and every response its verdict. A
+folder that cannot be read, or that holds another run, fails its own cells alone.
 
-Hours are measured (`core.sessions`: each engine from before its load to its end, times its GPUs; a killed engine up to
-its last beat; GPUs behind an endpoint do not count). Where a session saw no GPU of its engine, the GPUs stated in the
-file count; without any the hours are unknown. An engine serves all tasks of a run, so its time is shared out: asking by
-the seconds of the responses, else by completion tokens, else by number; judging by the seconds of the judges' replies,
-else by number. A cost is GPU-hours times the stated price, and missing where one of them is.
+Hours are measured (`core.sessions`: an engine from before its load to its end, times its GPUs; GPUs behind an endpoint
+do not count). Where a session saw no GPU, those stated in the file count. A run's hours are shared out to its tasks:
+asking by the seconds of responses, else by completion tokens, else by number; judging by the seconds of replies, else
+by number. A cost is GPU-hours times the stated price.
 """
 
 from __future__ import annotations
@@ -311,11 +309,7 @@ def _counted(folder: RunFolder) -> CellState:
 
 
 def look(plan: SweepPlan, found: Mapping[str, CellState] | None = None) -> list[Cell]:
-    """The cells, model by model.
-
-    Raises:
-        UserError: what was submitted cannot be read.
-    """
+    """The cells, model by model."""
     found = found or {run.label: find(run) for run in plan.runs}
     places, judging = whereabouts(plan), judges_gpus(plan)
     return [cell for run in plan.runs for cell in _cells(run, found[run.label], places[run.label], judging)]

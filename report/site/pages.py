@@ -1,7 +1,6 @@
-"""Pages of a site: questions and answers as pieces of safe HTML, and the first page with its scripts.
+"""Pages of a site: questions and answers as pieces of safe HTML of at most `MOST` bytes, and the first page.
 
-A piece was escaped or rendered by `report.markup`; the site's script inserts it unread. It has at most `MOST` bytes: a
-cut is stated. `index.html` holds the leaderboard as a plain table, so that it needs no script.
+`index.html` holds the leaderboard as a plain table, so that it needs no script.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The files of a site: data as scripts, pictures by their hash, written only where they change.
+"""Files of a site: data as scripts, pictures by their hash, written only on change.
 
-Contract: a data file is `livek12.data("NAME", 'JSON')`; `read` gives the JSON back, and the next build goes on from it.
-It is a text that the page parses: as part of a script a key `__proto__` would be none.
-No data file is larger than `LARGEST`; names are ours, never taken from a record. A build notes the name of each file in
-`data/.written` before it writes it, and removes at its end what the build before it, or one that was killed, wrote and
-it did not: nothing that no list of ours names, and nothing through a link.
+A data file is `livek12.data("NAME", 'JSON')`, a text that the page parses (in a script, a key `__proto__` would be
+lost); `read` returns the JSON. Names are ours, never a record's. A build lists each file in `data/.written` before it
+writes it, and removes at its end the unneeded files of earlier or killed builds: only listed ones, none through a link.
 """
 
 from __future__ import annotations
@@ -105,11 +103,7 @@ class SiteStore:
         self._kept.update(self.root.glob(pattern))
 
     def file(self, name: str, content: bytes) -> None:
-        """Writes a file unless it has this content already.
-
-        Raises:
-            UserError: the disk does not take it.
-        """
+        """Writes a file unless it has this content already."""
         path = self.root / name
         self._kept.add(path)
         try:
@@ -125,7 +119,6 @@ class SiteStore:
         self.written += 1
 
     def _list(self, name: str) -> None:
-        """Lists a file as ours."""
         if name in self._listed:
             return
         if self._log is None:
