@@ -13,9 +13,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.corrected import corrected, corrected_study, said, sentences
-from livek12.evaluation.studies.label_plan import allocate, draw, label_plan, planned_strata
-from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.strata import (
+from livek12.evaluation.studies.label_plan import (
     MODELS,
     NOTHING,
     RIGHT,
@@ -23,9 +21,14 @@ from livek12.evaluation.studies.strata import (
     UNDECIDED,
     WRONG,
     Judged,
+    allocate,
+    draw,
     judged,
+    label_plan,
+    planned_strata,
     rules_record,
 )
+from livek12.evaluation.studies.labels import Label
 from livek12.scripts.bench.judge_card import record
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here

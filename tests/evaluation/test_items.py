@@ -11,8 +11,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.records import Option, Question
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.irt import choose, fit
-from livek12.evaluation.studies.items import SUSPECT, Answered, ExamItem, items_study, read_items
+from livek12.evaluation.studies.items import SUSPECT, Answered, ExamItem, choose, fit, items_study, read_items
 from livek12.evaluation.studies.suspects import same_by_rules
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here
@@ -168,9 +167,8 @@ def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path)
 
 
 def test_the_page_shows_suspects_information_and_what_a_choice_costs(tmp_path: Path) -> None:
-    from livek12.evaluation.studies.items import sentences
+    from livek12.evaluation.studies.items import charts, sentences, tables
     from livek12.report.charts import drawn, write_study
-    from livek12.report.items import charts, tables
 
     items, bad = planted(2, models=8, questions=60, wrong=4)
     with same_by_rules() as same:

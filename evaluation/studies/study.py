@@ -1,4 +1,4 @@
-"""Prints the result of a study: first what it found, in sentences; then a table for each group of like things."""
+"""The frame of all studies: numbers in words, and a result as JSON, sentences, tables and a page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,47 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from livek12.core.visible import visible
+from livek12.report.marks import rounded
+
+
+def percent(share: float | None) -> str:
+    """A share as "12.5 %", or – for None."""
+    return "–" if share is None else f"{rounded(100 * share)} %"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Two shares in percent; one where they are equal."""
+    return percent(low) if low == high or low is None else f"{rounded(100 * low)} to {percent(high)}"
+
+
+def share(share: float | None, interval: Sequence[float] | None) -> str:
+    """A share with its 95 % interval, in brackets; "" without one."""
+    if share is None or interval is None:
+        return ""
+    return f" ({percent(share)}, 95 % interval {rounded(100 * interval[0])} to {percent(interval[1])})"
+
+
+def number(value: float | None) -> str:
+    """A coefficient, or – for None."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names, the last after "and"."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else ", ".join(names)
+
+
+def points(shares: Sequence[float]) -> str:
+    """A difference of shares, least to greatest, in signed points of 100."""
+    said = dict.fromkeys(("+" if share > 0 else "") + rounded(100 * share) for share in shares)
+    return " to ".join(said)
+
 
 Found = Mapping[str, Any]
 
 
 def show(kind: str, found: Found, sentences: Callable[[Found], Iterator[str]]) -> None:
-    """Prints the whole result, nothing left out but examples beyond their first lines.
-
-    Args:
-        kind: the title of its tables.
-        found: the result.
-        sentences: what it says in words.
-    """
+    """Prints a result: its sentences, then tables."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False)
@@ -31,7 +60,7 @@ def show(kind: str, found: Found, sentences: Callable[[Found], Iterator[str]]) -
 
 
 _OURS = frozenset({"by_stage", "between_raters", "false_accepts", "false_rejects", "not_shared", "question_type"})
-"""Groups that are named here; all others bear the names of runs, judges, raters, tasks."""
+"""Keys of this package; all other keys are names of runs, judges, raters, tasks."""
 
 
 _GAP = 3
@@ -58,12 +87,10 @@ def _is_group(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether it is a list of rows."""
     return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
 
 
 def _is_table(value: Found) -> bool:
-    """Whether all members are mappings of plain values: rows of one table."""
     return all(
         _is_group(row) and not any(_is_group(cell) or _is_list(cell) for cell in row.values()) for row in value.values()
     )
@@ -91,7 +118,7 @@ def _table(console: Any, title: str, rows: Mapping[str, Found]) -> None:
 
 
 def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Which columns stand side by side: what has no room goes to a further table, a column wider than all alone."""
+    """Columns of each table: those without room go to a further one, a column wider than all alone."""
     from rich.cells import cell_len
 
     named = _GAP + max(map(cell_len, names), default=0)
@@ -108,7 +135,6 @@ def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequen
 
 
 def _words(name: str) -> str:
-    """A key of a result as people write it."""
     return name.replace("_", " ")
 
 
