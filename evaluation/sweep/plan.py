@@ -2,7 +2,8 @@
 
 A file is read whole or refused; a mistake is one line with the path of its key (`models[1].gpus`). Texts have no
 control characters, so that none can begin a line of its own in a script. A run is a model with all its tasks in one
-folder, OUT/LABEL; its command is a list of words that no shell reads. Errors that would only show later are refused here.
+folder, OUT/LABEL; its command is a list of words that no shell reads. Errors that would only show later are refused
+here.
 """
 
 from __future__ import annotations

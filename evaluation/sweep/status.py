@@ -3,10 +3,10 @@
 A cell is done when every request has a response (or a failure that would repeat) and every response its verdict. A
 folder that cannot be read, or that holds another run, fails its own cells alone.
 
-Hours are measured (`core.run.sessions`: an engine from before its load to its end, times its GPUs; GPUs behind an endpoint
-do not count). Where a session saw no GPU, those stated in the file count. A run's hours are shared out to its tasks:
-asking by the seconds of responses, else by completion tokens, else by number; judging by the seconds of replies, else
-by number. A cost is GPU-hours times the stated price.
+Hours are measured (`core.run.sessions`: an engine from before its load to its end, times its GPUs; GPUs behind an
+endpoint do not count). Where a session saw no GPU, those stated in the file count. A run's hours are shared out to its
+tasks: asking by the seconds of responses, else by completion tokens, else by number; judging by the seconds of
+replies, else by number. A cost is GPU-hours times the stated price.
 """
 
 from __future__ import annotations
