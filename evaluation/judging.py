@@ -20,8 +20,7 @@ from livek12.core.records import Call, Image, PartVerdict, Question, Response, V
 from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
-from livek12.tasks.logged import is_logged
-from livek12.tasks.registry import get_task
+from livek12.tasks.registry import get_task, is_logged
 from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from livek12.evaluation.mark_workers import MarkPool, line_of, processes
 from livek12.evaluation.memory import tell_memory
 from livek12.evaluation.rounds import in_rounds
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.judges.llm.schedule import waits_for_turn
+from livek12.judges.llm.client import waits_for_turn
 
 if TYPE_CHECKING:
     from livek12.evaluation.task_data import TaskData

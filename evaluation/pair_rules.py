@@ -22,7 +22,7 @@ from livek12.evaluation.pairs import (
 )
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, grade, judge_version, total
-from livek12.tasks.extraction.substance import spoken
+from livek12.tasks.extraction.regions import spoken
 from livek12.tasks.scorer import mark_response, unless_broken
 
 BARE_CHARS: Final = 300

@@ -21,7 +21,7 @@ from livek12.evaluation.flow import Flow
 from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
 from livek12.evaluation.rounds import in_rounds
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.judges.llm.schedule import waits_for_turn
+from livek12.judges.llm.client import waits_for_turn
 
 if TYPE_CHECKING:
     from livek12.core.run_folder import RunFolder

@@ -1,4 +1,4 @@
-"""What waits for judges, as often as judges that take turns need it (`judges.llm.schedule`); once for all others."""
+"""What waits for judges, as often as judges that take turns need it (`judges.llm.client`); once for all others."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.evaluation.studies.consulting import AskedOf, Opinions
 from livek12.evaluation.studies.labels import Label
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Values
+from livek12.judges.llm.prompts import Case, Values
 
 PROMPT = "error_type"
 BY_ITSELF = "incomplete"
