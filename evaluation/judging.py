@@ -21,10 +21,9 @@ from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.evaluation.workers import Flow
 from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.judges.llm.schedule import waits_for_turn
+from livek12.judges.llm.client import waits_for_turn
 from livek12.judges.rules.pool import shared_pool
-from livek12.tasks.logged import is_logged
-from livek12.tasks.registry import get_task
+from livek12.tasks.registry import get_task, is_logged
 from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:

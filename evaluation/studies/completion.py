@@ -24,8 +24,7 @@ from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.paired_shares import difference, difference_said
 from livek12.evaluation.studies.study import percent
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Fenced, Values
+from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.tasks.kmmmu.completion import COMPLETION, HINTED

@@ -15,9 +15,8 @@ from livek12.core.records import Key
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.forms import Form
-from livek12.judges.llm.prompts import Values, load_prompt
+from livek12.judges.llm.prompts import CannotShow, Case, Values, load_prompt
 
 T = TypeVar("T")
 

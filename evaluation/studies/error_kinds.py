@@ -38,8 +38,7 @@ from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.study import listed, number, percent
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Values
+from livek12.judges.llm.prompts import Case, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value

@@ -21,7 +21,7 @@ from livek12.core.errors import UserError, why
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
 from livek12.evaluation.studies.study import interval
 from livek12.judges.llm.audit import Auditor, is_quoted
-from livek12.judges.llm.case import Case
+from livek12.judges.llm.prompts import Case
 
 
 @dataclass(frozen=True)

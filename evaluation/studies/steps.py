@@ -19,8 +19,7 @@ from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.study import number
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Fenced, Values
+from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 

@@ -133,7 +133,7 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
 
     from livek12.judges.base import NamedJudge
     from livek12.judges.grade import GradingConfig
-    from livek12.judges.llm.panel_scorer import PanelScorer
+    from livek12.judges.llm.panel import PanelScorer
 
     rows = [
         {"task": "cfe_extract", "question_id": "fall", "trial": 0, "response": "not JSON"},
