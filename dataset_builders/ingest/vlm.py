@@ -22,8 +22,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import pdf, worker
 from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.vlm_forms import DocumentForm, PageRegion, element_of, form_of, layout_of
-from livek12.engines.asking import REPLIES, Asker
-from livek12.engines.spec import ModelSpec, model_spec
+from livek12.engines.asking import REPLIES, Asker, ModelSpec, model_spec
 
 Picture = Any
 LAYOUT_TOKENS: Final = 8192

@@ -15,8 +15,7 @@ from typing import Any, Final
 from livek12.core.question_types import kind_of
 from livek12.core.records import Failure, Key, Question, Response
 from livek12.core.text import clean
-from livek12.engines.endings import ending
-from livek12.engines.replay import told_of
+from livek12.engines.replay import ending, told_of
 from livek12.engines.thinking import Thinking
 from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number

@@ -28,7 +28,7 @@ from livek12.core.errors import UserError
 from livek12.core.own_files import open_file
 from livek12.core.run_folder import RunFolder
 from livek12.core.sessions import GIB
-from livek12.engines.memory import measure
+from livek12.engines.devices import measure
 from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, out_of_memory, take, why, write_note
 from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller
 

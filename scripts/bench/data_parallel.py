@@ -45,7 +45,7 @@ from livek12.scripts.bench.sides import CPU_ENVIRONMENT, QUIET, Bench, Side, bui
 READY_SECONDS = 900
 Row = dict[str, Any]
 SERVER = """
-from livek12.engines.vllm_ready import ready_vllm
+from livek12.engines.vllm.ready import ready_vllm
 ready_vllm()
 if __name__ == "__main__":
     import runpy

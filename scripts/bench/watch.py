@@ -127,8 +127,8 @@ def _await_all(engine: Any) -> None:
 
 def bare(arguments: list[str], watch: BenchWatch) -> None:
     """All prompts of a job in one call of `LLM.chat`; its answers go to the file that the job names."""
-    from livek12.engines.vllm_engine import DEFAULTS
-    from livek12.engines.vllm_ready import ready_vllm
+    from livek12.engines.vllm.engine import DEFAULTS
+    from livek12.engines.vllm.ready import ready_vllm
 
     job = json.loads(Path(arguments[0]).read_text())
     ready_vllm()
@@ -160,7 +160,7 @@ def bare(arguments: list[str], watch: BenchWatch) -> None:
 
 def harness(arguments: list[str], watch: BenchWatch) -> None:
     """A module's command on its own vLLM; generation is from its first to its last call of vLLM."""
-    from livek12.engines.vllm_ready import ready_vllm
+    from livek12.engines.vllm.ready import ready_vllm
 
     ready_vllm()
     _name_vllm()
@@ -215,7 +215,7 @@ def _part(part: dict[str, Any], pictures: dict[str, Any]) -> dict[str, Any]:
 
 def count(watch: BenchWatch) -> None:
     """Has every picture through an image processor and every step of vLLM's scheduler counted."""
-    from livek12.engines.vllm_ready import ready_vllm
+    from livek12.engines.vllm.ready import ready_vllm
 
     ready_vllm()
     from transformers.image_processing_utils import BaseImageProcessor

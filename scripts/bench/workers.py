@@ -22,9 +22,9 @@ from pathlib import Path
 
 from livek12.core.records import Key, Message, Part, Request, Response
 from livek12.engines.base import Engine, Outcome
-from livek12.engines.child import Child
 from livek12.engines.pool import Pool
-from livek12.engines.ray_engine import RayEngine
+from livek12.engines.pool.ray import RayEngine
+from livek12.engines.pool.worker import Child
 
 READY_SECONDS = 300
 

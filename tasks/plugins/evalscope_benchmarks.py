@@ -24,7 +24,7 @@ from evalscope.api.registry import register_benchmark
 
 from livek12.core.records import Message
 from livek12.core.text import clean
-from livek12.engines.openai_request import data_url
+from livek12.engines.openai.format import data_url
 from livek12.tasks.plugins.evalscope import SUBSET
 from livek12.tasks.plugins.harness_task import Document, harness_name, open_task
 from livek12.tasks.plugins.harness_task import in_one_line as one_line

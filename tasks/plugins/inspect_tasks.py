@@ -30,7 +30,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Message, Sampling
 from livek12.core.text import one_line
 from livek12.core.version import __version__
-from livek12.engines.openai_request import data_url
+from livek12.engines.openai.format import data_url
 from livek12.tasks.plugins.harness_task import Document, HarnessTask, open_task
 from livek12.tasks.plugins.inspect_ai import ANY, check_version
 from livek12.tasks.registry import all_tasks

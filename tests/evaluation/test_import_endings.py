@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Key, Question, Request, Response, Verdict
-from livek12.engines.endings import Tokenizer, ending
-from livek12.engines.replay import ReplayEngine
+from livek12.engines.replay import ReplayEngine, Tokenizer, ending
 from livek12.evaluation.imports import as_jsonl
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig

@@ -29,9 +29,8 @@ from livek12.core.extras import install
 from livek12.core.silence import silent_ray
 from livek12.core.text import one_line
 from livek12.engines.base import Engine, EngineDied
-from livek12.engines.child import core_shares
 from livek12.engines.pool import Pool
-from livek12.engines.worker import Message, Report, Worker
+from livek12.engines.pool.worker import Message, Report, Worker, core_shares
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 _log = logging.getLogger(__name__)

@@ -16,16 +16,12 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.text import one_line
-from livek12.engines.arguments import spread_of
-from livek12.engines.checks import missing
-from livek12.engines.common import Json
-from livek12.engines.device_turns import own_turn
-from livek12.engines.memory import give_back
+from livek12.engines.arguments import missing, spread_of
+from livek12.engines.common import Json, Stages
+from livek12.engines.devices import give_back, own_turn
 from livek12.engines.reaper import begun, wait_until_gone
-from livek12.engines.stages import Stages
-from livek12.engines.vllm_log import VllmLog, level_to_hear
-from livek12.engines.vllm_ready import as_main, platform
-from livek12.engines.vllm_watch import CoreWatch, starts_processes
+from livek12.engines.vllm.ready import as_main, platform
+from livek12.engines.vllm.watch import CoreWatch, VllmLog, level_to_hear, starts_processes
 
 _log = logging.getLogger(__name__)
 

@@ -14,9 +14,8 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.ranks import this_rank
 from livek12.core.text import one_line
-from livek12.engines.checks import missing
-from livek12.engines.common import Json
-from livek12.engines.stages import Stages
+from livek12.engines.arguments import missing
+from livek12.engines.common import Json, Stages
 from livek12.engines.torch_builds import mend_torch_builds
 
 _FREE_SHARE = 0.7

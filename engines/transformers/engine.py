@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.ranks import this_rank
-from livek12.core.records import Request, Response
+from livek12.core.records import Request, Response, Sampling
 from livek12.core.sessions import Figures
 from livek12.core.text import one_line
 from livek12.engines.base import EngineDied, Outcome
 from livek12.engines.common import (
+    Context,
     Json,
+    Stages,
     cannot_see,
     content_of,
     content_parts,
@@ -33,16 +36,12 @@ from livek12.engines.common import (
     seed_of,
     versions_of,
 )
-from livek12.engines.context import Context
+from livek12.engines.devices import give_back
 from livek12.engines.images import BadImage, Pictures, pixels_of
-from livek12.engines.memory import give_back
-from livek12.engines.stages import Stages
 from livek12.engines.thinking import TAIL, Thinking, templated, without
 from livek12.engines.thinking_budget import budgets_if_possible, thinking_limit
-from livek12.engines.transformers_batches import RenderedPrompt, Room, batches
-from livek12.engines.transformers_loading import cells_in_memory, devices_of, load
-from livek12.engines.transformers_pictures import named, remembering
-from livek12.engines.transformers_sampling import NanWatch, score_steps
+from livek12.engines.transformers.batches import RenderedPrompt, Room, batches
+from livek12.engines.transformers.placement import cells_in_memory, devices_of, load
 
 ROWS_ON_CPU, ROWS_ON_DEVICE = 8, 64
 """Requests in a batch where the user leaves it open; memory may hold fewer."""
@@ -361,3 +360,211 @@ def _said(error: Exception) -> str:
     if _memory_ran_out(error):
         return f"memory does not hold this request even alone: {one_line(error, 160)}"
     return one_line(error)
+
+
+class NanWatch:
+    """Notes at which step a row's scores were NaN or infinite, and ends that row there.
+
+    One object is both a logits processor and a stopping criterion of one batch; it never makes the device wait.
+    """
+
+    def __init__(self) -> None:
+        self._step = 0
+        self._since: Any = None
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Takes and returns scores of shape (rows, vocabulary), unchanged."""
+        import torch
+
+        # The greatest score is NaN where any is; a row without a finite greatest one has no next token.
+        broken = ~torch.isfinite(scores.amax(dim=-1))
+        if self._since is None:
+            self._since = torch.full(broken.shape, -1, dtype=torch.long, device=scores.device)
+        self._since = torch.where((self._since < 0) & broken, self._step, self._since)
+        self._step += 1
+        return scores
+
+    def ends(self, input_ids: Any, scores: Any, **more: Any) -> Any:
+        """Which rows are to end, as a boolean of shape (rows,)."""
+        return (self._since >= 0).to(input_ids.device)
+
+    def broken_at(self) -> list[int]:
+        """For each row the step (from 0) of its first broken scores; -1 where there are none."""
+        return [] if self._since is None else [int(step) for step in self._since.tolist()]
+
+
+def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanWatch | None = None) -> Any:
+    """What scores go through before the greatest is taken: the watch, and the draw unless the request is greedy.
+
+    argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
+
+    Args:
+        sampling: of the batch.
+        defaults: the model's generation config, for what the request leaves open.
+        seeds: one a row.
+        watch: of this batch.
+    """
+    from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    steps = LogitsProcessorList([watch] if watch else [])
+    temperature = sampling.temperature
+    if temperature is None:
+        temperature = (getattr(defaults, "temperature", None) or 1.0) if defaults.do_sample else 0.0
+    if temperature <= 0:
+        return steps
+    steps.append(TemperatureLogitsWarper(float(temperature)))
+    top_k = getattr(defaults, "top_k", None) if sampling.top_k is None else sampling.top_k
+    top_p = getattr(defaults, "top_p", None) if sampling.top_p is None else sampling.top_p
+    if top_k and top_k > 0:
+        steps.append(TopKLogitsWarper(top_k))
+    if top_p is not None and top_p < 1:
+        steps.append(TopPLogitsWarper(top_p))
+    steps.append(_Noise(seeds))
+    return steps
+
+
+class _Noise:
+    """Adds Gumbel noise to the logits, each row from a generator of its own."""
+
+    def __init__(self, seeds: list[int]) -> None:
+        self._seeds = seeds
+        self._generators: list[Any] = []
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Takes and returns logits of shape (rows, vocabulary)."""
+        import torch
+
+        if not self._generators:
+            self._generators = [torch.Generator(scores.device).manual_seed(seed) for seed in self._seeds]
+        drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._generators]
+        return scores - torch.stack(drawn).log()
+
+
+KEPT_BYTES = 1 << 30
+"""Of processed pictures: a page at 200 dpi has about 50 MB, so this holds the pages of one paper."""
+_NAME = "livek12"
+_TRIED = ((96, 64), (160, 224), (900, 90))
+
+
+class _Apart(Exception):
+    """Pictures that have to be padded to each other."""
+
+
+def named(picture: Any, name: str) -> Any:
+    """The picture with its name on it (over whatever its file said), by which it is recognised."""
+    picture.info[_NAME] = name
+    return picture
+
+
+def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
+    """The image processor, remembering if it may; else itself."""
+    from PIL import Image as PIL
+
+    one, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
+    memo = _Remembering(image_processor, kept_bytes)
+    try:
+        for shown in ([one, two, wide], [[one], [two, one]]):
+            whole = image_processor(shown, return_tensors="pt")
+            if not _equal(whole, memo.apart(list(_flat(shown)), {"return_tensors": "pt"})):
+                return image_processor
+    except Exception:  # it wants its pictures otherwise
+        return image_processor
+    memo.forget()
+    return memo
+
+
+class _Remembering:
+    """Stands for an image processor in everything, and keeps what it made of the latest pictures."""
+
+    def __init__(self, image_processor: Any, kept_bytes: int) -> None:
+        self._image_processor = image_processor
+        self._limit = kept_bytes
+        self._joins = True
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets go of everything."""
+        self._kept: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
+        self._bytes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._image_processor, name)
+
+    def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
+        """What the image processor makes of these pictures, nested as they may be."""
+        pictures = list(_flat(images))
+        known = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
+        if args or not known or not self._joins:
+            return self._image_processor(images, *args, **options)
+        made = [self._made(picture, options) for picture in pictures]
+        try:
+            return _joined(made)
+        except _Apart:
+            self._joins = False
+            return self._image_processor(images, *args, **options)
+
+    def apart(self, pictures: list[Any], options: dict[str, Any]) -> Any:
+        """What is made of each picture alone, one after the other along the first dimension.
+
+        Raises:
+            _Apart: that cannot be joined.
+        """
+        return _joined([self._made(picture, options) for picture in pictures])
+
+    def _made(self, picture: Any, options: dict[str, Any]) -> Any:
+        key = (_name_of(picture), repr(sorted(options.items(), key=str)))
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        made = self._image_processor([picture], **options)
+        self._kept[key] = made
+        self._bytes += _size(made)
+        while self._bytes > self._limit and len(self._kept) > 1:
+            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        return made
+
+
+def _name_of(picture: Any) -> str:
+    return str(getattr(picture, "info", {}).get(_NAME, ""))
+
+
+def _flat(images: Any) -> Iterator[Any]:
+    if isinstance(images, (list, tuple)):
+        for image in images:
+            yield from _flat(image)
+    else:
+        yield images
+
+
+def _joined(made: list[Any]) -> Any:
+    """What was made of each picture, along the first dimension of each part.
+
+    Raises:
+        _Apart: it cannot be joined.
+    """
+    import torch
+
+    joined: dict[str, Any] = {}
+    for key in made[0]:
+        values = [one.get(key) for one in made]
+        if all(isinstance(value, list) for value in values):
+            joined[key] = [item for value in values for item in value]
+        elif all(isinstance(value, torch.Tensor) and value.shape[1:] == values[0].shape[1:] for value in values):
+            joined[key] = torch.cat(values)
+        else:
+            raise _Apart
+    return type(made[0])(data=joined)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    import torch
+
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.dtype == other.dtype and bool(torch.equal(one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return set(one) == set(other) and all(_equal(one[key], other[key]) for key in one)
+    return type(one) is type(other) and bool(one == other)
+
+
+def _size(made: Mapping[str, Any]) -> int:
+    return sum(int(getattr(value, "nbytes", 0)) for value in made.values())

@@ -22,7 +22,7 @@ from livek12.core.records import Image, canonical_json
 from livek12.core.store import Store
 from livek12.core.text import one_line
 from livek12.engines.images import BadImage, check_image
-from livek12.engines.openai_transport import BrokenOff, Garbled, HttpReply, NoAnswer, TooLong, Wire
+from livek12.engines.openai.transport import BrokenOff, Garbled, HttpReply, NoAnswer, TooLong, Wire
 
 MAX_BYTES = 64 * 2**20
 AT_ONCE = 4

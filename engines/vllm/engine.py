@@ -31,14 +31,23 @@ from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
 from livek12.core.sessions import Figures
 from livek12.engines.base import Outcome
-from livek12.engines.common import Json, cannot_see, content_of, failure, grouped, has_images, seed_of, versions_of
-from livek12.engines.context import Context
+from livek12.engines.common import (
+    Context,
+    Json,
+    Stages,
+    cannot_see,
+    content_of,
+    failure,
+    grouped,
+    has_images,
+    seed_of,
+    versions_of,
+)
 from livek12.engines.images import InHand, Pictures
-from livek12.engines.stages import Stages
 from livek12.engines.thinking import TAIL, Thinking, templated, without
 from livek12.engines.thinking_budget import budgets_if_possible, reasoning_config
-from livek12.engines.vllm_loading import load, release, tell_context
-from livek12.engines.vllm_watch import CoreWatch
+from livek12.engines.vllm.loading import load, release, tell_context
+from livek12.engines.vllm.watch import CoreWatch
 
 BURST = 32
 """Prompts taken between two looks at an engine that works in its own process meanwhile."""

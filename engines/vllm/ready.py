@@ -59,7 +59,7 @@ def as_main() -> Iterator[None]:
     """Processes that `multiprocessing` starts afresh meanwhile begin with this module: a script needs no guard."""
     main = sys.modules["__main__"]
     own = main.__spec__
-    main.__spec__ = importlib.util.find_spec("livek12.engines.vllm_ready")
+    main.__spec__ = importlib.util.find_spec("livek12.engines.vllm.ready")
     try:
         yield
     finally:

@@ -14,27 +14,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
+from email.utils import parsedate_to_datetime
+from queue import SimpleQueue
 from typing import Any, Literal
+from urllib.parse import urljoin
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
 from livek12.core.sessions import Figures
-from livek12.core.text import public
+from livek12.core.text import one_line, public
 from livek12.engines.base import Outcome
-from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of
-from livek12.engines.context import Context
+from livek12.engines.common import Context, Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
-from livek12.engines.openai_batch import Batch
-from livek12.engines.openai_endpoint import Endpoint, elsewhere, retry_after
-from livek12.engines.openai_format import BadCompletion, Completion, fitting, read_completion, said_by_error
-from livek12.engines.openai_pace import Pace
-from livek12.engines.openai_request import RequestForm
-from livek12.engines.openai_transport import BrokenOff, Garbled, HttpReply, NoAnswer, TooLong, Wire
+from livek12.engines.openai.format import (
+    BadCompletion,
+    Completion,
+    RequestForm,
+    fitting,
+    read_completion,
+    said_by_error,
+)
+from livek12.engines.openai.pace import Pace
+from livek12.engines.openai.transport import BrokenOff, Garbled, HttpReply, NoAnswer, TooLong, Wire
 from livek12.engines.thinking import Thinking, templated
 
 RETRIED = frozenset({408, 409, 425, 429})
@@ -390,3 +398,86 @@ def _wire(address: str, api_key: str | None, connections: int) -> Wire:
         return Wire(address, api_key, connections, MAX_ANSWER_BYTES)
     except ImportError:
         raise UserError("the openai engine needs the aiohttp package: pip install aiohttp") from None
+
+
+class Batch:
+    """The requests of one `generate` that are not on their way yet, who sends them, and what came of the others."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Request] = deque()
+        self.done: SimpleQueue[Outcome | Exception] = SimpleQueue()
+        self.workers = 0
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def taken(self) -> Outcome:
+        """The next outcome; raises what stopped the work."""
+        outcome = self.done.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def dismiss(self) -> None:
+        """Ends what nobody waits for any more."""
+        self.waiting.clear()
+        for task in self.tasks:
+            task.cancel()
+
+
+PROBE_SECONDS = 5.0
+LONGEST_RETRY_AFTER = 300.0
+
+
+class Endpoint:
+    """Whether the endpoint can be reached: what is known of it, for all requests together."""
+
+    def __init__(self) -> None:
+        self.served = False
+        self.last_answer = 0.0
+        self.last_served = 0.0
+        self.reason = ""
+        self._next_probe: float | None = None
+
+    def heard(self, answered: bool = False) -> None:
+        """Some HTTP answer came; `answered` when it was a 200."""
+        self.last_answer = time.monotonic()
+        if answered:
+            self.served, self.last_served = True, self.last_answer
+        self._next_probe = None
+
+    def lost(self, reason: str) -> None:
+        """A request used up its attempts and nobody else got through meanwhile."""
+        self.reason = reason
+        self._next_probe = time.monotonic() + PROBE_SECONDS
+
+    def open(self) -> bool:
+        """Whether to send: always while it answers, else once every few seconds to see whether it is back."""
+        now = time.monotonic()
+        if self._next_probe is None:
+            return True
+        if now < self._next_probe:
+            return False
+        self._next_probe = now + PROBE_SECONDS
+        return True
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or a date; None without a usable one."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+
+
+def elsewhere(address: str, location: str) -> str:
+    """The address that a redirect from `address` names in its Location header, as it would have to be given."""
+    try:
+        whole = urljoin(f"{address.rstrip('/')}/chat/completions", location)
+    except ValueError:
+        return "…"
+    return one_line(public(whole).removesuffix("/chat/completions"), 200)
