@@ -48,8 +48,8 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
     Raises:
         UserError: there is no such Ray, or it has no livek12; or the model is a file that nothing reads.
     """
-    if found := elsewhere(model, args, os.environ):
-        return found
+    if engine := elsewhere(model, args, os.environ):
+        return engine
     if Path(model).suffix == ".gguf":
         return "transformers"
     if Path(model).is_file():
@@ -74,13 +74,6 @@ def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str
 def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) -> Engine:
     """Builds the engine `name` for `model`.
 
-    Args:
-        name: auto, vllm, transformers, openai or replay; `vllm` with a `base_url` is a served vLLM and
-            talks to it as `openai` does.
-        model: what the engine runs: a Hub name or a folder, a model name of an endpoint, or recorded responses.
-        args: the engine's own arguments, as `parse_engine_args` gives them; a local engine also takes those of
-            `replicas.Plan`.
-
     Raises:
         UserError: no such engine, an argument it does not take, or a model that it cannot run.
     """
@@ -99,13 +92,6 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
     """Refuses what `make_engine` would refuse, as far as that can be told before a model is loaded or opened.
-
-    Args:
-        name: of the engine, as for `make_engine`; the others too.
-        model: what it runs.
-        args: its arguments.
-        here: whether it is this machine that has to be able to run it; else its arguments alone are looked at, and
-            those of `auto` where it would run a model here are not.
 
     Raises:
         UserError: no such engine, an argument that it does not take, or what has to be installed.

@@ -116,10 +116,6 @@ def missing(name: str, error: ImportError | None = None) -> UserError:
 def check_installed(name: str, auto: bool) -> None:
     """Refuses an engine that runs a model here, where its library is not installed.
 
-    Args:
-        name: of the engine.
-        auto: whether nobody asked for this very one.
-
     Raises:
         UserError: it is not; says what to install.
     """
@@ -134,22 +130,16 @@ def check_installed(name: str, auto: bool) -> None:
 def check_library_args(name: str, model: str, args: Mapping[str, Any], declared: Collection[str]) -> None:
     """Refuses arguments that the engine passes on to a library which does not take them.
 
-    Args:
-        name: of the engine.
-        model: what it runs.
-        args: all its arguments, typed.
-        declared: those that it takes itself.
-
     Raises:
         UserError: the first that is unknown, with what may have been meant.
     """
     passed_on = [argument for argument in args if argument not in declared]
-    known = _vllm_args() if name == "vllm" else _LOADING if name == "transformers" else frozenset[str]()
-    unknown = [argument for argument in passed_on if known and argument not in known]
+    accepted = _vllm_args() if name == "vllm" else _LOADING if name == "transformers" else frozenset[str]()
+    unknown = [argument for argument in passed_on if accepted and argument not in accepted]
     if name == "transformers" and unknown:
         unknown = _not_in_config(model, args, unknown)
     if unknown:
-        near = difflib.get_close_matches(unknown[0], [*known, *declared], 1)
+        near = difflib.get_close_matches(unknown[0], [*accepted, *declared], 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UserError(f"the {name} engine takes no argument {unknown[0]}{hint}")
 
@@ -157,11 +147,11 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
 @cache
 def _vllm_args() -> frozenset[str]:
     """The names that vLLM's `LLM` takes, read off its source: importing it takes many seconds. Empty where unknown."""
-    found = importlib.util.find_spec("vllm")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("vllm")
+    if package is None or package.origin is None:
         return frozenset()
     try:
-        tree = ast.parse((Path(found.origin).parent / "engine" / "arg_utils.py").read_text(encoding="utf-8"))
+        tree = ast.parse((Path(package.origin).parent / "engine" / "arg_utils.py").read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):
         return frozenset()
     fields = {

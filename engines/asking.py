@@ -53,12 +53,7 @@ class Reply(Generic[T]):
 
 
 class Asker:
-    """One model, asked many requests at once.
-
-    Args:
-        engine: any; it stays the caller's.
-        store: where replies are remembered; None remembers none.
-    """
+    """One model, asked many requests at once."""
 
     def __init__(self, engine: Engine, store: Store | None = None) -> None:
         self._engine, self._memory, self._sender = engine, ReplyMemory(store), Sender(engine)
@@ -74,14 +69,14 @@ class Asker:
         Raises:
             UserError: the engine cannot run at all; the replies that came are remembered.
         """
-        known: deque[Response] = deque()
+        remembered: deque[Response] = deque()
         names: dict[str, str] = {}
 
         def unknown() -> Iterator[Request]:
             for request in requests:
                 name = memory_key([self._engine.model, self._engine.revision], request)
-                if found := self._memory.get(name):
-                    known.append(found.model_copy(update={"key": request.key}))
+                if reply := self._memory.get(name):
+                    remembered.append(reply.model_copy(update={"key": request.key}))
                 else:
                     names[str(request.key)] = name
                     yield request
@@ -91,20 +86,14 @@ class Asker:
             if isinstance(outcome, Response):
                 self._memory.put(name, outcome)
             yield outcome
-            while known:
-                yield known.popleft()
-        yield from known
+            while remembered:
+                yield remembered.popleft()
+        yield from remembered
 
     def replies(
         self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
     ) -> Iterator[Reply[T]]:
         """What each request comes to, in any order, after as many attempts as it takes.
-
-        Args:
-            requests: what to ask, under a key each.
-            read: gives the value of a reply, or raises Unreadable.
-            whole: a reply that the token limit ended is in no form, whatever `read` makes of it: where half a reply
-                looks like a whole one.
 
         Raises:
             UserError: as `outcomes`.
@@ -118,8 +107,8 @@ class Asker:
                 request = sent.pop(outcome.key)
                 if isinstance(outcome, Failure):
                     failed = outcome.state == "failed" and not (attempt and outcome.final)
-                    said = f"{outcome.state}: {one_line(outcome.reason)}"
-                    yield Reply(request.key, None, problems.get(request.key, said), failed)
+                    reason = f"{outcome.state}: {one_line(outcome.reason)}"
+                    yield Reply(request.key, None, problems.get(request.key, reason), failed)
                     continue
                 try:
                     if whole and outcome.finish_reason == "length":
@@ -216,10 +205,10 @@ class ReplyMemory:
             self._store.close()
 
 
-def memory_key(asked: Sequence[Any], request: Request) -> str:
+def memory_key(recipient: Sequence[Any], request: Request) -> str:
     """What a reply is remembered under: who is asked, and all that is asked."""
     given = request.model_dump(include={"messages", "sampling", "answer_schema"})
-    return canonical_json([*asked, given, request.key.trial])
+    return canonical_json([*recipient, given, request.key.trial])
 
 
 def drawn(request: Request, attempt: int) -> Request:
@@ -238,10 +227,10 @@ def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
 
 def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) -> Iterator[Request]:
     for request in requests:
-        one = drawn(request, attempt)
-        if one.key not in sent:  # an id that stands in the data twice is asked about once at a time
-            sent[one.key] = request
-            yield one
+        attempted = drawn(request, attempt)
+        if attempted.key not in sent:  # an id that stands in the data twice is asked about once at a time
+            sent[attempted.key] = request
+            yield attempted
 
 
 def _plain(request: Request) -> Request:
@@ -368,12 +357,6 @@ class ModelSpec:
 def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> ModelSpec:
     """One model.
 
-    Args:
-        text: what the user wrote.
-        option: where, for messages.
-        engine: for a model that names none; "" is auto.
-        engine_args: for a model that names none.
-
     Raises:
         UserError: no model, an unknown engine, or arguments that are none.
     """
@@ -390,10 +373,10 @@ def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapp
 
 def model_specs(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> list[ModelSpec]:
     """The models between commas; K=V after a model with an engine are its arguments. See `model_spec`."""
-    found: list[str] = []
+    pieces: list[str] = []
     for piece in split_at_commas(text):
-        if found and "@" in found[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):
-            found[-1] += "," + piece
+        if pieces and "@" in pieces[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):
+            pieces[-1] += "," + piece
         else:
-            found.append(piece)
-    return [model_spec(piece, option, engine, engine_args) for piece in found]
+            pieces.append(piece)
+    return [model_spec(piece, option, engine, engine_args) for piece in pieces]

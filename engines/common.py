@@ -84,25 +84,20 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
 @cache
 def versions_of(*distributions: str) -> dict[str, str]:
     """Installed versions by distribution name, with livek12's own; what is not installed is left out."""
-    found = {"livek12": __version__}
+    versions = {"livek12": __version__}
     for name in distributions:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 _log = logging.getLogger(__name__)
 
 
 class Context:
-    """The context of a model.
-
-    Args:
-        model: its name, for the line.
-        size: tokens that it holds, question and answer together; None where that is not known (yet).
-    """
+    """The context of a model."""
 
     def __init__(self, model: str, size: int | None = None) -> None:
         self.size = size
@@ -128,18 +123,18 @@ class Context:
 
 def figures_of(engine: object) -> Figures:
     """What an engine knows; nothing of one that keeps no figures."""
-    found = getattr(engine, "figures", None)
-    return found if isinstance(found, Figures) else Figures()
+    figures = getattr(engine, "figures", None)
+    return figures if isinstance(figures, Figures) else Figures()
 
 
 def together(parts: Iterable[Figures]) -> Figures:
     """The figures of engines that work side by side."""
-    known = list(parts)
+    figures = list(parts)
     return Figures(
-        context=_of(min, known, "context"),
-        kv_tokens=_of(sum, known, "kv_tokens"),
-        preemptions=_of(sum, known, "preemptions"),
-        stages={name: max(each.stages.get(name, 0.0) for each in known) for each in known for name in each.stages},
+        context=_of(min, figures, "context"),
+        kv_tokens=_of(sum, figures, "kv_tokens"),
+        preemptions=_of(sum, figures, "preemptions"),
+        stages={name: max(each.stages.get(name, 0.0) for each in figures) for each in figures for name in each.stages},
     )
 
 
@@ -155,17 +150,12 @@ def one_after_another(earlier: Figures, later: Figures) -> Figures:
 
 
 def _of(how: Callable[[list[int]], int], parts: Iterable[Figures], name: str) -> int | None:
-    known = [found for one in parts if (found := getattr(one, name)) is not None]
-    return how(known) if known else None
+    values = [value for part in parts if (value := getattr(part, name)) is not None]
+    return how(values) if values else None
 
 
 class Stages:
-    """Seconds of a start by stage; begins with the first one.
-
-    Args:
-        name: of the first stage, as sessions keep it.
-        words: what is being done, as the progress line says it.
-    """
+    """Seconds of a start by stage; begins with the first one."""
 
     def __init__(self, name: str, words: str) -> None:
         self.seconds: dict[str, float] = {}

@@ -67,22 +67,21 @@ def give_back() -> None:
 
 
 def _devices() -> list[DeviceMemory]:
-    """The devices that this process may use, numbered as CUDA numbers them here."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
     try:
-        asked = subprocess.run([tool, *_QUERY], capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=True)
+        reply = subprocess.run([tool, *_QUERY], capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return []
-    rows = [[cell.strip() for cell in line.split(",")] for line in asked.stdout.splitlines()]
+    rows = [[cell.strip() for cell in line.split(",")] for line in reply.stdout.splitlines()]
     rows = [row for row in rows if len(row) == len(_QUERY[0].split(","))]
-    found = []
+    memories = []
     for number, (_, _, name, used, total) in enumerate(visible(rows, os.environ.get("CUDA_VISIBLE_DEVICES"))):
         if used.isdecimal() and total.isdecimal():
             own = _allocator(number)
-            found.append(DeviceMemory(index=number, name=name, used=int(used) << 20, total=int(total) << 20, **own))
-    return found
+            memories.append(DeviceMemory(index=number, name=name, used=int(used) << 20, total=int(total) << 20, **own))
+    return memories
 
 
 def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
@@ -112,7 +111,6 @@ def _cuda_in_use() -> Any:
 
 
 def _resident() -> int | None:
-    """Resident bytes of this process and of all its descendants."""
     total = 0
     for process in family([os.getpid()], processes()):
         with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
@@ -124,11 +122,7 @@ T = TypeVar("T")
 
 
 class Gpus:
-    """The GPUs that this process may use; a context manager, or close it.
-
-    Args:
-        most: only the first so many; None for all.
-    """
+    """The GPUs that this process may use; a context manager, or close it."""
 
     def __init__(self, most: int | None = None) -> None:
         self._nvml = _initialised()
@@ -149,8 +143,8 @@ class Gpus:
     def joules(self) -> dict[str, float] | None:
         """The energy counter of each GPU by its UUID; None where there is no GPU, or one has no counter."""
         counters = self._each("nvmlDeviceGetTotalEnergyConsumption")  # in mJ
-        known = [counter / 1000 for counter in counters if counter is not None]
-        return dict(zip(self.uuids, known, strict=True)) if known and len(known) == len(counters) else None
+        values = [counter / 1000 for counter in counters if counter is not None]
+        return dict(zip(self.uuids, values, strict=True)) if values and len(values) == len(counters) else None
 
     def close(self) -> None:
         """Lets go of NVML."""
@@ -168,7 +162,6 @@ class Gpus:
         self.close()
 
     def _rows(self) -> list[list[str]]:
-        """Index and UUID of each GPU of this machine."""
         if self._nvml is None:
             return []
 
@@ -177,10 +170,9 @@ class Gpus:
 
         count = _answer(self._nvml.nvmlDeviceGetCount) or 0
         rows = [_answer(lambda index=index: row(index)) for index in range(count)]  # type: ignore[misc]
-        return [found for found in rows if found is not None]
+        return [cells for cells in rows if cells is not None]
 
     def _each(self, function: str) -> list[Any]:
-        """The answer of a function of NVML on each GPU, None where it has none."""
         return [_answer(lambda handle=handle: getattr(self._nvml, function)(handle)) for handle in self._handles]  # type: ignore[misc]
 
 
@@ -222,22 +214,17 @@ _mine: set[str] = set()
 
 @contextmanager
 def own_turn(width: int | None = None) -> Iterator[None]:
-    """Waits for devices, in one order for all.
-
-    Args:
-        width: how many of those in CUDA_VISIBLE_DEVICES, from the first on, or of all where that is not set; None for
-            all that it names.
-    """
+    """Waits for devices, in one order for all."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [str(number) for number in range(width or 0)] if named is None else named.split(",")[:width]
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for name in sorted({name.strip() for name in names} - {"", "-1"} - _mine):
             with suppress(UserError, OSError):
                 fd = lock_own(_folder() / f"{re.sub(r'[^A-Za-z0-9-]', '_', name)}.lock", fcntl.LOCK_EX)
                 if fd is not None:
                     _mine.add(name)
-                    held.callback(_mine.discard, name)
-                    held.callback(close_own, fd)
+                    stack.callback(_mine.discard, name)
+                    stack.callback(close_own, fd)
         yield
 
 

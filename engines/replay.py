@@ -53,8 +53,6 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a row lies."""
-
     file: Path
     line: int
     offset: int
@@ -149,8 +147,8 @@ class ReplayEngine:
                 continue
             if model:
                 self._models.add(model)
-            said = json.dumps([row.fields["text"], row.fields.get("reasoning")])
-            place = _Place(file, line, offset, hashlib.sha256(said.encode()).digest()[:16])
+            content = json.dumps([row.fields["text"], row.fields.get("reasoning")])
+            place = _Place(file, line, offset, hashlib.sha256(content.encode()).digest()[:16])
             other = self._places.setdefault(row.name, place)
             if other.digest != place.digest and not self._conflict:
                 _, question, trial = row.name
@@ -176,14 +174,13 @@ class ReplayEngine:
             return stream.readline(MAX_LINE_BYTES)
 
     def _ending(self, fields: Mapping[str, Any], limit: int | None, last: int | None) -> str | None:
-        """What the numbers tell of how an answer ended."""
         if last is not None and self._tokenizer is not None:
             return "stop" if self._tokenizer.ends(last) else "length"
         if limit and fields.get("completion_tokens"):
             return ending(fields["completion_tokens"], limit)
         if limit and self._tokenizer is not None:
-            said = filter(None, (fields.get("reasoning"), fields["text"]))
-            return ending(self._tokenizer.count("\n".join(said)), limit, counted=True)
+            texts = filter(None, (fields.get("reasoning"), fields["text"]))
+            return ending(self._tokenizer.count("\n".join(texts)), limit, counted=True)
         return None
 
 
@@ -249,15 +246,15 @@ def _read_row(raw: bytes) -> _Row:
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a plain row tells beside its text; what cannot be what it says is left out."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
         # A count that cannot be is a count that is missing; the answer stands all the same.
         if value is not None and _fits(name, value):
-            found[name] = clean(value) if isinstance(value, str) else value
-    if str(found.get("finish_reason")).lower() in CUT:
-        found["finish_reason"] = "length"
-    return found
+            values[name] = clean(value) if isinstance(value, str) else value
+    if str(values.get("finish_reason")).lower() in CUT:
+        values["finish_reason"] = "length"
+    return values
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -318,13 +315,7 @@ SHARE = 0.01
 
 
 def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
-    """The finish reason of an answer; None where its tokens do not tell.
-
-    Args:
-        tokens: of the answer, thinking included.
-        limit: the most tokens that it could have.
-        counted: the tokens were counted from the text, and not by who made it.
-    """
+    """The finish reason of an answer; None where its tokens do not tell."""
     if tokens >= limit:
         return "length" if tokens <= limit + OFF else None
     return None if counted and tokens >= limit - OFF - SHARE * limit else "stop"
@@ -332,9 +323,6 @@ def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", 
 
 class Tokenizer:
     """What a model's tokenizer tells of its answers.
-
-    Args:
-        name: a folder with a `tokenizer.json`, that file, or the name of a model on the Hub.
 
     Raises:
         UserError: there is no such tokenizer, or the library that reads it is missing.

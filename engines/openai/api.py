@@ -172,18 +172,18 @@ class OpenAIEngine:
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """Keeps as many requests in flight as its pace allows, and as many again ready to follow."""
         batch = Batch()
-        held = 0
+        reading = 0
         try:
             for request in requests:
                 batch.waiting.append(request)
                 if batch.workers < self._pace.level:
                     self._loop.call_soon_threadsafe(self._hire, batch)
-                held += 1
-                while held >= 2 * self._pace.level or not batch.done.empty():
-                    held -= 1
+                reading += 1
+                while reading >= 2 * self._pace.level or not batch.done.empty():
+                    reading -= 1
                     yield batch.taken()
-            while held:
-                held -= 1
+            while reading:
+                reading -= 1
                 yield batch.taken()
         finally:
             if not self._loop.is_closed():
@@ -267,8 +267,8 @@ class OpenAIEngine:
                 answer = await self._answer(body, tokens)
             except _Refused as refused:
                 refusals += 1
-                if told := fitting(refused.body, tokens) if refusals <= LOWERINGS else None:
-                    self._context.size, tokens = told
+                if limits := fitting(refused.body, tokens) if refusals <= LOWERINGS else None:
+                    self._context.size, tokens = limits
                     self._context.tell(0, wanted)
                 elif other := form.mended(request, refused.body, not self._line.served, self.address):
                     form = other

@@ -73,7 +73,7 @@ def read_completion(data: bytes) -> Completion:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise BadCompletion(f"the answer has no choice with a message: {_glimpse(data)}")
     finish = choice.get("finish_reason")
-    text, reasoning = (clean(said) if said else said for said in _text_of(message, finish))
+    text, reasoning = (clean(part) if part else part for part in _text_of(message, finish))
     usage = body.get("usage")
     return Completion(
         text=text or "",
@@ -86,24 +86,24 @@ def read_completion(data: bytes) -> Completion:
 
 def said_by_error(data: bytes) -> str:
     """What the body of an error answer says, with its code, on one line."""
-    said, code = _told(data)
-    return one_line(f"{said} ({clean(code)})" if code else said, 160)
+    message, code = _told(data)
+    return one_line(f"{message} ({clean(code)})" if code else message, 160)
 
 
-def fitting(data: bytes, asked: int) -> tuple[int, int] | None:
+def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
     """What an endpoint says that it could give, in the body with which it refuses an answer of so many tokens.
 
     Returns:
         The most that it ever gives (its context, or its limit of an answer), and what it could give this time; None
         where it says nothing of the kind, or has no room for the question alone.
     """
-    said = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
-    context, question, limit = (_number(pattern, said) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
+    message = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
+    context, question, limit = (_number(pattern, message) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
     most = context or limit
     if most is None:
         return None
     room = most - (question or 0) if context else most
-    return (most, room) if 0 < room < asked else None
+    return (most, room) if 0 < room < tokens else None
 
 
 def _told(data: bytes) -> tuple[str, str]:
@@ -119,9 +119,9 @@ def _told(data: bytes) -> tuple[str, str]:
     return clean(message) if isinstance(message, str) else text, code if isinstance(code, str) else ""
 
 
-def _number(pattern: re.Pattern[str], said: str) -> int | None:
-    found = pattern.search(said)
-    return int(next(filter(None, found.groups()))) if found else None
+def _number(pattern: re.Pattern[str], message: str) -> int | None:
+    match = pattern.search(message)
+    return int(next(filter(None, match.groups()))) if match else None
 
 
 def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
@@ -144,12 +144,12 @@ def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
 
 def _typed_texts(parts: list[Any], kind: str) -> str:
     """Text parts joined; the thinking parts of some providers hold a list of text parts themselves."""
-    found = []
+    texts = []
     for part in parts:
         if isinstance(part, dict) and part.get("type") == kind:
             value = part.get(kind)
-            found.append(_typed_texts(value, "text") if isinstance(value, list) else value)
-    return "".join(text for text in found if isinstance(text, str))
+            texts.append(_typed_texts(value, "text") if isinstance(value, list) else value)
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _counts(usage: Json) -> dict[str, int | None]:
@@ -212,26 +212,20 @@ class RequestForm:
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
         """How to ask once more after a refusal that may be of an optional thinking budget; None: it is not.
 
-        Args:
-            request: that was refused.
-            refusal: the endpoint's words; none where it did not refuse the request itself.
-            first: whether the endpoint has never answered well, so that what it refuses may be the form.
-            address: of the endpoint, for messages.
-
         Raises:
             UserError: its first word is that it takes no thinking budget that has to be, or not so many tokens.
         """
-        said = said_by_error(refusal) if refusal else ""
-        about = self.limits(request) and self.thinking_budget.partition(".")[0] in said
-        if self.limits(request) and request.sampling.thinking_optional and said and (about or first):
+        message = said_by_error(refusal) if refusal else ""
+        about = self.limits(request) and self.thinking_budget.partition(".")[0] in message
+        if self.limits(request) and request.sampling.thinking_optional and message and (about or first):
             return replace(self, budgets=False)
         if first and about:
             raise UserError(
-                f"{address} takes no thinking budget as {self.thinking_budget}: {said}; say what it calls it "
+                f"{address} takes no thinking budget as {self.thinking_budget}: {message}; say what it calls it "
                 "with thinking_budget_field=…, or leave --thinking-budget out"
             )
-        if first and self.max_tokens in said:
-            raise UserError(f"{address}: {said}; ask for less with --max-tokens")
+        if first and self.max_tokens in message:
+            raise UserError(f"{address}: {message}; ask for less with --max-tokens")
         return None
 
     def tell_without_budgets(self, address: str) -> None:

@@ -23,9 +23,6 @@ PATIENCE = 8
 class Pace:
     """Lets requests pass, `level` at a time.
 
-    Args:
-        fixed: the level that the user has set; None for one that fits the endpoint.
-
     Attributes:
         level: requests in flight at most.
         most: that it can ever be.
@@ -64,14 +61,7 @@ class Pace:
         self._largest = max(self._largest, size)
 
     def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
-        """Notes a good answer.
-
-        Args:
-            sent_in: the round in which it was asked.
-            tokens: that it has; None where nobody counts.
-            seconds: that it took.
-            more: whether others wait, so that more could be in flight.
-        """
+        """Notes a good answer."""
         if self._changed:
             self._changed = False
             self._begin()
@@ -120,7 +110,6 @@ class Pace:
 
 
 def _descriptors() -> int:
-    """How many connections this process may well have open."""
     try:
         import resource
     except ImportError:  # Windows

@@ -118,8 +118,8 @@ class PictureEditor:
             await wire.close()
 
     async def _one(self, wire: Wire, edit: Edit) -> Image | NoPicture:
-        if (known := self.known(edit)) is not None:
-            return known
+        if (remembered := self.known(edit)) is not None:
+            return remembered
         try:
             image = _picture(await self._answer(wire, self._body(edit)))
         except NoPicture as error:

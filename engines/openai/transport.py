@@ -178,13 +178,11 @@ class Wire:
                 raise BrokenOff(_said(error)) from None
             if good and len(data) > self._longest:
                 raise TooLong
-            found = answer.headers
-            return HttpReply(answer.status, bytes(data), found.get("Retry-After"), found.get("Location"))
+            headers = answer.headers
+            return HttpReply(answer.status, bytes(data), headers.get("Retry-After"), headers.get("Location"))
 
 
 class _Kept:
-    """Whether a request went over a connection that had been used before."""
-
     reused = False
 
 
@@ -207,7 +205,6 @@ def _is_good(status: int) -> bool:
 
 
 def _said(error: Exception) -> str:
-    """What an error says, on one line, without the address that some repeat."""
     import aiohttp
 
     if isinstance(error, aiohttp.ClientResponseError):
@@ -218,7 +215,6 @@ def _said(error: Exception) -> str:
 
 
 def _proxy_of(url: URL) -> str | None:
-    """The proxy that the environment names for the address."""
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()

@@ -58,9 +58,6 @@ CLOSING_SECONDS = 45.0
 class Pool:
     """Runs requests on several members; starts with the first that is ready and takes the others in as they come.
 
-    Args:
-        builds: makes a member each, again when it died.
-
     Raises:
         UserError: the engine refuses to run, or every member died before one was ready.
     """
@@ -187,17 +184,17 @@ class Pool:
 
     def _bury(self, slot: Slot, reason: str) -> list[Outcome]:
         """Takes the requests of a dead member back and builds it again; gives the failure of one that kills alone."""
-        held, failures = len(slot.hand), list[Outcome]()
+        in_hand, failures = len(slot.hand), list[Outcome]()
         for job in slot.hand.values():
             job.deaths += 1
         jobs = slot.leave()
-        if held == 1 and jobs[0].deaths >= CONVICTED:
+        if in_hand == 1 and jobs[0].deaths >= CONVICTED:
             convicted = jobs.pop(0)
             why = f"the engine died {convicted.deaths} times with this request, and alone: {reason}"
             failures.append(failure(convicted.request, why))
         self._suspects.extend(job for job in jobs if job.deaths >= SUSPECT)
         self._returned.extendleft(reversed([job for job in jobs if job.deaths < SUSPECT]))
-        slot.futile += held <= 1
+        slot.futile += in_hand <= 1
         if slot.futile >= FUTILE:
             self._dismiss(slot, f"it died {slot.futile} times in a row: {reason}")
         else:
@@ -241,7 +238,7 @@ class Pool:
 
     def _place(self, job: Job, ready: list[Slot]) -> None:
         """Puts a request into the queue of the member that has its picture or text, or of the least loaded."""
-        slot, least = self._homes.get(job.home), min(ready, key=lambda one: one.load)
+        slot, least = self._homes.get(job.home), min(ready, key=lambda member: member.load)
         if slot not in ready or _far_behind(slot, least, job.request):
             slot = least
         slot.waiting.append(job)
@@ -258,7 +255,7 @@ class Pool:
             return
         ready = [slot for slot in self._slots if slot.facts]
         if self._suspect_slot is None and ready:
-            self._suspect_slot = min(ready, key=lambda one: one.load)
+            self._suspect_slot = min(ready, key=lambda candidate: candidate.load)
         suspect_slot = self._suspect_slot
         if suspect_slot is None or not suspect_slot.facts:
             return
@@ -313,7 +310,6 @@ class Pool:
                 yield outcome
 
     def _failures(self) -> Iterator[Outcome]:
-        """The end of what is left when no member is."""
         reason = one_line("no engine is left: " + "; ".join(slot.gone for slot in self._slots))
         for jobs in (self._suspects, self._returned):
             while jobs:
@@ -348,7 +344,6 @@ def _home(request: Request) -> str:
 
 
 def _listen(member: Member, events: queue.SimpleQueue[tuple[Member, Report]]) -> None:
-    """Passes on what a member reports until it is gone."""
     try:
         while True:
             events.put((member, member.receive()))

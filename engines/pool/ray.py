@@ -56,14 +56,7 @@ def _in_group(name: str) -> Callable[[Call], Call]:
 
 
 class FarEnd:
-    """The actor: an engine in a Ray worker process.
-
-    Args:
-        build: makes the engine.
-        environment: variables to set before the engine's libraries are imported.
-        cores: where the engine may run; None for anywhere.
-        folder: where relative paths start, if it exists here.
-    """
+    """The actor: an engine in a Ray worker process."""
 
     def __init__(
         self,
@@ -94,23 +87,15 @@ class FarEnd:
     @_in_group("reports")
     def reports(self) -> list[Report]:
         """Waits for a report; gives all there are."""
-        found = [self._reports.get()]
+        reports = [self._reports.get()]
         with suppress(queue.Empty):
             while True:
-                found.append(self._reports.get_nowait())
-        return found
+                reports.append(self._reports.get_nowait())
+        return reports
 
 
 class RayMember:
-    """The near end; see `slot.Member`.
-
-    Args:
-        build: makes the engine; travels by pickle, so that it names what can be imported on the nodes.
-        gpus: GPUs that Ray keeps for it.
-        cpus: CPUs that Ray keeps for it.
-        environment: variables that the actor has besides those of its node.
-        cores: where it may run; None for anywhere.
-    """
+    """The near end; see `slot.Member`."""
 
     def __init__(
         self,
@@ -236,24 +221,15 @@ class RayEngine(Pool):
 
 
 @cache
-def said_there(asked: Callable[[], bool], address: str, gpus: float | None) -> bool:
-    """What a function says on a node of a cluster where a replica would run; waits until Ray has room for it.
-
-    Args:
-        asked: the function; travels by name.
-        address: of the cluster.
-        gpus: of a replica, as for `RayEngine`; a little of one is enough to be placed with them.
-
-    Raises:
-        UserError: there is no such Ray, or its nodes have no livek12.
-    """
+def said_there(function: Callable[[], bool], address: str, gpus: float | None) -> bool:
+    """Returns a function's result from a node where a replica would run, once Ray has room for it."""
     started = connect(address, 0)
     try:
         import ray
         from ray.exceptions import RayError
 
         wanted = bool(ray.cluster_resources().get("GPU")) if gpus is None else gpus
-        call = ray.remote(num_cpus=0, num_gpus=min(wanted, _LITTLE), max_retries=0)(asked).remote()
+        call = ray.remote(num_cpus=0, num_gpus=min(wanted, _LITTLE), max_retries=0)(function).remote()
         if not ray.wait([call], timeout=PLACING_SECONDS)[0]:
             _log.warning("Ray has no room yet to ask a node which engine it can run")
         return bool(ray.get(call))
@@ -282,8 +258,8 @@ def connect(address: str, cpus: float) -> bool:
         local = {"num_cpus": max(os.cpu_count() or 1, math.ceil(cpus))}
         local |= {"object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
     try:
-        if found := re.fullmatch(r"(?:ray://)?([^/]+):(\d+)", address):  # Ray itself would try for minutes
-            socket.create_connection((found[1], int(found[2])), JOINING_SECONDS).close()
+        if match := re.fullmatch(r"(?:ray://)?([^/]+):(\d+)", address):  # Ray itself would try for minutes
+            socket.create_connection((match[1], int(match[2])), JOINING_SECONDS).close()
         ours = signal.getsignal(signal.SIGTERM)
         with silent_ray() if local else nullcontext():
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **local)
@@ -306,14 +282,13 @@ def _hush() -> None:
 
 
 def _ending(error: Exception) -> str:
-    """Why an actor is gone, in few words of Ray's long report."""
     from ray.exceptions import ActorUnavailableError
 
     if isinstance(error, ActorUnavailableError):
         return "its Ray actor cannot be reached"
     text = one_line(error, 10_000)
-    if found := re.search(r"The actor (?:is dead|died) because ((?:its|it|the)[^.:]*)", text):
-        return one_line(f"its Ray actor died because {found[1]}", 200)
+    if match := re.search(r"The actor (?:is dead|died) because ((?:its|it|the)[^.:]*)", text):
+        return one_line(f"its Ray actor died because {match[1]}", 200)
     return f"its Ray actor died: {_last_line(error)}"
 
 

@@ -54,12 +54,6 @@ _AMD = "HIP_VISIBLE_DEVICES"
 def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], args: Mapping[str, Any]) -> Engine:
     """An engine made of replicas.
 
-    Args:
-        name: of the engine.
-        build: makes one replica; travels by pickle.
-        placing: the arguments of `Plan`, typed.
-        args: the other engine arguments, typed.
-
     Raises:
         UserError: a value of another type, more GPUs than there are, or the engine refuses to run.
     """
@@ -96,7 +90,6 @@ def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int
 
 
 def _seeing(devices: list[str]) -> dict[str, str]:
-    """The variables with which a child sees these GPUs alone."""
     return {name: ",".join(devices) for name in ("CUDA_VISIBLE_DEVICES", *({_AMD} & {*os.environ}))}
 
 
@@ -122,9 +115,6 @@ AWAY = 64
 
 class Revived:
     """Wraps an engine that can be lost.
-
-    Args:
-        build: makes the engine, at once and after each death.
 
     Raises:
         UserError: the first engine cannot be built.

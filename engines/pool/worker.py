@@ -142,13 +142,7 @@ class Album:
 
 
 class Worker:
-    """Builds an engine and runs it in the thread that calls `run`; `post` is for another thread.
-
-    Args:
-        build: makes the engine.
-        emit: sends a report to the near end.
-        cores: where the engine's threads may run; None for anywhere.
-    """
+    """Builds an engine and runs it in the thread that calls `run`; `post` is for another thread."""
 
     def __init__(
         self, build: Callable[[], Engine], emit: Callable[[Report], None], cores: frozenset[int] | None = None
@@ -251,12 +245,7 @@ GONE_SECONDS = 10.0
 
 
 def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of so many engines that run on the CPU of one machine, so that they do not fight for them.
-
-    Args:
-        count: engines.
-        cpus: cores of each; None for an equal share, of one at least.
-    """
+    """Environment and cores of engines sharing the CPU of one machine; `cpus` None: equal shares, one at least."""
     here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     total = cores()
     width = max(1, min(total, int(cpus or total // count)))
@@ -267,13 +256,7 @@ def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, s
 
 
 class Child:
-    """The near end; see `slot.Member`.
-
-    Args:
-        build: makes the engine; travels by pickle, so that it names what can be imported there.
-        environment: variables that the child has besides its parent's.
-        cores: where it may run; None for anywhere.
-    """
+    """The near end; see `slot.Member`."""
 
     def __init__(
         self,
@@ -324,7 +307,6 @@ def serve(link: Link) -> None:
 
 
 def _listen(link: Link, worker: Worker) -> None:
-    """Passes on what the parent sends."""
     with suppress(EOFError, OSError):  # its end is that of this process
         while True:
             worker.post(link.recv())

@@ -69,19 +69,13 @@ class Room:
 def batches(
     prompts: Iterable[RenderedPrompt], room: Room, kind: Callable[[Request], Hashable]
 ) -> Iterator[list[RenderedPrompt]]:
-    """Batches of prompts of equal kind; a batch that is not full waits for more of its kind while others go.
-
-    Args:
-        prompts: read as far ahead as `room` says.
-        room: looked at for each batch anew.
-        kind: what requests of one batch have in common.
-    """
+    """Batches of prompts of equal kind; a batch that is not full waits for more of its kind while others go."""
     source = iter(prompts)
     pool: dict[Hashable, list[RenderedPrompt]] = {}
     exhausted = False
     while pool or not exhausted:
-        held = sum(map(len, pool.values()))
-        wanted = max(room.rows * room.ahead - held, 0)
+        waiting = sum(map(len, pool.values()))
+        wanted = max(room.rows * room.ahead - waiting, 0)
         fresh = list(islice(source, wanted))
         exhausted = len(fresh) < wanted
         for prompt in fresh:

@@ -168,7 +168,6 @@ class TransformersEngine:
         return self._count(text) + sum(pixels_of(image) for image in shown) // _PIXELS_A_TOKEN
 
     def _outcomes(self, batch: list[RenderedPrompt]) -> Iterator[Outcome]:
-        """Runs the batch, and what has no answer then in ever smaller parts."""
         parts: list[list[RenderedPrompt]] = [batch]
         too_large: list[list[RenderedPrompt]] = []
         while parts:
@@ -206,7 +205,6 @@ class TransformersEngine:
         return [_said(trouble) for _ in batch], trouble
 
     def _run(self, batch: list[Request]) -> list[Response | str]:
-        """A response for each, or what is wrong with it."""
         import torch
 
         began = time.monotonic()
@@ -314,10 +312,10 @@ class TransformersEngine:
         # Behind a stop string the row is filled up with padding, which may be an end token itself.
         end = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
         text = self._decoded(tokens[:end])
-        if found := [place for stop in stops if (place := text.find(stop)) >= 0]:
+        if places := [place for stop in stops if (place := text.find(stop)) >= 0]:
             while end and tokens[end - 1] == self._tokenizer.pad_token_id:
                 end -= 1
-            return text[: min(found)], "stop", end
+            return text[: min(places)], "stop", end
         return (text, "stop", end + 1) if end < len(tokens) else (text, "length", end)
 
     def _decoded(self, tokens: list[int]) -> str:
@@ -328,7 +326,6 @@ class TransformersEngine:
 
 
 def _kind(request: Request) -> tuple[bool, str]:
-    """What requests of one batch have in common."""
     return has_images(request), request.sampling.model_copy(update={"seed": 0}).model_dump_json()
 
 
@@ -397,12 +394,6 @@ def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanW
     """What scores go through before the greatest is taken: the watch, and the draw unless the request is greedy.
 
     argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
-
-    Args:
-        sampling: of the batch.
-        defaults: the model's generation config, for what the request leaves open.
-        seeds: one a row.
-        watch: of this batch.
     """
     from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
@@ -424,8 +415,6 @@ def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanW
 
 
 class _Noise:
-    """Adds Gumbel noise to the logits, each row from a generator of its own."""
-
     def __init__(self, seeds: list[int]) -> None:
         self._seeds = seeds
         self._generators: list[Any] = []
@@ -460,10 +449,10 @@ def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
     """The image processor, remembering if it may; else itself."""
     from PIL import Image as PIL
 
-    one, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
+    small, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
     memo = _Remembering(image_processor, kept_bytes)
     try:
-        for shown in ([one, two, wide], [[one], [two, one]]):
+        for shown in ([small, two, wide], [[small], [two, small]]):
             whole = image_processor(shown, return_tensors="pt")
             if not _equal(whole, memo.apart(list(_flat(shown)), {"return_tensors": "pt"})):
                 return image_processor
@@ -474,8 +463,6 @@ def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
 
 
 class _Remembering:
-    """Stands for an image processor in everything, and keeps what it made of the latest pictures."""
-
     def __init__(self, image_processor: Any, kept_bytes: int) -> None:
         self._image_processor = image_processor
         self._limit = kept_bytes
@@ -493,8 +480,8 @@ class _Remembering:
     def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
         """What the image processor makes of these pictures, nested as they may be."""
         pictures = list(_flat(images))
-        known = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
-        if args or not known or not self._joins:
+        recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
+        if args or not recognisable or not self._joins:
             return self._image_processor(images, *args, **options)
         made = [self._made(picture, options) for picture in pictures]
         try:
@@ -546,7 +533,7 @@ def _joined(made: list[Any]) -> Any:
 
     joined: dict[str, Any] = {}
     for key in made[0]:
-        values = [one.get(key) for one in made]
+        values = [part.get(key) for part in made]
         if all(isinstance(value, list) for value in values):
             joined[key] = [item for value in values for item in value]
         elif all(isinstance(value, torch.Tensor) and value.shape[1:] == values[0].shape[1:] for value in values):
@@ -556,14 +543,14 @@ def _joined(made: list[Any]) -> Any:
     return type(made[0])(data=joined)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(value: Any, other: Any) -> bool:
     import torch
 
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return one.dtype == other.dtype and bool(torch.equal(one, other))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return set(one) == set(other) and all(_equal(one[key], other[key]) for key in one)
-    return type(one) is type(other) and bool(one == other)
+    if isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
+        return value.dtype == other.dtype and bool(torch.equal(value, other))
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return set(value) == set(other) and all(_equal(value[key], other[key]) for key in value)
+    return type(value) is type(other) and bool(value == other)
 
 
 def _size(made: Mapping[str, Any]) -> int:

@@ -25,12 +25,6 @@ _FREE_SHARE = 0.7
 def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
     """The model, its processor (or tokenizer), and whether it sees.
 
-    Args:
-        model: Hub name or folder.
-        source: where and how the files are read; for config, processor and model alike.
-        args: for the model alone.
-        stages: of the start.
-
     Raises:
         UserError: transformers is missing, or it cannot load this.
     """

@@ -86,8 +86,6 @@ class _Rendered:
 
 
 class _AtOnce(Executor):
-    """Runs what it is given in the caller's thread."""
-
     def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         try:
@@ -298,8 +296,8 @@ class VLLMEngine:
         """
         while self._watch.nan:
             internal_id = self._watch.nan.pop()
-            found = [external for external, one in sent.items() if self._guesses or one.internal_id == internal_id]
-            for external in found:
+            broken = [external for external, entry in sent.items() if self._guesses or entry.internal_id == internal_id]
+            for external in broken:
                 self._llm.llm_engine.abort_request([sent[external].internal_id], internal=True)
                 yield failure(sent.pop(external).request, NAN)
 
@@ -315,14 +313,14 @@ class VLLMEngine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        asked, schema = request.sampling, request.answer_schema
-        own = {"temperature": asked.temperature, "top_p": asked.top_p, "top_k": asked.top_k}
+        sampling, schema = request.sampling, request.answer_schema
+        own = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
         return SamplingParams(
             **self._defaults | {name: value for name, value in own.items() if value is not None},
-            max_tokens=asked.max_tokens,
-            thinking_token_budget=asked.thinking_budget if self._budgets or not asked.thinking_optional else None,
+            max_tokens=sampling.max_tokens,
+            thinking_token_budget=sampling.thinking_budget if self._budgets or not sampling.thinking_optional else None,
             seed=seed_of(request),
-            stop=list(asked.stop),
+            stop=list(sampling.stop),
             structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
             # Thinking tags that are special tokens would be dropped from the text with all others.
@@ -354,7 +352,6 @@ class VLLMEngine:
 
     @cached_property
     def _counter(self) -> Any:
-        """A tokenizer that no other thread uses."""
         return copy.deepcopy(self._tokenizer) if self._watch.own_process else self._tokenizer
 
     def _forget(self, request: Request) -> None:
@@ -373,7 +370,7 @@ class VLLMEngine:
                 self._forget(rendered.requests[0])
         with suppress(Exception):  # after a Ctrl-C, which vLLM's process gets as well, that may be gone
             if sent:
-                self._llm.llm_engine.abort_request([one.internal_id for one in sent.values()], internal=True)
+                self._llm.llm_engine.abort_request([entry.internal_id for entry in sent.values()], internal=True)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -38,12 +38,6 @@ _loading = threading.Lock()
 def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
     """Makes vLLM's `LLM` with this model.
 
-    Args:
-        model: Hub name or folder.
-        args: of `LLM`; changed in place where other defaults are needed than vLLM's own.
-        watch: listens to what is started for it.
-        stages: of the start.
-
     Raises:
         UserError: vLLM is missing, too old, or cannot run this model with these arguments.
     """
@@ -104,12 +98,7 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
 
 
 def tell_context(model: str, config: Any) -> None:
-    """Says so where memory has no room for the model's own context, and nobody has named a smaller one.
-
-    Args:
-        model: its name.
-        config: vLLM's `ModelConfig` of an engine that is loaded.
-    """
+    """Says so where memory has no room for the model's own context, and nobody has named a smaller one."""
     if config.original_max_model_len == FITTED and config.max_model_len < (
         own := config.get_and_verify_max_len(FITTED)
     ):

@@ -57,11 +57,7 @@ class CoreWatch:
 
     @contextmanager
     def loading(self, log: VllmLog) -> Iterator[None]:
-        """Context manager for loading: hears what vLLM's processes write as long as they live, and ends them with us.
-
-        Args:
-            log: decides what of it is shown.
-        """
+        """Context manager for loading: passes stderr of vLLM's processes through `log`, ends them with this one."""
         self._reaper = Reaper()
         try:
             with self._hearing(log):
@@ -181,10 +177,10 @@ def named(heard: bytes) -> str:
     """
     last: dict[str | None, str] = {}
     for match in _LINE.finditer(heard.decode(errors="replace")):
-        said = match["error"] or match["death"]
-        if not _NO_CAUSE.search(said):
+        words = match["error"] or match["death"]
+        if not _NO_CAUSE.search(words):
             last.pop(match["process"], None)
-            last[match["process"]] = said
+            last[match["process"]] = words
     return next(iter(last.values()), "")
 
 
@@ -225,12 +221,7 @@ def level_to_hear(environment: Mapping[str, str]) -> str | None:
 
 
 class VllmLog:
-    """Takes what processes write, piece by piece.
-
-    Args:
-        hides: whether lines below errors are kept off the screen.
-        begin: called with the name and the words of each stage that begins.
-    """
+    """Takes what processes write, piece by piece."""
 
     def __init__(self, hides: bool, begin: Callable[[str, str], None]) -> None:
         self._hides, self._begin = hides, begin

@@ -58,8 +58,8 @@ class Fields:
 
     def with_given(self, given: Mapping[str, str]) -> Fields:
         """These, with the paths that the user named in the place of ours."""
-        said = {name: (path,) for name, path in given.items() if path}
-        return Fields(**{one.name: said.get(one.name, getattr(self, one.name)) for one in fields(self)})
+        paths = {name: (path,) for name, path in given.items() if path}
+        return Fields(**{item.name: paths.get(item.name, getattr(self, item.name)) for item in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,12 @@ class LogEntry:
 
 def fields_of(source: str) -> Fields:
     """Where entries of a harness's logs hold what is needed, if nobody says otherwise."""
-    found: Fields = importlib.import_module(READERS[source]).FIELDS
-    return found
+    default: Fields = importlib.import_module(READERS[source]).FIELDS
+    return default
 
 
 def entries(source: str, path: Path) -> Iterator[LogEntry]:
     """The entries of a log.
-
-    Args:
-        source: the harness, one of `READERS`.
-        path: the log, a file or a folder.
 
     Raises:
         UserError: it cannot be read, or is no log of the harness.
@@ -111,12 +107,6 @@ IMPORTED = "imported.jsonl"
 
 def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path:
     """The recorded responses of a harness's log as a JSONL file in the run folder.
-
-    Args:
-        path: the log, a file or a folder.
-        source: the harness, one of `READERS` but `jsonl`.
-        tasks: our names of the tasks that are wanted.
-        out: the run folder.
 
     Raises:
         UserError: the log is not there, not readable, or holds none of the tasks; or `out` is something else.

@@ -81,8 +81,8 @@ class LoggedReview:
         score = self.score.get("score")
         content = own[-1].get("content") if own else score.get("prediction") if isinstance(score, dict) else None
         counts = own[-1].get("perf_metrics") if own else None
-        told = {ours: counts.get(theirs) for ours, theirs in COUNTS.items()} if isinstance(counts, dict) else {}
-        stated = {name: value for name, value in told.items() if value is not None}
+        values = {ours: counts.get(theirs) for ours, theirs in COUNTS.items()} if isinstance(counts, dict) else {}
+        stated = {name: value for name, value in values.items() if value is not None}
         if isinstance(content, str):
             return {"response": content, **stated}
         if not isinstance(content, list):
@@ -115,15 +115,11 @@ def reviews(path: Path) -> Iterator[LoggedReview]:
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Json]:
     """The responses to the wanted tasks.
 
-    Args:
-        path: a work folder of EvalScope, or a file of its `reviews/`.
-        tasks: our names of the tasks that are wanted.
-
     Raises:
         UserError: no such log, none of the tasks in it, or two reviews that answer one question.
     """
     names = {f"{harness_name(task)}_{SUBSET}": task for task in tasks}
-    known: dict[tuple[str, str, int], tuple[str, Json]] = {}
+    answers: dict[tuple[str, str, int], tuple[str, Json]] = {}
     for review in reviews(path):
         if review.benchmark not in names:
             continue
@@ -134,10 +130,10 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[Json]:
             continue
         task = names[review.benchmark]
         row = {"task": task, "question_id": question, "trial": review.trial, "model": review.model, **answer}
-        place, first = known.setdefault((task, question, review.trial), (review.place, row))
+        place, first = answers.setdefault((task, question, review.trial), (review.place, row))
         if first is row:
             yield row
         elif first != row:
             raise UserError(f"question {question} of {task} is answered in {place} and {review.place}; give one")
-    if not known:
+    if not answers:
         raise UserError(f"{path}: no reviews of {', '.join(sorted(tasks))}; give the work folder of `evalscope eval`")

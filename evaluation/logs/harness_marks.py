@@ -92,24 +92,18 @@ class HarnessMarks:
         file = run.path / MARKS
         if not file.is_file():
             return None
-        found = cls(str(run.spec().engine_args.get("from") or "the harness"))
+        marks = cls(str(run.spec().engine_args.get("from") or "the harness"))
         for task, key, scores in _lines(file):
             for name, value in scores.items():
-                found.of.setdefault((task, name), {})[key] = value
-                beside = found.beside.setdefault((task, name), MarkBeside(is_binary=_is_mark(task, name)))
+                marks.of.setdefault((task, name), {})[key] = value
+                beside = marks.beside.setdefault((task, name), MarkBeside(is_binary=_is_mark(task, name)))
                 beside.answers += 1
                 beside.total += value
                 beside.is_binary &= value in (0.0, 1.0)
-        return found
+        return marks
 
     def passing(self, rows: Iterable[Row], trials: int, into: Path) -> Iterator[Row]:
-        """The rows, each compared as it passes by; then the disagreements are written.
-
-        Args:
-            rows: of the run.
-            trials: of each question.
-            into: the folder of the run.
-        """
+        """The rows, each compared as it passes by; then the disagreements are written."""
         listed: list[str] = []
         for row in rows:
             if (entry := self._compared(row, trials)) is not None:
@@ -119,7 +113,7 @@ class HarnessMarks:
 
     def _compared(self, row: Row, trials: int) -> dict[str, Any] | None:
         ours = row.verdict.correct if row.verdict is not None and row.state in ("graded", "no_answer") else None
-        said, unlike = {}, []
+        values, unlike = {}, []
         for (task, name), marks in self.of.items():
             if task != row.task or not self.beside[task, name].is_binary:
                 continue
@@ -130,21 +124,21 @@ class HarnessMarks:
                 value = marks.get(_key(row.question.id, None))
             if value is None or row.response is None:
                 continue
-            said[name] = value
+            values[name] = value
             if self.beside[task, name].add(value, ours):
                 unlike.append(name)
-        return _listed(row, said, unlike) if unlike else None
+        return _listed(row, values, unlike) if unlike else None
 
     def summary(self) -> dict[str, Any]:
         """The counts, for report.json, with a sentence for each mark."""
         tasks: dict[str, dict[str, Any]] = {}
-        for (task, name), one in self.beside.items():
-            figures: dict[str, Any] = {"mean": one.total / one.answers, "marked": one.answers}
-            if one.is_binary:
+        for (task, name), beside in self.beside.items():
+            figures: dict[str, Any] = {"mean": beside.total / beside.answers, "marked": beside.answers}
+            if beside.is_binary:
                 names = ("both_right", "both_wrong", "only_harness", "only_here", "undecided", "unmatched")
-                figures |= {key: getattr(one, key) for key in names}
+                figures |= {key: getattr(beside, key) for key in names}
             tasks.setdefault(task, {})[name] = figures
-        lines = [_sentence(self.source, task, name, one) for (task, name), one in self.beside.items()]
+        lines = [_sentence(self.source, task, name, beside) for (task, name), beside in self.beside.items()]
         return {"from": self.source, "tasks": tasks, "lines": lines}
 
 
@@ -155,24 +149,24 @@ def _is_mark(task: str, name: str) -> bool:
     return not _NO_MARK.search(name)
 
 
-def _sentence(source: str, task: str, name: str, one: MarkBeside) -> str:
-    mean = f"{task}: {source} says {name} {one.total / one.answers:.3f} over {one.answers:,}"
-    if not one.is_binary:
+def _sentence(source: str, task: str, name: str, mark: MarkBeside) -> str:
+    mean = f"{task}: {source} says {name} {mark.total / mark.answers:.3f} over {mark.answers:,}"
+    if not mark.is_binary:
         return f"{mean}, which is no mark of right or wrong"
-    if one.unmatched and not one.decided:
+    if mark.unmatched and not mark.decided:
         return f"{mean}, one mark for all answers to a question, which is compared with none of them"
-    unlike = one.only_harness + one.only_here
+    unlike = mark.only_harness + mark.only_here
     if not unlike:
-        open_ = f"; {one.undecided:,} are undecided here" if one.undecided else ""
-        return f"{mean}; of {one.decided:,} answers that both decided they agree on all{open_}"
+        open_ = f"; {mark.undecided:,} are undecided here" if mark.undecided else ""
+        return f"{mean}; of {mark.decided:,} answers that both decided they agree on all{open_}"
     return (
-        f"{mean}; of {one.decided:,} answers that both decided they disagree on {unlike:,}: {one.only_harness:,} are"
-        f" right there alone, {one.only_here:,} here alone; {one.undecided:,} are undecided here"
+        f"{mean}; of {mark.decided:,} answers that both decided they disagree on {unlike:,}: {mark.only_harness:,} are"
+        f" right there alone, {mark.only_here:,} here alone; {mark.undecided:,} are undecided here"
         f" ({DISAGREEMENTS} lists them)"
     ).replace(f"; 0 are undecided here ({DISAGREEMENTS}", f" ({DISAGREEMENTS}")
 
 
-def _listed(row: Row, said: Mapping[str, float], unlike: list[str]) -> dict[str, Any]:
+def _listed(row: Row, marks: Mapping[str, float], unlike: list[str]) -> dict[str, Any]:
     verdict, response = row.verdict, row.response
     parts = verdict.parts if verdict else []
     text = response.text if response else ""
@@ -181,7 +175,7 @@ def _listed(row: Row, said: Mapping[str, float], unlike: list[str]) -> dict[str,
         "question_id": row.question.id,
         "trial": row.trial,
         "here": "right" if verdict and verdict.correct else "wrong",
-        "harness": dict(said),
+        "harness": dict(marks),
         "disagree": unlike,
         "question": one_line(row.question.question, _SHOWN_CHARS),
         "gold": row.question.answer,

@@ -56,14 +56,14 @@ def _entries(file: Path) -> Iterator[LogEntry]:
     log = opened(file)
     limit = _limit_of(log)
     for sample in samples_of(file, log):
-        said = answer_of(sample.output) if sample.error is None and sample.output.choices else {}
-        known = {name: value for name, value in said.items() if value is not None}
+        answer = answer_of(sample.output) if sample.error is None and sample.output.choices else {}
+        values = {name: value for name, value in answer.items() if value is not None}
         yield LogEntry(
             place=f"{file}: sample {sample.id}, epoch {sample.epoch}",
             task=log.eval.task,
             id=str(sample.id),
             raw=_raw(sample),
-            answers=({**known, **limit},) if said else (),
+            answers=({**values, **limit},) if answer else (),
             trial=max(0, sample.epoch - 1),
             scores=_scores(sample),
             model=model_name(log.eval.model),
@@ -71,12 +71,11 @@ def _entries(file: Path) -> Iterator[LogEntry]:
 
 
 def _raw(sample: EvalSample) -> dict[str, Any]:
-    """What paths may lead to."""
-    asked = sample.input if isinstance(sample.input, str) else [turn.model_dump() for turn in sample.input]
+    prompt = sample.input if isinstance(sample.input, str) else [turn.model_dump() for turn in sample.input]
     return {
         "id": sample.id,
         "epoch": sample.epoch,
-        "input": asked,
+        "input": prompt,
         "choices": sample.choices,
         "target": sample.target,
         "metadata": sample.metadata,
@@ -88,13 +87,13 @@ def _raw(sample: EvalSample) -> dict[str, Any]:
 
 def _scores(sample: EvalSample) -> dict[str, float]:
     """Each scorer's value; of one with several, each under a name of its own."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name, score in (sample.scores or {}).items():
         if isinstance(score.value, dict):
-            found |= {f"{name}.{part}": value for part, value in numbers(score.value).items()}
+            values |= {f"{name}.{part}": value for part, value in numbers(score.value).items()}
         elif (value := number(score.value)) is not None:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 _log = logging.getLogger(__name__)
@@ -115,24 +114,20 @@ class DamagedLog(Exception):
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
     """The responses that logs of Inspect hold for the tasks.
 
-    Args:
-        path: a log, or a folder of logs (whatever lies deeper too).
-        tasks: our names of the tasks that are wanted.
-
     Raises:
         UserError: inspect-ai is not installed, there is no usable log of the tasks, two logs answer the same question
             differently, or they are of several models.
     """
     need_inspect()
     problems: list[str] = []
-    known: dict[tuple[str, str, int], tuple[Path, Row]] = {}
+    answers: dict[tuple[str, str, int], tuple[Path, Row]] = {}
     for file in files_of(path):
         try:
             for row in _rows_of(file, tasks):
                 key = (row["task"], row["question_id"], row["trial"])
-                other, same = known.setdefault(key, (file, row))
+                other, same = answers.setdefault(key, (file, row))
                 if same is row:
-                    _check_model(file, row, known)
+                    _check_model(file, row, answers)
                     yield row
                 elif same["response"] != row["response"]:
                     raise UserError(
@@ -143,13 +138,13 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
             problems.append(f"{file}: {error}")
             if file != path:
                 _log.warning("%s; log passed over", problems[-1])
-    if not known:
-        found = problems[0] if problems else f"no answers to {', '.join(sorted(tasks))} in it"
-        raise UserError(found if problems else f"{path}: {found}")
+    if not answers:
+        reason = problems[0] if problems else f"no answers to {', '.join(sorted(tasks))} in it"
+        raise UserError(reason if problems else f"{path}: {reason}")
 
 
-def _check_model(file: Path, row: Row, known: dict[tuple[str, str, int], tuple[Path, Row]]) -> None:
-    other, first = next(iter(known.values()))
+def _check_model(file: Path, row: Row, answers: dict[tuple[str, str, int], tuple[Path, Row]]) -> None:
+    other, first = next(iter(answers.values()))
     if first["model"] != row["model"]:
         raise UserError(f"{file} is of {row['model']}, and {other} of {first['model']}; give the logs of one model")
 
@@ -211,7 +206,6 @@ def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
 
 
 def _marked(sample: EvalSample) -> dict[str, Any] | None:
-    """What our scorer noted of the answer, where judge models were asked."""
     score = (sample.scores or {}).get("exam_marks")
     verdict = (score.metadata or {}).get("verdict") if score else None
     return verdict if isinstance(verdict, dict) and (verdict.get("calls") or verdict.get("process")) else None

@@ -56,7 +56,6 @@ def _answers(texts: list[Any], thoughts: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _gold(doc: Mapping[str, Any]) -> list[str]:
-    """The right ones of its choices, which for an open question are the reference answers."""
     choices, index = doc.get("choices") or [], doc.get("gold_index")
     places = [index] if isinstance(index, int) else index or []
     return [str(choices[place]) for place in places if isinstance(place, int) and 0 <= place < len(choices)]
@@ -71,10 +70,6 @@ BATCH_ROWS = 64
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     """The responses to the wanted tasks.
 
-    Args:
-        path: a `details_*.parquet`, or a folder with such files in it or below.
-        tasks: our names of the tasks that are wanted.
-
     Raises:
         UserError: no such log, none of the tasks in it, or two logs of one task.
     """
@@ -82,10 +77,10 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     for log in logs_of(path):
         model = model_of(log)
         for number, entry in enumerate(entries_of(log, COLUMNS), 1):
-            found = _answers_of_ours(entry, f"{log}: entry {number}")
-            if found is None or found[0] not in tasks:
+            ours = _answers_of_ours(entry, f"{log}: entry {number}")
+            if ours is None or ours[0] not in tasks:
                 continue
-            task, question, answers = found
+            task, question, answers = ours
             if logs.setdefault(task, log) != log:
                 raise UserError(f"{path} has two logs of task {task}: {logs[task]} and {log}; give one of the two")
             for trial, answer in enumerate(answers):
@@ -102,18 +97,14 @@ def logs_of(path: Path) -> list[Path]:
     """
     if path.is_file():
         return [path]
-    found = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
-    if not found:
+    logs = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
+    if not logs:
         raise UserError(f"{path} holds no {DETAILS}*.parquet; call lighteval with --save-details --output-dir")
-    return found
+    return logs
 
 
 def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
     """The entries of a log, one at a time.
-
-    Args:
-        log: a Parquet file.
-        columns: only these, so that prompts and pictures stay where they are; None for all.
 
     Raises:
         UserError: it is damaged.
@@ -132,8 +123,8 @@ def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Ma
 def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[str, Any]]] | None:
     """Task, question and answers of an entry; None, with a warning, where it is none of ours."""
     try:
-        about, said = entry["doc"]["specific"], entry["model_response"]
-        task, question, texts = about["task"], about["question_id"], said["text"]
+        about, output = entry["doc"]["specific"], entry["model_response"]
+        task, question, texts = about["task"], about["question_id"], output["text"]
         # Its vision models log one text, the others a list.
         texts = [texts] if isinstance(texts, str) else [text or "" for text in texts]
         if not (isinstance(task, str) and isinstance(question, str) and texts):
@@ -141,7 +132,7 @@ def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, li
     except (KeyError, TypeError):
         _log.warning("%s is no answer to a livek12 task, passed over", place)
         return None
-    thoughts, tokens = (said.get("reasonings") or [])[: len(texts)], tokens_of(said)[: len(texts)]
+    thoughts, tokens = (output.get("reasonings") or [])[: len(texts)], tokens_of(output)[: len(texts)]
     answers = [
         {
             "response": text,
@@ -153,9 +144,9 @@ def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, li
     return task, question, answers
 
 
-def tokens_of(said: Mapping[str, Any]) -> list[list[int]]:
+def tokens_of(output: Mapping[str, Any]) -> list[list[int]]:
     """The tokens of each answer; its vision models log those of one, the others a list."""
-    tokens = said.get("output_tokens") or []
+    tokens = output.get("output_tokens") or []
     return [tokens] if tokens and isinstance(tokens[0], int) else tokens
 
 

@@ -44,10 +44,10 @@ def results_of(file: Path) -> dict[str, Any]:
     try:
         if file.stat().st_size > RESULTS_BYTES:
             return {}
-        found = json.loads(file.read_bytes())
+        results = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return results if isinstance(results, dict) else {}
 
 
 def objects(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -80,13 +80,13 @@ def _objects(file: Path, lines: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             replaced = True
             warn(f"{file}:{number}: holds bytes that are not {lines.encoding.upper()}; question marks stand for them")
         try:
-            found = None if cut else json.loads(line)
-            found = clean_json(found) if "\\ud" in line.lower() else found
+            value = None if cut else json.loads(line)
+            value = clean_json(value) if "\\ud" in line.lower() else value
             why = f"is longer than {MAX_LINE >> 20} MiB" if cut else "is no JSON object"
         except (ValueError, RecursionError) as error:
-            found, why = None, f"is not JSON ({one_line(error, 60)})"
-        if isinstance(found, dict):
-            yield f"{file}:{number}", found
+            value, why = None, f"is not JSON ({one_line(error, 60)})"
+        if isinstance(value, dict):
+            yield f"{file}:{number}", value
         else:
             warn(f"{file}:{number}: {why}; passed over", kind=BAD_ENTRY)
 
@@ -101,10 +101,10 @@ def log_files(path: Path, patterns: Collection[str], what: str) -> list[Path]:
         return [path]
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {what}")
-    found = sorted({file for pattern in patterns for file in path.rglob(pattern) if file.is_file()})
-    if not found:
+    files = sorted({file for pattern in patterns for file in path.rglob(pattern) if file.is_file()})
+    if not files:
         raise UserError(f"{path}: holds no {' or '.join(patterns)}; give {what}")
-    return found
+    return files
 
 
 def number(value: Any) -> float | None:
@@ -120,8 +120,8 @@ def number(value: Any) -> float | None:
     return None
 
 
-def numbers(said: Any, but: Collection[str] = ()) -> dict[str, float]:
+def numbers(values: Any, but: Collection[str] = ()) -> dict[str, float]:
     """The marks among named values."""
-    found = said.items() if isinstance(said, Mapping) else ()
-    known = ((str(name), number(value)) for name, value in found if name not in but)
-    return {name: value for name, value in known if value is not None}
+    items = values.items() if isinstance(values, Mapping) else ()
+    marks = ((str(name), number(value)) for name, value in items if name not in but)
+    return {name: value for name, value in marks if value is not None}

@@ -36,8 +36,8 @@ def entries(path: Path) -> Iterator[LogEntry]:
     for file in logs_of(path):
         task, model = _task(file), model_of(file).get("model", "")
         for place, raw in objects(file):
-            said = _answers(raw)
-            if said is None:
+            texts = _answers(raw)
+            if texts is None:
                 if _is_likelihood(raw):
                     raise UserError(f"{file}: {task} chooses by likelihood: the log holds no answers to judge")
                 warn(f"{place}: is no sample of lm-eval; passed over", kind=BAD_ENTRY)
@@ -48,7 +48,7 @@ def entries(path: Path) -> Iterator[LogEntry]:
                 task=task,
                 id=str(raw["doc_id"]),
                 raw=raw,
-                answers=tuple({"response": text, **limit} for text in said),
+                answers=tuple({"response": text, **limit} for text in texts),
                 scores=_scores(raw),
                 model=model,
             )
@@ -63,12 +63,11 @@ def _answers(raw: Mapping[str, Any]) -> list[str] | None:
     resps = raw.get("resps")
     if not isinstance(raw.get("doc_id"), int | str) or not isinstance(resps, list) or not resps:
         return None
-    said = [resps[0]] if isinstance(resps[0], str) else resps[0]
-    return said if isinstance(said, list) and said and all(isinstance(text, str) for text in said) else None
+    texts = [resps[0]] if isinstance(resps[0], str) else resps[0]
+    return texts if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts) else None
 
 
 def _is_likelihood(raw: Mapping[str, Any]) -> bool:
-    """Whether the answers are pairs of a likelihood and whether it is the greatest."""
     try:
         value, greedy = raw["resps"][0][0]
         float(value)
@@ -78,13 +77,12 @@ def _is_likelihood(raw: Mapping[str, Any]) -> bool:
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
-    """The marks that a line names as such."""
     names = raw.get("metrics")
     names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
     kind = raw.get("filter")
     end = f",{kind}" if isinstance(kind, str) and kind != "none" else ""
-    found = {f"{name}{end}": number(raw.get(name)) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
+    marks = {f"{name}{end}": number(raw.get(name)) for name in names}
+    return {name: value for name, value in marks.items() if value is not None}
 
 
 _log = logging.getLogger(__name__)
@@ -96,10 +94,6 @@ MOST_FILES = 10_000
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     """The responses to the wanted tasks.
-
-    Args:
-        path: a `samples_*.jsonl`, or a folder with such files in it or below.
-        tasks: our names of the tasks that are wanted.
 
     Raises:
         UserError: no such log, none of the tasks in it, or two logs that answer one question.
@@ -119,8 +113,8 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
             if key not in given:  # a task with several filters logs its samples once for each
                 given[key] = log
                 same = {"task": key[0], "question_id": key[1], **sample["limit"], **model}
-                for trial, said in enumerate(sample["responses"]):
-                    yield {**same, "trial": trial, "response": said}
+                for trial, response in enumerate(sample["responses"]):
+                    yield {**same, "trial": trial, "response": response}
     if not given:
         raise UserError(f"{path}: no samples of {', '.join(sorted(tasks))}; was lm_eval called with --log_samples?")
 
@@ -133,12 +127,12 @@ def logs_of(path: Path) -> list[Path]:
         if path.suffix != ".jsonl":
             raise UserError(f"{path}: not a log of samples; give {SAMPLES}*.jsonl, unpacked, or the folder of it")
         return [path]
-    found = sorted(file for file in path.rglob(f"{SAMPLES}*.jsonl") if file.is_file())
-    if not found:
+    logs = sorted(file for file in path.rglob(f"{SAMPLES}*.jsonl") if file.is_file())
+    if not logs:
         raise UserError(f"{path} holds no {SAMPLES}*.jsonl; call lm_eval with --log_samples --output_path")
-    if len(found) > MOST_FILES:
-        raise UserError(f"{path} holds {len(found)} logs; give the folder of one run")
-    return found
+    if len(logs) > MOST_FILES:
+        raise UserError(f"{path} holds {len(logs)} logs; give the folder of one run")
+    return logs
 
 
 def _sample(line: bytes, place: str) -> dict[str, Any] | None:
@@ -146,15 +140,20 @@ def _sample(line: bytes, place: str) -> dict[str, Any] | None:
     try:
         read = json.loads(line)
         doc, resps = read["doc"], read["resps"]
-        task, question, said = doc["task"], doc["id"], resps[0]
-        if isinstance(said, str):  # as versions before the filters wrote it
-            said = [said]
-        if not (isinstance(task, str) and isinstance(question, str) and said and all(isinstance(x, str) for x in said)):
+        task, question, responses = doc["task"], doc["id"], resps[0]
+        if isinstance(responses, str):  # as versions before the filters wrote it
+            responses = [responses]
+        if not (
+            isinstance(task, str)
+            and isinstance(question, str)
+            and responses
+            and all(isinstance(x, str) for x in responses)
+        ):
             raise TypeError
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         _log.warning("%s: no sample of a livek12 task, passed over", place)
         return None
-    return {"task": task, "question_id": question, "responses": said, "limit": limit_of(read)}
+    return {"task": task, "question_id": question, "responses": responses, "limit": limit_of(read)}
 
 
 def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:

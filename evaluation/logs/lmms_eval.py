@@ -70,21 +70,21 @@ def _answers(
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
     """What is beside the fields that every line has; of a mark with parts, those that are numbers."""
-    found = numbers(raw, but=_KNOWN)
+    marks = numbers(raw, but=_KNOWN)
     for name, value in raw.items():
         if name not in _KNOWN and isinstance(value, dict):
-            found |= {f"{name}.{part}": mark for part, mark in numbers(value).items()}
-    return found
+            marks |= {f"{name}.{part}": mark for part, mark in numbers(value).items()}
+    return marks
 
 
-def _target(said: Any) -> Any:
+def _target(printed: Any) -> Any:
     """A target; several of them where it is a list of texts that was printed."""
-    if isinstance(said, str) and len(said) < 10_000 and _LIST.fullmatch(said):
+    if isinstance(printed, str) and len(printed) < 10_000 and _LIST.fullmatch(printed):
         try:
-            return list(ast.literal_eval(said))
+            return list(ast.literal_eval(printed))
         except (ValueError, SyntaxError):
-            return said
-    return said
+            return printed
+    return printed
 
 
 SAMPLES, RESULTS = "_samples_", "_results.json"
@@ -100,10 +100,6 @@ class _BadEntry(Exception):
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     """The recorded answers to the tasks.
 
-    Args:
-        path: a file of samples, or a folder with such files at any depth.
-        tasks: our names of the tasks that are wanted.
-
     Raises:
         UserError: there is no such file, none of the tasks is in it, or two files answer a question differently.
     """
@@ -111,9 +107,10 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     named = [(file, task_name(file.stem.partition(SAMPLES)[2])) for file in files]
     wanted = [(file, task) for file, task in named if task in tasks]
     if not wanted:
-        held = ", ".join(sorted({task for _, task in named if task})) or "none"
+        present = ", ".join(sorted({task for _, task in named if task})) or "none"
         raise UserError(
-            f"{path}: no samples of {', '.join(tasks)} (tasks in it: {held}); lmms-eval writes them with --log_samples"
+            f"{path}: no samples of {', '.join(tasks)} (tasks in it: {present}); lmms-eval writes them with"
+            " --log_samples"
         )
     given: dict[tuple[str, str, int], tuple[Path, str]] = {}
     for file, task in wanted:
@@ -142,7 +139,6 @@ def _rows_of(file: Path, task: str) -> Iterator[dict[str, Any]]:
 
 
 def _trials(line: bytes, place: str, batched: bool) -> Iterator[dict[str, Any]]:
-    """The trials of one entry."""
     try:
         entry = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError):
@@ -167,8 +163,8 @@ def _trials(line: bytes, place: str, batched: bool) -> Iterator[dict[str, Any]]:
 
 def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
     """The token counts of the first repeat."""
-    told = entry.get("token_counts")
-    first = told[0] if isinstance(told, list) and told else None
+    counts = entry.get("token_counts")
+    first = counts[0] if isinstance(counts, list) and counts else None
     if not isinstance(first, dict) or (batched and not first.get("input_tokens")):
         return {}
     values = {ours: first.get(theirs) for ours, theirs in COUNTS.items()}

@@ -45,15 +45,10 @@ def tell_marks(run: RunFolder, file: Path, take: bool) -> None:
 
 
 def take_marks(run: RunFolder, file: Path) -> None:
-    """Writes the marks of judge models that `file` holds into the run.
-
-    Args:
-        run: with its responses.
-        file: what `as_jsonl` made of the log.
-    """
-    questions = {(task, one.id): one for task, asked in run.questions().items() for one in asked}
+    """Writes the marks of judge models that `file` holds into the run."""
+    questions = {(task, item.id): item for task, exam in run.questions().items() for item in exam}
     bare = {"text": "", "reasoning": None}
-    responses = {str(one.key): (one.sha256, one.model_copy(update=bare)) for one in run.responses()}
+    responses = {str(item.key): (item.sha256, item.model_copy(update=bare)) for item in run.responses()}
     done = KeySet(str(response.key) for response, _ in run.judged())
     judges: dict[str, str] = {}
     names: set[str] = set()
@@ -82,7 +77,6 @@ def _checked(
     questions: dict[tuple[str, str], Question],
     responses: dict[str, tuple[str, Response]],
 ) -> Verdict | None:
-    """The verdict, if it is one of an imported response and adds up."""
     try:
         verdict = Verdict.model_validate({**marked, "marking": 0, "repeat": 0})
         key = verdict.key
@@ -92,5 +86,5 @@ def _checked(
     except (ValidationError, KeyError, UserError):
         return None
     full = question.points in (None, verdict.max_points)
-    told = verdict.by_models or verdict.process is not None
-    return verdict if full and told and verdict.response_sha256 == digest else None
+    by_models = verdict.by_models or verdict.process is not None
+    return verdict if full and by_models and verdict.response_sha256 == digest else None

@@ -68,8 +68,8 @@ def _file(path: Path) -> Path:
         return path
     files = sorted({file.resolve() for file in path.rglob("*_*") if file.suffix in SUFFIXES and file.is_file()})
     if len(files) != 1:
-        found = f"{len(files)} result files, such as {files[0].name}" if files else "no result file"
-        raise UserError(f"{path}: holds {found}; give one: MODEL_DATASET.tsv, .json or .xlsx")
+        number = f"{len(files)} result files, such as {files[0].name}" if files else "no result file"
+        raise UserError(f"{path}: holds {number}; give one: MODEL_DATASET.tsv, .json or .xlsx")
     return files[0]
 
 
@@ -79,18 +79,14 @@ _log = logging.getLogger(__name__)
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     """The responses to the wanted tasks.
 
-    Args:
-        path: a result file, or a folder with such files in it or below.
-        tasks: our names of the tasks that are wanted.
-
     Raises:
         UserError: no such file, none of the tasks, two results of one task, or a file that is not readable.
     """
-    found = {task: _result(path, task) for task in tasks}
-    if not any(found.values()):
+    results = {task: _result(path, task) for task in tasks}
+    if not any(results.values()):
         named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))
         raise UserError(f"{path}: no result file {named}")
-    for task, file in found.items():
+    for task, file in results.items():
         if file is not None:
             yield from _rows_of(task, file)
 
@@ -116,11 +112,10 @@ def _rows_of(task: str, file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _limit(file: Path) -> dict[str, int]:
-    """The most tokens that an endpoint's answers could have, where the kit was told."""
     argv = results_of(file.with_name("status.json")).get("argv")
     words = [str(word) for word in argv] if isinstance(argv, list) else []
-    told = [after for word, after in pairwise(words) if word == "--max-tokens" and after.isdecimal()]
-    return {"max_tokens": int(told[-1])} if told else {}
+    limits = [after for word, after in pairwise(words) if word == "--max-tokens" and after.isdecimal()]
+    return {"max_tokens": int(limits[-1])} if limits else {}
 
 
 def _result(path: Path, task: str) -> Path | None:

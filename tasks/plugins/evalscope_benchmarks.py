@@ -66,17 +66,17 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
             "score": verdict.low / worth,
             "undecided": float(verdict.state == "ungraded"),
         }
-        found = "; ".join(part.answer for part in verdict.parts if part.answer)
-        said = {
+        extracted = "; ".join(part.answer for part in verdict.parts if part.answer)
+        notes = {
             "decided_by": "+".join(dict.fromkeys(part.decided_by for part in verdict.parts)),
             "judge": verdict.judge,
         }
         return Score(
             value=values,
             prediction=prediction,
-            extracted_prediction=found,
+            extracted_prediction=extracted,
             explanation=verdict.reason or None,
-            metadata=said,
+            metadata=notes,
             main_score_name="acc",
         )
 
