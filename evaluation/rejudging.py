@@ -25,9 +25,9 @@ from livek12.core.run.access import check_out, make_folder
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import RunSpec, TaskSpec, check_size
-from livek12.evaluation.harness_marks import MARKS
-from livek12.evaluation.imports.lines import BAD_ENTRY
 from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
+from livek12.evaluation.logs.harness_marks import MARKS
+from livek12.evaluation.logs.lines import BAD_ENTRY
 from livek12.evaluation.logs.paths import field_names
 from livek12.evaluation.logs.rows import LoggedQuestion, asked
 from livek12.evaluation.pairs import BadPair

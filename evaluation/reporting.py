@@ -22,8 +22,8 @@ from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import ScoredAnswers, answers_of
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Slim
-from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
+from livek12.evaluation.logs.harness_marks import HarnessMarks
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.evaluation.usage import run_usage
 from livek12.evaluation.variants import alike, beside, tasks_of

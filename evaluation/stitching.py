@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.records import Image
 from livek12.engines.images import BadImage, check_image
-from livek12.engines.openai_request import data_url
+from livek12.engines.openai.format import data_url
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

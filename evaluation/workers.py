@@ -287,7 +287,7 @@ def ray_batches(
     Raises:
         UserError: Ray is missing, there is none at this address, or a process cannot start.
     """
-    from livek12.engines.ray_engine import connect
+    from livek12.engines.pool.ray import connect
     from livek12.judges.cascade import rules_digest
 
     started = connect(address, workers or 0)

@@ -71,21 +71,20 @@ class Export:
 
     def data_of(self, task: TaskSpec) -> tuple[str, str | None]:
         """The data set of a task on the Hub and its commit; ("", None) where it is not there."""
-        if found := _HUB_DATA.fullmatch(task.data):
-            return self.data_repo or found[1], found[2] if self.data_repo in ("", found[1]) else None
+        if match := _HUB_DATA.fullmatch(task.data):
+            return self.data_repo or match[1], match[2] if self.data_repo in ("", match[1]) else None
         return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
 
     @cached_property
     def _made_of_held(self) -> set[Name]:
-        """The questions of held releases, and their translations and variants under whatever release."""
-        held, made = set[Name](), defaultdict[Name, set[Name]](set)
+        withheld, made = set[Name](), defaultdict[Name, set[Name]](set)
         for _, question in self.run.each_question() if self.hold else ():
             name = (question.benchmark, question.id)
             if question.release in self.hold:
-                held.add(name)
+                withheld.add(name)
             for other in made_from(question):
                 made[other].add(name)
-        return with_made(held, made)
+        return with_made(withheld, made)
 
     def rows(self, task: str) -> Iterator[Row]:
         """The rows of a task that may be shown; of the others the reasons are counted."""
@@ -116,7 +115,9 @@ def is_held(row: Row, hold: Collection[str]) -> bool:
 
 
 def _has_key(question: Question) -> bool:
-    return any(answer.strip() for answer in question.answer) or any(one.value.strip() for one in question.variables)
+    return any(answer.strip() for answer in question.answer) or any(
+        variable.value.strip() for variable in question.variables
+    )
 
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
@@ -127,7 +128,7 @@ def held_releases(spec: RunSpec) -> frozenset[str]:
     """
     from livek12.core.hub import NotFetched, fetch
 
-    found = set()
+    releases = set()
     for place in {task.data for task in spec.tasks if not is_logged(task.name)}:
         folder = Path(place)
         if not folder.is_dir() and _HUB_NAME.fullmatch(place.partition("@")[0]):
@@ -140,8 +141,8 @@ def held_releases(spec: RunSpec) -> frozenset[str]:
                     " or --hold none"
                 ) from None
         if (release := _held_in(folder / HELD_BACK)) is not None:
-            found.add(release)
-    return frozenset(found)
+            releases.add(release)
+    return frozenset(releases)
 
 
 def _held_in(file: Path) -> str | None:
@@ -155,21 +156,20 @@ def _held_in(file: Path) -> str | None:
         raise UserError(f"{file}: cannot be read; name what is held back with --hold RELEASE, or --hold none") from None
 
 
-def model_name(said: str, spec: RunSpec) -> str:
+def model_name(given: str, spec: RunSpec) -> str:
     """The name that a model goes out under: as said, else as the run has it, without the folders of this machine.
 
     Raises:
         UserError: what is said is no ORG/NAME.
     """
-    if said:
-        if not _HUB_NAME.fullmatch(said):
-            raise UserError(f"--model-id {said}: is no ORG/NAME of the Hub")
-        return said
+    if given:
+        if not _HUB_NAME.fullmatch(given):
+            raise UserError(f"--model-id {given}: is no ORG/NAME of the Hub")
+        return given
     return spec.model if _HUB_NAME.fullmatch(spec.model) and not Path(spec.model).exists() else _last(spec.model)
 
 
 def _last(model: str) -> str:
-    """The last part of a path."""
     return Path(model).name or "unknown"
 
 

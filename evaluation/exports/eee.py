@@ -36,10 +36,6 @@ NO_PATH: Final = "unknown"
 def write(export: Export, out: Path) -> list[Path]:
     """Writes the records of a run.
 
-    Args:
-        export: the run.
-        out: the folder of the datastore.
-
     Returns:
         The files, the aggregate of each task first.
 
@@ -167,7 +163,7 @@ def _source(export: Export, task: TaskSpec) -> dict[str, Any]:
 def _metric(name: str, judged: Mapping[str, str]) -> dict[str, Any]:
     percent = metric_of(name).scale == "out_of_100"
     k = re.fullmatch(r"pass@(\d+)", name)
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         "metric_id": "pass_at_k" if k else "accuracy" if name == "accuracy" else f"livek12.{name}",
         "metric_name": name,
         "metric_kind": "pass_rate" if k else "accuracy" if name.startswith(("accuracy", "Acc")) else "score",
@@ -178,9 +174,9 @@ def _metric(name: str, judged: Mapping[str, str]) -> dict[str, Any]:
         "max_score": "Infinity" if name in UNBOUNDED else 100.0 if percent else 1.0,
     }
     if k:
-        found["metric_parameters"] = {"k": float(k[1])}
+        row["metric_parameters"] = {"k": float(k[1])}
     if judged:
-        found["llm_scoring"] = {
+        row["llm_scoring"] = {
             "judges": [{"model_info": {"name": judge, "id": judge}} for judge in judged],
             "input_prompt": "\n\n".join(dict.fromkeys(map(_prompt, filter(None, judged.values())))) or "unknown",
             "aggregation_method": "majority_vote" if name == "accuracy" else "average",
@@ -188,7 +184,7 @@ def _metric(name: str, judged: Mapping[str, str]) -> dict[str, Any]:
                 "scope": "what the rules of livek12 left open, or all answers where the run says so"
             },
         }
-    return found
+    return row
 
 
 def _prompt(named: str) -> str:
@@ -201,17 +197,17 @@ def _prompt(named: str) -> str:
 
 
 def _uncertainty(export: Export, metric: Mapping[str, Any], counts: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"num_samples": metric["n"] or counts["questions"]}
+    row: dict[str, Any] = {"num_samples": metric["n"] or counts["questions"]}
     if metric["ci"]:
-        found["confidence_interval"] = {
+        row["confidence_interval"] = {
             "lower": metric["ci"][0],
             "upper": metric["ci"][1],
             "confidence_level": export.scores["parameters"]["level"],
             "method": export.scores["intervals"],
         }
     if metric["std"] is not None:
-        found["standard_deviation"] = metric["std"]
-    return found
+        row["standard_deviation"] = metric["std"]
+    return row
 
 
 def _generation(export: Export, task: TaskSpec) -> dict[str, Any]:
@@ -256,7 +252,6 @@ def _sample(export: Export, task: TaskSpec, row: Row, identity: str) -> dict[str
 
 
 def _attributed(verdict: Verdict) -> Iterator[dict[str, Any]]:
-    """Where each part's answer was found."""
     for part in verdict.parts:
         if part.answer is not None:
             yield {
@@ -272,14 +267,14 @@ def _spent(row: Row) -> dict[str, Any]:
     response = row.response
     assert response is not None
     read, written = response.prompt_tokens, response.completion_tokens
-    found: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     if read is not None and written is not None:
         counts = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
         cached = {"input_tokens_cache_read": response.cached_tokens, "reasoning_tokens": response.reasoning_tokens}
-        found["token_usage"] = {**counts, **{name: value for name, value in cached.items() if value is not None}}
+        totals["token_usage"] = {**counts, **{name: value for name, value in cached.items() if value is not None}}
     if response.seconds is not None:
-        found["performance"] = {"latency_ms": response.seconds * 1000}
-    return found
+        totals["performance"] = {"latency_ms": response.seconds * 1000}
+    return totals
 
 
 def _about(row: Row, verdict: Verdict) -> dict[str, str]:
@@ -303,6 +298,6 @@ def _about(row: Row, verdict: Verdict) -> dict[str, str]:
     )
 
 
-def _texts(found: Mapping[str, Any]) -> dict[str, str]:
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     """The values as texts, which is all that the form takes; without those that are not known."""
-    return {name: str(value) for name, value in found.items() if value is not None}
+    return {name: str(value) for name, value in values.items() if value is not None}

@@ -113,8 +113,8 @@ def _mark(export: Export, task: TaskSpec, bounds: bool) -> tuple[str, float, str
     Raises:
         UserError: it is an interval and no bounds are asked for, or there is none.
     """
-    known, metrics = find_task(task.name), export.scores["tasks"][task.name]["metrics"]
-    names = [*(known.metrics if known else ()), "accuracy", "mark"]
+    registered, metrics = find_task(task.name), export.scores["tasks"][task.name]["metrics"]
+    names = [*(registered.metrics if registered else ()), "accuracy", "mark"]
     name = next((name for name in names if name in metrics and metrics[name]["low"] is not None), None)
     if name is None:
         raise UserError(f"{export.run.path}: {task.name} has no mark: `livek12 judge` makes them")
@@ -126,7 +126,7 @@ def _mark(export: Export, task: TaskSpec, bounds: bool) -> tuple[str, float, str
             f"{export.run.path}: {name} of {task.name} is not one number: {low:.4g} to {high:.4g} ({open_} of"
             f" {counts['answers']} answers); judge what is open, or give --bounds"
         )
-    by = "; ".join(one["who"] for one in export.scores["marked_by"]) or "nobody"
+    by = "; ".join(marker["who"] for marker in export.scores["marked_by"]) or "nobody"
     notes = [f"{name} of 100 by livek12 {export.spec.package_version}, {counts['questions']} questions, marked by {by}"]
     if metric["value"] is None:
         notes.insert(0, f"lower bound of {low:.4g} to {high:.4g}: {open_} of {counts['answers']} answers")
@@ -147,11 +147,6 @@ def _percent(name: str, value: float) -> float:
 
 def propose(all_of_them: list[Proposal], out: Path, *, dry_run: bool) -> Iterator[str]:
     """Opens the pull requests that are not there yet; a line on each.
-
-    Args:
-        all_of_them: the files, of any number of models.
-        out: the folder with the register.
-        dry_run: send nothing, and say what would be sent.
 
     Raises:
         UserError: a model that is not on the Hub, or the Hub refuses.
@@ -191,13 +186,12 @@ def _register(file: Path, proposal: Proposal, url: str) -> None:
 
 
 def _is_there(proposal: Proposal) -> bool:
-    """Whether the repository has the very file."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError
 
     try:
-        found = HfApi().hf_hub_download(proposal.model, proposal.path, repo_type="model")
-        return Path(found).read_text(encoding="utf-8") == proposal.content
+        file = HfApi().hf_hub_download(proposal.model, proposal.path, repo_type="model")
+        return Path(file).read_text(encoding="utf-8") == proposal.content
     except EntryNotFoundError:
         return False
     except Exception as error:

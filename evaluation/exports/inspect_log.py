@@ -85,7 +85,7 @@ def _log(export: Export, task: TaskSpec) -> EvalLog:
                 "prompt_sha256": task.prompt_sha256,
                 "data_sha256": task.data_sha256,
                 "judges": spec.judges.get(task.name),
-                "marked_by": [one["who"] for one in export.scores["marked_by"]],
+                "marked_by": [marker["who"] for marker in export.scores["marked_by"]],
             },
         ),
         plan=EvalPlan(steps=[EvalPlanStep(solver="generate", params={})], config=config),
@@ -107,14 +107,14 @@ def _sample(export: Export, row: Row) -> EvalSample:
     scores: dict[str, Score] = {}
     if response is not None and verdict is not None:
         scores[SCORER] = score_of(question, response, verdict)
-    asked = question.question
+    text = question.question
     return EvalSample(
         id=question.id,
         epoch=row.trial + 1,
-        input=asked,
+        input=text,
         choices=[option.text for option in question.options] or None,
         target=question.answer or [variable.value for variable in question.variables],
-        messages=[ChatMessageUser(content=asked), *(choice.message for choice in output.choices)],
+        messages=[ChatMessageUser(content=text), *(choice.message for choice in output.choices)],
         output=output,
         scores=scores or None,
         metadata={
@@ -166,7 +166,6 @@ def _output(export: Export, row: Row) -> Any:
 
 
 def _results(export: Export, task: TaskSpec, logged: int) -> Any:
-    """The metrics of all answers, at their worst and, where something is open, at their best."""
     from inspect_ai.log import EvalMetric, EvalResults, EvalScore
 
     report = export.scores["tasks"][task.name]
@@ -185,8 +184,8 @@ def _results(export: Export, task: TaskSpec, logged: int) -> Any:
     )
 
 
-def _metrics(found: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    for name, metric in found.items():
+def _metrics(scores: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, metric in scores.items():
         if metric["low"] is not None:
             yield name, metric["low"]
             if metric["value"] is None:

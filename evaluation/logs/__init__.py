@@ -1,18 +1,24 @@
-"""Logs of any task of other harnesses, entry by entry: one module a harness.
+"""Logs of other harnesses: one module a harness, which reads its files for both uses.
 
-Contract: a module has `FIELDS`, where an entry of its logs holds what is needed, and `entries(path)`, which yields
-`LogEntry`s one at a time, however long a log is. A damaged entry costs one warning with its place and reading goes on;
-what is no log of the harness at all is a UserError. Nothing that a log does not say is put in. (The logs of our own
-tasks, whose questions a data set has, are read by `evaluation.imports`.)
+Contract: a module has `FIELDS`, the paths in an entry to what is needed; `entries(path)`, which yields `LogEntry`s of
+any task one at a time, as questions of their own; and, but for `jsonl`, `rows(path, tasks)`, which joins the log with
+tasks of ours: plain rows as the replay engine takes them, and in `marked` what judge models said there (`marks`).
+A damaged entry costs one warning with its place; a file that is no log of the harness, or holds none of the tasks, is a
+UserError. Nothing is added that a log does not say.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
+from livek12.core.run.access import make_folder
 
 READERS: Final[dict[str, str]] = {
     "jsonl": "livek12.evaluation.logs.jsonl",
@@ -52,8 +58,8 @@ class Fields:
 
     def with_given(self, given: Mapping[str, str]) -> Fields:
         """These, with the paths that the user named in the place of ours."""
-        said = {name: (path,) for name, path in given.items() if path}
-        return Fields(**{one.name: said.get(one.name, getattr(self, one.name)) for one in fields(self)})
+        paths = {name: (path,) for name, path in given.items() if path}
+        return Fields(**{item.name: paths.get(item.name, getattr(self, item.name)) for item in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -83,18 +89,32 @@ class LogEntry:
 
 def fields_of(source: str) -> Fields:
     """Where entries of a harness's logs hold what is needed, if nobody says otherwise."""
-    found: Fields = importlib.import_module(READERS[source]).FIELDS
-    return found
+    default: Fields = importlib.import_module(READERS[source]).FIELDS
+    return default
 
 
 def entries(source: str, path: Path) -> Iterator[LogEntry]:
     """The entries of a log.
 
-    Args:
-        source: the harness, one of `READERS`.
-        path: the log, a file or a folder.
-
     Raises:
         UserError: it cannot be read, or is no log of the harness.
     """
     yield from importlib.import_module(READERS[source]).entries(path)
+
+
+IMPORTED = "imported.jsonl"
+
+
+def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path:
+    """The recorded responses of a harness's log as a JSONL file in the run folder.
+
+    Raises:
+        UserError: the log is not there, not readable, or holds none of the tasks; or `out` is something else.
+    """
+    if not path.exists():
+        raise UserError(f"{path}: no such file or folder; give what {source} wrote")
+    rows = importlib.import_module(READERS[source]).rows(path, tasks)
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    make_folder(out)
+    write_atomically(out / IMPORTED, "".join(lines))
+    return out / IMPORTED

@@ -7,25 +7,21 @@ costs one warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import zipfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, install
 from livek12.core.progress import warn
-from livek12.evaluation.imports.inspect_ai import (
-    DamagedLog,
-    check_size,
-    files_of,
-    need_inspect,
-    opened,
-    samples_of,
-)
+from livek12.core.text import one_line
 from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number, numbers
+from livek12.evaluation.logs.marks import MARKED
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalSample
+    from inspect_ai.log import EvalLog, EvalSample
 
 FIELDS: Final = Fields(
     question=("input",), gold=("target",), type=("metadata.question_type", "metadata.answer_type"), options=("choices",)
@@ -57,17 +53,16 @@ def _entries(file: Path) -> Iterator[LogEntry]:
 
     check_size(file)
     log = opened(file)
-    limits = [config.max_tokens for config in (log.plan.config, log.eval.model_generate_config) if config.max_tokens]
-    limit = {"max_tokens": limits[0]} if limits else {}
+    limit = _limit_of(log)
     for sample in samples_of(file, log):
-        said = answer_of(sample.output) if sample.error is None and sample.output.choices else {}
-        known = {name: value for name, value in said.items() if value is not None}
+        answer = answer_of(sample.output) if sample.error is None and sample.output.choices else {}
+        values = {name: value for name, value in answer.items() if value is not None}
         yield LogEntry(
             place=f"{file}: sample {sample.id}, epoch {sample.epoch}",
             task=log.eval.task,
             id=str(sample.id),
             raw=_raw(sample),
-            answers=({**known, **limit},) if said else (),
+            answers=({**values, **limit},) if answer else (),
             trial=max(0, sample.epoch - 1),
             scores=_scores(sample),
             model=model_name(log.eval.model),
@@ -75,12 +70,11 @@ def _entries(file: Path) -> Iterator[LogEntry]:
 
 
 def _raw(sample: EvalSample) -> dict[str, Any]:
-    """What paths may lead to."""
-    asked = sample.input if isinstance(sample.input, str) else [turn.model_dump() for turn in sample.input]
+    prompt = sample.input if isinstance(sample.input, str) else [turn.model_dump() for turn in sample.input]
     return {
         "id": sample.id,
         "epoch": sample.epoch,
-        "input": asked,
+        "input": prompt,
         "choices": sample.choices,
         "target": sample.target,
         "metadata": sample.metadata,
@@ -92,10 +86,192 @@ def _raw(sample: EvalSample) -> dict[str, Any]:
 
 def _scores(sample: EvalSample) -> dict[str, float]:
     """Each scorer's value; of one with several, each under a name of its own."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name, score in (sample.scores or {}).items():
         if isinstance(score.value, dict):
-            found |= {f"{name}.{part}": value for part, value in numbers(score.value).items()}
+            values |= {f"{name}.{part}": value for part, value in numbers(score.value).items()}
         elif (value := number(score.value)) is not None:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
+
+
+_log = logging.getLogger(__name__)
+SUFFIXES = (".eval", ".json")
+MOST_BYTES = 1 << 28
+"""Of one member of an archive, unpacked: a sample with the pages of a long paper has a tenth of it."""
+MOST_JSON = 1 << 30
+MOST_TIMES = 200
+"""How many times its own size an archive may unpack to, above the first `MOST_JSON` bytes."""
+_CHUNK = 1 << 20
+Row = dict[str, Any]
+
+
+class DamagedLog(Exception):
+    """A log that cannot be used; the message says why on one line."""
+
+
+def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
+    """The responses that logs of Inspect hold for the tasks.
+
+    Raises:
+        UserError: inspect-ai is not installed, there is no usable log of the tasks, two logs answer the same question
+            differently, or they are of several models.
+    """
+    need_inspect()
+    problems: list[str] = []
+    answers: dict[tuple[str, str, int], tuple[Path, Row]] = {}
+    for file in files_of(path):
+        try:
+            for row in _rows_of(file, tasks):
+                key = (row["task"], row["question_id"], row["trial"])
+                other, same = answers.setdefault(key, (file, row))
+                if same is row:
+                    _check_model(file, row, answers)
+                    yield row
+                elif same["response"] != row["response"]:
+                    raise UserError(
+                        f"{file}: question {key[1]} of {key[0]}, epoch {key[2] + 1}, is in {other} too, with another"
+                        " response; give one of the logs"
+                    )
+        except DamagedLog as error:
+            problems.append(f"{file}: {error}")
+            if file != path:
+                _log.warning("%s; log passed over", problems[-1])
+    if not answers:
+        reason = problems[0] if problems else f"no answers to {', '.join(sorted(tasks))} in it"
+        raise UserError(reason if problems else f"{path}: {reason}")
+
+
+def _check_model(file: Path, row: Row, answers: dict[tuple[str, str, int], tuple[Path, Row]]) -> None:
+    other, first = next(iter(answers.values()))
+    if first["model"] != row["model"]:
+        raise UserError(f"{file} is of {row['model']}, and {other} of {first['model']}; give the logs of one model")
+
+
+def need_inspect() -> None:
+    """Refuses to go on without Inspect.
+
+    Raises:
+        UserError: it is not installed; says how to.
+    """
+    try:
+        import inspect_ai.log  # noqa: F401  (teaches zipfile the compression of its logs, too)
+    except ImportError:
+        raise UserError(
+            f"Inspect's logs are read by its own reader, which is not installed: {install('inspect')}"
+        ) from None
+
+
+def files_of(path: Path) -> list[Path]:
+    """The logs: the file itself, or all below a folder.
+
+    Raises:
+        UserError: there is none.
+    """
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UserError(f"{path}: no such log or folder of logs")
+    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    if not files:
+        raise UserError(f"{path}: holds no log of Inspect ({' or '.join(SUFFIXES)})")
+    return files
+
+
+def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
+    """The rows of one log; nothing for a log of another task."""
+    from livek12.tasks.plugins.inspect_marks import answer_of, model_name
+
+    check_size(file)
+    log = opened(file)
+    task = _task_of(log)
+    if task not in tasks:
+        return
+    if log.status == "started":
+        _log.warning("%s: the eval did not end; `inspect log recover` brings back what it had not yet written", file)
+    model, missing = model_name(log.eval.model), 0
+    limit = _limit_of(log)
+    for sample in samples_of(file, log):
+        if sample.error is not None or not sample.output.choices:
+            missing += 1
+            continue
+        row = {"task": task, "question_id": str(sample.id), "trial": sample.epoch - 1, "model": model, **limit}
+        row |= {name: value for name, value in answer_of(sample.output).items() if value is not None}
+        if marked := _marked(sample):
+            row[MARKED] = marked
+        yield row
+    if missing:
+        _log.warning("%s: %d samples ended without an answer and have no row", file, missing)
+
+
+def _marked(sample: EvalSample) -> dict[str, Any] | None:
+    score = (sample.scores or {}).get("exam_marks")
+    verdict = (score.metadata or {}).get("verdict") if score else None
+    return verdict if isinstance(verdict, dict) and (verdict.get("calls") or verdict.get("process")) else None
+
+
+def _task_of(log: EvalLog) -> str:
+    """Our name of the task: as our plug-in noted it, else from the task's own name."""
+    noted = (log.eval.metadata or {}).get("livek12_task")
+    return noted if isinstance(noted, str) else log.eval.task.removeprefix("livek12/")
+
+
+def _limit_of(log: EvalLog) -> dict[str, int]:
+    limits = [config.max_tokens for config in (log.plan.config, log.eval.model_generate_config) if config.max_tokens]
+    return {"max_tokens": limits[0]} if limits else {}
+
+
+def opened(file: Path) -> EvalLog:
+    """The log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
+    from inspect_ai.log import read_eval_log
+
+    try:
+        return read_eval_log(str(file), header_only=file.suffix != ".json")
+    except Exception as error:  # whatever its reader makes of hostile bytes
+        raise DamagedLog(f"is no log of Inspect that can be read ({one_line(error, 150)})") from None
+
+
+def samples_of(file: Path, log: EvalLog) -> Iterator[EvalSample]:
+    """Its samples; of an archive, one in memory at a time."""
+    from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
+
+    if log.samples is not None:
+        yield from log.samples
+        return
+    try:
+        listed = [(summary.id, summary.epoch) for summary in read_eval_log_sample_summaries(str(file))]
+    except Exception as error:
+        raise DamagedLog(f"its samples cannot be read ({one_line(error, 150)})") from None
+    damaged: list[str] = []
+    for id, epoch in listed:
+        try:
+            yield read_eval_log_sample(str(file), id=id, epoch=epoch)
+        except Exception as error:
+            damaged.append(f"sample {id}, epoch {epoch} ({one_line(error, 150)})")
+    if damaged:
+        _log.warning("%s: %d samples cannot be read, the first: %s", file, len(damaged), damaged[0])
+
+
+def check_size(file: Path) -> None:
+    """Reads an archive through without keeping it; what it says about its sizes is not believed."""
+    size = file.stat().st_size
+    if file.suffix == ".json":
+        if size > MOST_JSON:
+            raise DamagedLog(f"has {size >> 20} MiB of JSON; make it smaller with `inspect log convert --to eval`")
+        return
+    try:
+        with zipfile.ZipFile(file) as archive:
+            left = MOST_JSON + MOST_TIMES * size
+            for member in archive.infolist():
+                member.file_size = MOST_BYTES + 1
+                with archive.open(member) as stream:
+                    length = 0
+                    while chunk := stream.read(_CHUNK):
+                        length += len(chunk)
+                        left -= len(chunk)
+                        if length > MOST_BYTES or left < 0:
+                            raise DamagedLog(f"{member.filename} unpacks to more than is read; is it a log of Inspect?")
+    except DamagedLog:
+        raise
+    except Exception as error:  # what zipfile and the decompressors raise for damaged archives
+        raise DamagedLog(f"is no whole archive ({one_line(error, 150)})") from None

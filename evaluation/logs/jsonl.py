@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from livek12.evaluation.imports.lines import log_files, objects
 from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
+from livek12.evaluation.logs.lines import log_files, objects
 from livek12.evaluation.logs.paths import MISSING, first_at, text_of
 
 FIELDS: Final = Fields(

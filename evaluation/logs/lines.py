@@ -1,10 +1,110 @@
-"""Marks of other harnesses that are numbers."""
+"""Reads what harnesses write as JSON: lines of samples, and the results beside them, each within bounds.
+
+Contract of `objects`: UTF-8 with or without a byte order mark, UTF-16 with one; bytes that are not what they should be
+become question marks, with one warning a file. A line that is no JSON object (half of one, say) costs a warning. One
+line is in memory at a time.
+"""
 
 from __future__ import annotations
 
+import codecs
+import json
 import sys
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.files import refuse_pointer
+from livek12.core.progress import warn
+from livek12.core.tables import MAX_LINE, read_lines
+from livek12.core.text import clean_json, one_line
+
+RESULTS_BYTES = 256 << 20
+_BOMS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+BAD_ENTRY: Final = "entry that cannot be read"
+
+
+def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a log with their numbers from 1; one over the limit comes cut, and is no JSON.
+
+    Raises:
+        UserError: the log cannot be read.
+    """
+    refuse_pointer(log)
+    try:
+        with log.open("rb") as file:
+            yield from read_lines(file)
+    except OSError as error:
+        raise UserError(f"{log}: cannot be read ({error.strerror})") from None
+
+
+def results_of(file: Path) -> dict[str, Any]:
+    """The JSON object of a results file; nothing where there is none, or it is too large."""
+    try:
+        if file.stat().st_size > RESULTS_BYTES:
+            return {}
+        results = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return results if isinstance(results, dict) else {}
+
+
+def objects(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The JSON objects of a file, one a line, each with its place.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    refuse_pointer(file)
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(3)
+        encoding = next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+        with file.open(encoding=encoding, errors="replace", newline="\n") as lines:
+            yield from _objects(file, lines)
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or one_line(error, 80)})") from None
+
+
+def _objects(file: Path, lines: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    number, replaced = 0, False
+    while line := lines.readline(MAX_LINE + 1):
+        number += 1
+        cut = len(line) > MAX_LINE
+        while cut and not line.endswith("\n") and (line := lines.readline(1 << 20)):
+            pass
+        if not cut and not line.strip():
+            continue
+        if not replaced and "�" in line:
+            replaced = True
+            warn(f"{file}:{number}: holds bytes that are not {lines.encoding.upper()}; question marks stand for them")
+        try:
+            value = None if cut else json.loads(line)
+            value = clean_json(value) if "\\ud" in line.lower() else value
+            why = f"is longer than {MAX_LINE >> 20} MiB" if cut else "is no JSON object"
+        except (ValueError, RecursionError) as error:
+            value, why = None, f"is not JSON ({one_line(error, 60)})"
+        if isinstance(value, dict):
+            yield f"{file}:{number}", value
+        else:
+            warn(f"{file}:{number}: {why}; passed over", kind=BAD_ENTRY)
+
+
+def log_files(path: Path, patterns: Collection[str], what: str) -> list[Path]:
+    """The files of a log: the path itself, or what matches below it.
+
+    Raises:
+        UserError: there is nothing of the kind.
+    """
+    if path.is_file():
+        return [path]
+    if not path.exists():
+        raise UserError(f"{path}: no such file or folder; give {what}")
+    files = sorted({file for pattern in patterns for file in path.rglob(pattern) if file.is_file()})
+    if not files:
+        raise UserError(f"{path}: holds no {' or '.join(patterns)}; give {what}")
+    return files
 
 
 def number(value: Any) -> float | None:
@@ -20,8 +120,8 @@ def number(value: Any) -> float | None:
     return None
 
 
-def numbers(said: Any, but: Collection[str] = ()) -> dict[str, float]:
+def numbers(values: Any, but: Collection[str] = ()) -> dict[str, float]:
     """The marks among named values."""
-    found = said.items() if isinstance(said, Mapping) else ()
-    known = ((str(name), number(value)) for name, value in found if name not in but)
-    return {name: value for name, value in known if value is not None}
+    items = values.items() if isinstance(values, Mapping) else ()
+    marks = ((str(name), number(value)) for name, value in items if name not in but)
+    return {name: value for name, value in marks if value is not None}

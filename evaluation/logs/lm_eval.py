@@ -6,16 +6,16 @@ the same answers: their marks are `METRIC,FILTER`. Tasks that choose by likeliho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import logging
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.imports.lines import BAD_ENTRY, objects
-from livek12.evaluation.imports.lm_eval import SAMPLES, limit_of, logs_of, model_of
 from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import number
+from livek12.evaluation.logs.lines import BAD_ENTRY, lines_of, number, objects, results_of
 
 FIELDS: Final = Fields(
     question=(*(f"doc.{name}" for name in STEMS), "arguments.gen_args_0.arg_0"),
@@ -36,8 +36,8 @@ def entries(path: Path) -> Iterator[LogEntry]:
     for file in logs_of(path):
         task, model = _task(file), model_of(file).get("model", "")
         for place, raw in objects(file):
-            said = _answers(raw)
-            if said is None:
+            texts = _answers(raw)
+            if texts is None:
                 if _is_likelihood(raw):
                     raise UserError(f"{file}: {task} chooses by likelihood: the log holds no answers to judge")
                 warn(f"{place}: is no sample of lm-eval; passed over", kind=BAD_ENTRY)
@@ -48,7 +48,7 @@ def entries(path: Path) -> Iterator[LogEntry]:
                 task=task,
                 id=str(raw["doc_id"]),
                 raw=raw,
-                answers=tuple({"response": text, **limit} for text in said),
+                answers=tuple({"response": text, **limit} for text in texts),
                 scores=_scores(raw),
                 model=model,
             )
@@ -63,12 +63,11 @@ def _answers(raw: Mapping[str, Any]) -> list[str] | None:
     resps = raw.get("resps")
     if not isinstance(raw.get("doc_id"), int | str) or not isinstance(resps, list) or not resps:
         return None
-    said = [resps[0]] if isinstance(resps[0], str) else resps[0]
-    return said if isinstance(said, list) and said and all(isinstance(text, str) for text in said) else None
+    texts = [resps[0]] if isinstance(resps[0], str) else resps[0]
+    return texts if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts) else None
 
 
 def _is_likelihood(raw: Mapping[str, Any]) -> bool:
-    """Whether the answers are pairs of a likelihood and whether it is the greatest."""
     try:
         value, greedy = raw["resps"][0][0]
         float(value)
@@ -78,10 +77,96 @@ def _is_likelihood(raw: Mapping[str, Any]) -> bool:
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
-    """The marks that a line names as such."""
     names = raw.get("metrics")
     names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
     kind = raw.get("filter")
     end = f",{kind}" if isinstance(kind, str) and kind != "none" else ""
-    found = {f"{name}{end}": number(raw.get(name)) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
+    marks = {f"{name}{end}": number(raw.get(name)) for name in names}
+    return {name: value for name, value in marks.items() if value is not None}
+
+
+_log = logging.getLogger(__name__)
+SAMPLES, RESULTS = "samples_", "results_"
+LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+"""How a request may call its limit."""
+MOST_FILES = 10_000
+
+
+def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The responses to the wanted tasks.
+
+    Raises:
+        UserError: no such log, none of the tasks in it, or two logs that answer one question.
+    """
+    given: dict[tuple[str, str], Path] = {}
+    for log in logs_of(path):
+        model = model_of(log)
+        for line_number, line in lines_of(log):
+            sample = _sample(line, f"{log}:{line_number}") if line.strip() else None
+            if sample is None or sample["task"] not in tasks:
+                continue
+            key = sample["task"], sample["question_id"]
+            if given.get(key, log) != log:
+                raise UserError(
+                    f"question {key[1]} of {key[0]} is answered in {given[key]} and {log}; give one of them"
+                )
+            if key not in given:  # a task with several filters logs its samples once for each
+                given[key] = log
+                same = {"task": key[0], "question_id": key[1], **sample["limit"], **model}
+                for trial, response in enumerate(sample["responses"]):
+                    yield {**same, "trial": trial, "response": response}
+    if not given:
+        raise UserError(f"{path}: no samples of {', '.join(sorted(tasks))}; was lm_eval called with --log_samples?")
+
+
+def logs_of(path: Path) -> list[Path]:
+    """The sample files, in the order of their names."""
+    if not path.is_dir():
+        if path.name.startswith(RESULTS):
+            raise UserError(f"{path} holds the numbers, not the answers; give {SAMPLES}*.jsonl beside it")
+        if path.suffix != ".jsonl":
+            raise UserError(f"{path}: not a log of samples; give {SAMPLES}*.jsonl, unpacked, or the folder of it")
+        return [path]
+    logs = sorted(file for file in path.rglob(f"{SAMPLES}*.jsonl") if file.is_file())
+    if not logs:
+        raise UserError(f"{path} holds no {SAMPLES}*.jsonl; call lm_eval with --log_samples --output_path")
+    if len(logs) > MOST_FILES:
+        raise UserError(f"{path} holds {len(logs)} logs; give the folder of one run")
+    return logs
+
+
+def _sample(line: bytes, place: str) -> dict[str, Any] | None:
+    """Task, question, repeats and limit of a line; None, with a warning, where it is no sample of ours."""
+    try:
+        read = json.loads(line)
+        doc, resps = read["doc"], read["resps"]
+        task, question, responses = doc["task"], doc["id"], resps[0]
+        if isinstance(responses, str):  # as versions before the filters wrote it
+            responses = [responses]
+        if not (
+            isinstance(task, str)
+            and isinstance(question, str)
+            and responses
+            and all(isinstance(x, str) for x in responses)
+        ):
+            raise TypeError
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        _log.warning("%s: no sample of a livek12 task, passed over", place)
+        return None
+    return {"task": task, "question_id": question, "responses": responses, "limit": limit_of(read)}
+
+
+def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
+    """The most tokens that an answer could have, where the settings of its request stand in the log."""
+    try:
+        settings = sample["arguments"]["gen_args_0"]["arg_1"]
+        limits = {settings[name] for name in LIMITS if settings.get(name) is not None}
+    except (KeyError, TypeError, AttributeError):
+        return {}
+    return {"max_tokens": limits.pop()} if len(limits) == 1 else {}
+
+
+def model_of(log: Path) -> dict[str, str]:
+    """The model's name, where the results file of the same moment says it."""
+    name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
+    return {"model": name} if isinstance(name, str) and name else {}

@@ -7,17 +7,19 @@ the target, not the row of the data set, nor pictures: what an answer says of a 
 from __future__ import annotations
 
 import ast
+import json
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.imports.lines import BAD_ENTRY, log_files, objects, results_of
-from livek12.evaluation.imports.lmms_eval import RESULTS, SAMPLES, config_of, counts_of, limit_of, model_of
 from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import numbers
-from livek12.tasks.plugins.lmms_eval import GAVE_UP
+from livek12.evaluation.logs.lines import BAD_ENTRY, lines_of, log_files, numbers, objects, results_of
+from livek12.tasks.plugins.harness_task import task_name
+from livek12.tasks.plugins.lmms_eval import GAVE_UP, ID
 
 FIELDS: Final = Fields(question=("input",), gold=("target",))
 _KNOWN: Final = frozenset(
@@ -68,18 +70,128 @@ def _answers(
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
     """What is beside the fields that every line has; of a mark with parts, those that are numbers."""
-    found = numbers(raw, but=_KNOWN)
+    marks = numbers(raw, but=_KNOWN)
     for name, value in raw.items():
         if name not in _KNOWN and isinstance(value, dict):
-            found |= {f"{name}.{part}": mark for part, mark in numbers(value).items()}
-    return found
+            marks |= {f"{name}.{part}": mark for part, mark in numbers(value).items()}
+    return marks
 
 
-def _target(said: Any) -> Any:
+def _target(printed: Any) -> Any:
     """A target; several of them where it is a list of texts that was printed."""
-    if isinstance(said, str) and len(said) < 10_000 and _LIST.fullmatch(said):
+    if isinstance(printed, str) and len(printed) < 10_000 and _LIST.fullmatch(printed):
         try:
-            return list(ast.literal_eval(said))
+            return list(ast.literal_eval(printed))
         except (ValueError, SyntaxError):
-            return said
-    return said
+            return printed
+    return printed
+
+
+SAMPLES, RESULTS = "_samples_", "_results.json"
+COUNTS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens"}
+
+_log = logging.getLogger(__name__)
+
+
+class _BadEntry(Exception):
+    """An entry that is no answer to one of our questions; the message says why."""
+
+
+def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The recorded answers to the tasks.
+
+    Raises:
+        UserError: there is no such file, none of the tasks is in it, or two files answer a question differently.
+    """
+    files = sorted(path.rglob(f"*{SAMPLES}*.jsonl")) if path.is_dir() else [path]
+    named = [(file, task_name(file.stem.partition(SAMPLES)[2])) for file in files]
+    wanted = [(file, task) for file, task in named if task in tasks]
+    if not wanted:
+        present = ", ".join(sorted({task for _, task in named if task})) or "none"
+        raise UserError(
+            f"{path}: no samples of {', '.join(tasks)} (tasks in it: {present}); lmms-eval writes them with"
+            " --log_samples"
+        )
+    given: dict[tuple[str, str, int], tuple[Path, str]] = {}
+    for file, task in wanted:
+        for row in _rows_of(file, task):
+            key, text = (task, row["question_id"], row["trial"]), row["response"]
+            before, same = given.setdefault(key, (file, text))
+            if same != text:
+                raise UserError(
+                    f"question {key[1]} of {task} is answered in {before} and, otherwise, in {file}; give one of them"
+                )
+            yield row
+    if not given:
+        raise UserError(f"{path}: no entry is an answer to a question of {', '.join(tasks)}")
+
+
+def _rows_of(file: Path, task: str) -> Iterator[dict[str, Any]]:
+    date, _, name = file.stem.partition(SAMPLES)
+    results = results_of(file.with_name(f"{date}{RESULTS}"))
+    about = {"task": task, **model_of(results), **limit_of(results, name)}
+    batched = str(config_of(results).get("batch_size", 1)) != "1"
+    for number, line in lines_of(file):
+        try:
+            yield from ({**about, **row} for row in _trials(line, f"{file}:{number}", batched))
+        except _BadEntry as error:
+            _log.warning("%s:%d: %s; entry passed over", file, number, error)
+
+
+def _trials(line: bytes, place: str, batched: bool) -> Iterator[dict[str, Any]]:
+    try:
+        entry = json.loads(line.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        raise _BadEntry("not JSON") from None
+    if not isinstance(entry, dict):
+        raise _BadEntry("not an object")
+    id = entry.get(ID)
+    if not isinstance(id, str):
+        raise _BadEntry("no id of a question (with --predict_only lmms-eval leaves it out: run without)")
+    # `resps` is there where a filter changed the texts, and has them as they were.
+    texts = entry.get("resps", entry.get("filtered_resps"))
+    texts = [texts] if isinstance(texts, str) else texts
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise _BadEntry("no text of an answer")
+    for trial, text in enumerate(texts):
+        if text.startswith(GAVE_UP):
+            _log.warning("%s: question %s, trial %d has no answer: %s", place, id, trial, text[:200])
+        else:
+            counts = counts_of(entry, text, batched) if trial == 0 else {}
+            yield {"question_id": id, "trial": trial, "response": text, **counts}
+
+
+def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
+    """The token counts of the first repeat."""
+    counts = entry.get("token_counts")
+    first = counts[0] if isinstance(counts, list) and counts else None
+    if not isinstance(first, dict) or (batched and not first.get("input_tokens")):
+        return {}
+    values = {ours: first.get(theirs) for ours, theirs in COUNTS.items()}
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int) and not isinstance(value, bool) and (value > 0 or (value == 0 and not text))
+    }
+
+
+def model_of(results: Mapping[str, Any]) -> dict[str, str]:
+    """The model that the results beside the samples name."""
+    names = (results.get("model_name"), results.get("model_source"))
+    return next(({"model": name} for name in names if isinstance(name, str) and name), {})
+
+
+def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
+    """The limit of a task's answers; nothing for its vLLM models, which take the larger of it and their own."""
+    if "vllm" in str(config_of(results).get("model")):
+        return {}
+    try:
+        return {"max_tokens": results["configs"][name]["generation_kwargs"]["max_new_tokens"]}
+    except (KeyError, TypeError):
+        return {}
+
+
+def config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With which settings the harness was called, as its results tell."""
+    config = results.get("config")
+    return config if isinstance(config, dict) else {}

@@ -36,8 +36,10 @@ def at(value: Any, path: str) -> Any:
 
 def first_at(value: Any, paths: Iterable[str]) -> Any:
     """What stands at the first of the paths that leads to anything but null; else `MISSING`."""
-    found = (at(value, path) for path in paths)
-    return next((one for one in found if one is not MISSING and one is not None), MISSING)
+    values = (at(value, path) for path in paths)
+    return next(
+        (value_there for value_there in values if value_there is not MISSING and value_there is not None), MISSING
+    )
 
 
 def text_of(value: Any) -> str:
@@ -55,32 +57,32 @@ def text_of(value: Any) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        found = json.loads(text)
+        turns_read = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    turns = isinstance(found, list) and all(isinstance(turn, dict) and "role" in turn for turn in found)
-    return found if turns else text
+    turns = isinstance(turns_read, list) and all(isinstance(turn, dict) and "role" in turn for turn in turns_read)
+    return turns_read if turns else text
 
 
 def _last_said(turns: Any) -> str:
     if isinstance(turns, str):
         return turns
-    asked = [turn for turn in turns if turn.get("role") == "user"] or [turns[-1]]
-    content = asked[-1].get("content")
+    users = [turn for turn in turns if turn.get("role") == "user"] or [turns[-1]]
+    content = users[-1].get("content")
     return content if isinstance(content, str) else text_of(content)
 
 
 def field_names(value: Any, depth: int = 2) -> str:
     """The paths in an entry, for a message."""
-    found: list[str] = []
+    names: list[str] = []
 
     def add(inner: Any, before: str, left: int) -> None:
         for name, item in inner.items() if isinstance(inner, Mapping) else ():
             if isinstance(item, Mapping) and left > 1 and item:
                 add(item, f"{before}{name}.", left - 1)
             else:
-                found.append(one_line(f"{before}{name}", 40))
+                names.append(one_line(f"{before}{name}", 40))
 
     add(value, "", depth)
-    more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
-    return (", ".join(found[:MOST_SHOWN]) or "none") + more
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    return (", ".join(names[:MOST_SHOWN]) or "none") + more

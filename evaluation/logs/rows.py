@@ -15,8 +15,7 @@ from typing import Any, Final
 from livek12.core.question_types import kind_of
 from livek12.core.records import Failure, Key, Question, Response
 from livek12.core.text import clean
-from livek12.engines.endings import ending
-from livek12.engines.replay import told_of
+from livek12.engines.replay import ending, told_of
 from livek12.engines.thinking import Thinking
 from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number
@@ -51,13 +50,6 @@ class LoggedQuestion:
 def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -> LoggedQuestion:
     """An entry as a question with its key and the answers to it.
 
-    Args:
-        entry: of a log.
-        fields: where it holds what is needed.
-        task: our name of the task.
-        model: who answered.
-        parts: whether a list of keys has one a part, rather than alternatives.
-
     Raises:
         BadPair: it cannot be read; the message says why.
     """
@@ -70,14 +62,14 @@ def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -
         "question_type": _type(entry.raw, fields.type),
         "gold": "" if gold is MISSING else _gold(gold, options, parts),
         "options": options,
-        "response": next((said["response"] for said in given if said), ""),
+        "response": next((answer["response"] for answer in given if answer), ""),
     }
     question = _read(row)
     if entry.trial + len(given) > MOST_TRIALS:
         raise BadPair(f"is of a later trial than a run may have ({MOST_TRIALS:,})")
     outcomes = tuple(
-        _outcome(Key(task=task, question_id=entry.id, trial=entry.trial + count), said, model)
-        for count, said in enumerate(given or ({},))
+        _outcome(Key(task=task, question_id=entry.id, trial=entry.trial + count), answer, model)
+        for count, answer in enumerate(given or ({},))
     )
     return LoggedQuestion(question, outcomes, _scores(entry, fields), any(key.strip() for key in question.answer))
 
@@ -106,71 +98,76 @@ def _answers(entry: LogEntry, fields: Fields) -> tuple[Mapping[str, Any], ...]:
     """The answers in the fields of a plain recorded row; an empty one where there is none."""
     if not fields.response:
         return entry.answers
-    said = first_at(entry.raw, fields.response)
+    value = first_at(entry.raw, fields.response)
     beside = entry.answers[0] if len(entry.answers) == 1 else (entry.raw if not entry.answers else {})
-    if said is MISSING:
+    if value is MISSING:
         return ({},)
-    if isinstance(said, list) and said and all(isinstance(text, str) for text in said):
-        return tuple({**beside, "response": text} for text in said)
-    return ({**beside, "response": text_of(said)},)
+    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
+        return tuple({**beside, "response": text} for text in value)
+    return ({**beside, "response": text_of(value)},)
 
 
-def _outcome(key: Key, said: Mapping[str, Any], model: str) -> Response | Failure:
-    text = said.get("response")
+def _outcome(key: Key, answer: Mapping[str, Any], model: str) -> Response | Failure:
+    text = answer.get("response")
     if not isinstance(text, str):
         return Failure(key=key, state="failed", reason=NO_ANSWER, final=True)
-    told = told_of({name: value for name, value in said.items() if name != "model"})
-    limit, _ = told.pop("max_tokens", None), told.pop("last_token", None)
-    if limit and told.get("completion_tokens") and not told.get("finish_reason"):
-        told["finish_reason"] = ending(told["completion_tokens"], limit)
+    values = told_of({name: value for name, value in answer.items() if name != "model"})
+    limit, _ = values.pop("max_tokens", None), values.pop("last_token", None)
+    if limit and values.get("completion_tokens") and not values.get("finish_reason"):
+        values["finish_reason"] = ending(values["completion_tokens"], limit)
     split = _thinking.split(clean(text))
-    told["reasoning"] = "\n".join(filter(None, (told.pop("reasoning", None), split.reasoning))) or None
-    return Response(key=key, text=split.text, engine="replay", model=model, **told)
+    values["reasoning"] = "\n".join(filter(None, (values.pop("reasoning", None), split.reasoning))) or None
+    return Response(key=key, text=split.text, engine="replay", model=model, **values)
 
 
 def _scores(entry: LogEntry, fields: Fields) -> Mapping[str, float]:
-    found = first_at(entry.raw, fields.score)
-    value = None if found is MISSING else number(found)
+    mark = first_at(entry.raw, fields.score)
+    value = None if mark is MISSING else number(mark)
     return entry.scores if value is None else {"score": value}
 
 
 def _type(raw: Mapping[str, Any], paths: Sequence[str]) -> str | None:
     """The kind of question, where it is one that we know; what is no path may be a kind itself."""
-    said = first_at(raw, paths)
-    if said is MISSING and len(paths) == 1 and kind_of(paths[0]) is not None:
+    kind = first_at(raw, paths)
+    if kind is MISSING and len(paths) == 1 and kind_of(paths[0]) is not None:
         return paths[0]
-    return said if isinstance(said, str) and kind_of(said) is not None else None
+    return kind if isinstance(kind, str) and kind_of(kind) is not None else None
 
 
-def _options(said: Any) -> Any:
+def _options(value: Any) -> Any:
     """Options as `judge-pairs` takes them; also labels and texts in two lists."""
-    if said is MISSING or isinstance(said, str):
+    if value is MISSING or isinstance(value, str):
         return None
-    if isinstance(said, Mapping) and isinstance(said.get("text"), list):
-        texts, labels = said["text"], said.get("label")
+    if isinstance(value, Mapping) and isinstance(value.get("text"), list):
+        texts, labels = value["text"], value.get("label")
         if not isinstance(labels, list) or len(labels) != len(texts):
             return texts
         return [{"label": str(label), "text": str(text)} for label, text in zip(labels, texts, strict=True)]
-    return [text if isinstance(text, dict) else str(text) for text in said] if isinstance(said, list) else said
+    return [text if isinstance(text, dict) else str(text) for text in value] if isinstance(value, list) else value
 
 
-def _gold(said: Any, options: Any, parts: bool) -> Any:
-    if isinstance(said, Mapping):
-        inner = next((said[name] for name in ("text", "value", "answer", "normalized_value") if name in said), None)
+def _gold(value: Any, options: Any, parts: bool) -> Any:
+    if isinstance(value, Mapping):
+        inner = next((value[name] for name in ("text", "value", "answer", "normalized_value") if name in value), None)
         if inner is None:
             raise BadPair("its key is an object without text, value or answer: name the field with --gold")
         return _gold(inner, options, parts)
-    if isinstance(said, list):
-        keys = [_gold(one, options, parts) for one in dict.fromkeys(map(_hashable, said))]
+    if isinstance(value, list):
+        keys = [_gold(listed, options, parts) for listed in dict.fromkeys(map(_hashable, value))]
         keys = [key for key in keys if str(key).strip()]
         if parts or len(keys) < 2:
             return keys if parts and keys else (keys[0] if keys else "")
         return ANY_OF.join(map(str, keys))
-    if isinstance(said, int) and not isinstance(said, bool) and isinstance(options, list) and 0 <= said < len(options):
-        texts = [one.get("text") if isinstance(one, dict) else one for one in options]
-        if str(said) not in texts:
-            return chr(65 + said) if not isinstance(options[said], dict) else options[said].get("label", said)
-    return said
+    if (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and isinstance(options, list)
+        and 0 <= value < len(options)
+    ):
+        texts = [listed.get("text") if isinstance(listed, dict) else listed for listed in options]
+        if str(value) not in texts:
+            return chr(65 + value) if not isinstance(options[value], dict) else options[value].get("label", value)
+    return value
 
 
 def _hashable(value: Any) -> Any:

@@ -7,17 +7,19 @@ its formats ask.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.text import clean
-from livek12.evaluation.imports.lines import BAD_ENTRY
 from livek12.evaluation.logs import KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import numbers
-from livek12.tasks.plugins.vlmevalkit import FAILED, result_rows
+from livek12.evaluation.logs.lines import BAD_ENTRY, numbers, results_of
+from livek12.tasks.plugins.harness_task import harness_name
+from livek12.tasks.plugins.vlmevalkit import FAILED, ID, predictions, result_rows
 
 FIELDS: Final = Fields(
     question=STEMS,
@@ -66,6 +68,61 @@ def _file(path: Path) -> Path:
         return path
     files = sorted({file.resolve() for file in path.rglob("*_*") if file.suffix in SUFFIXES and file.is_file()})
     if len(files) != 1:
-        found = f"{len(files)} result files, such as {files[0].name}" if files else "no result file"
-        raise UserError(f"{path}: holds {found}; give one: MODEL_DATASET.tsv, .json or .xlsx")
+        number = f"{len(files)} result files, such as {files[0].name}" if files else "no result file"
+        raise UserError(f"{path}: holds {number}; give one: MODEL_DATASET.tsv, .json or .xlsx")
     return files[0]
+
+
+_log = logging.getLogger(__name__)
+
+
+def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The responses to the wanted tasks.
+
+    Raises:
+        UserError: no such file, none of the tasks, two results of one task, or a file that is not readable.
+    """
+    results = {task: _result(path, task) for task in tasks}
+    if not any(results.values()):
+        named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))
+        raise UserError(f"{path}: no result file {named}")
+    for task, file in results.items():
+        if file is not None:
+            yield from _rows_of(task, file)
+
+
+def _rows_of(task: str, file: Path) -> Iterator[dict[str, Any]]:
+    model, failed, limit = file.stem.removesuffix(f"_{harness_name(task)}"), 0, _limit(file)
+    for row in predictions(file):
+        if row["prediction"].startswith(FAILED):
+            failed += 1
+            continue
+        thought = {"reasoning": row["thinking"]} if row.get("thinking") else {}
+        yield {
+            "task": task,
+            "question_id": row[ID],
+            "trial": 0,
+            "response": row["prediction"],
+            "model": model,
+            **limit,
+            **thought,
+        }
+    if failed:
+        _log.warning("%s: %d questions were given up by VLMEvalKit; they have no answer", file, failed)
+
+
+def _limit(file: Path) -> dict[str, int]:
+    argv = results_of(file.with_name("status.json")).get("argv")
+    words = [str(word) for word in argv] if isinstance(argv, list) else []
+    limits = [after for word, after in pairwise(words) if word == "--max-tokens" and after.isdecimal()]
+    return {"max_tokens": int(limits[-1])} if limits else {}
+
+
+def _result(path: Path, task: str) -> Path | None:
+    """The one result file of a task; the kit links to some of them from other folders."""
+    end = f"_{harness_name(task)}"
+    files = [path] if path.is_file() else [file for file in path.rglob(f"*{end}.*") if file.is_file()]
+    named = sorted({file.resolve() for file in files if file.stem.endswith(end) and file.suffix in SUFFIXES})
+    if named[1:]:
+        raise UserError(f"{path} has two results of task {task}: {named[0]} and {named[1]}; give one of the two")
+    return named[0] if named else None

@@ -26,7 +26,7 @@ from livek12.core.errors import UserError
 from livek12.core.files import open_file
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import GIB
-from livek12.engines.memory import measure
+from livek12.engines.devices import measure
 from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, out_of_memory, take, why, write_note
 from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller
 

@@ -33,9 +33,8 @@ from livek12.core.records import Call, Failure, Key, Request, Response, Sampling
 from livek12.core.replies import MAX_REPLY, Unreadable
 from livek12.core.store import Store
 from livek12.core.text import one_line
-from livek12.engines.asking import ATTEMPTS, ReplyMemory, Sender, drawn, memory_key, problem_of
+from livek12.engines.asking import ATTEMPTS, ModelSpec, ReplyMemory, Sender, drawn, memory_key, problem_of
 from livek12.engines.sessions import SessionWriter
-from livek12.engines.spec import ModelSpec
 from livek12.judges.llm.families import short_name
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.prompts import AnyPrompt, Values, load_prompt

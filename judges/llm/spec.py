@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import Sampling, canonical_json
-from livek12.engines.spec import model_spec, model_specs
+from livek12.engines.asking import model_spec, model_specs
 from livek12.judges.code_version import PANEL, code_version
 from livek12.judges.llm.client import JudgeSpec, Prices
 from livek12.judges.llm.families import normalised

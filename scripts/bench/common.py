@@ -17,8 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from livek12.engines.memory import measure
-from livek12.engines.nvml import Gpus
+from livek12.engines.devices import Gpus, measure
 from livek12.engines.reaper import supervise
 
 LOOK_SECONDS = 0.2

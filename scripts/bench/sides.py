@@ -273,7 +273,7 @@ def _made_model(shape: str, bench: Bench) -> Path:
 
 def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
     """Those of our engine's arguments that it passes on to vLLM."""
-    from livek12.engines.vllm_engine import VLLMEngine
+    from livek12.engines.vllm.engine import VLLMEngine
 
     parameters = inspect.signature(VLLMEngine).parameters.values()
     own = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}

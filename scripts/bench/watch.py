@@ -91,8 +91,8 @@ def _await_all(engine: Any) -> None:
 
 def bare(arguments: list[str], watch: BenchWatch) -> None:
     """All prompts of a job in one call of `LLM.chat`; its answers go to the file that the job names."""
-    from livek12.engines.vllm_engine import DEFAULTS
-    from livek12.engines.vllm_ready import ready_vllm
+    from livek12.engines.vllm.engine import DEFAULTS
+    from livek12.engines.vllm.ready import ready_vllm
 
     job = json.loads(Path(arguments[0]).read_text())
     ready_vllm()

@@ -59,13 +59,13 @@ def import_responses(
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import ask
-    from livek12.evaluation.imports import READERS, as_jsonl
-    from livek12.evaluation.imports.marks import tell_marks
+    from livek12.evaluation.logs import READERS, as_jsonl
+    from livek12.evaluation.logs.marks import tell_marks
     from livek12.evaluation.marking import judge as mark
     from livek12.scripts.commands.report import end, finish
     from livek12.tasks.registry import get_tasks
 
-    one_of("--from", source, ("jsonl", *READERS))
+    one_of("--from", source, tuple(READERS))
     formulas = profile_named(profile)
     if source != "jsonl":
         file = as_jsonl(file, source, [named.name for named in get_tasks(task)], out)

@@ -82,7 +82,7 @@ def propose(
     from livek12.dataset_builders.proposals.subsets.proposing import Wanted
     from livek12.dataset_builders.proposals.subsets.proposing import propose as run
     from livek12.dataset_builders.registry import builders
-    from livek12.engines.spec import model_spec
+    from livek12.engines.asking import model_spec
 
     annotator = model_spec(model, "--model", engine, engine_args) if model else None
     with ExitStack() as stack:

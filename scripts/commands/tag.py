@@ -177,7 +177,7 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
 
     from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.tagging.structure import propose_structure
-    from livek12.engines.spec import model_spec
+    from livek12.engines.asking import model_spec
 
     name, model, args = spec
     engine: Any = closing(model_spec(model, "--model", name, args).start()) if model else nullcontext()

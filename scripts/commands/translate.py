@@ -42,7 +42,7 @@ def translate(
     from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.translation.folders import translate_data
     from livek12.dataset_builders.proposals.translation.glossary import read_glossary
-    from livek12.engines.spec import model_spec
+    from livek12.engines.asking import model_spec
 
     glossary = read_glossary(terms) if terms else {}
     spec = model_spec(model, "--model", engine, engine_args)

@@ -49,7 +49,7 @@ def vary(
     from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.variants.varying import VaryOptions
     from livek12.dataset_builders.proposals.variants.varying import vary as make
-    from livek12.engines.spec import model_spec
+    from livek12.engines.asking import model_spec
 
     how = VaryOptions(
         [name.strip() for name in transforms.split(",") if name.strip()],

@@ -22,10 +22,6 @@ INSTALL = "pip install evalscope '.' in the clone of livek12"
 def guide(data: str, folder: Path) -> Guide:
     """How EvalScope is called with our tasks; nothing is written.
 
-    Args:
-        data: the data set; empty for the one that LIVEK12_DATA names at the time of the run.
-        folder: not used: EvalScope runs a module.
-
     Raises:
         UserError: there is no such data set.
     """

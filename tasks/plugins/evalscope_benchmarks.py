@@ -24,7 +24,7 @@ from evalscope.api.registry import register_benchmark
 
 from livek12.core.records import Message
 from livek12.core.text import clean
-from livek12.engines.openai_request import data_url
+from livek12.engines.openai.format import data_url
 from livek12.tasks.plugins.evalscope import SUBSET
 from livek12.tasks.plugins.harness_task import Document, harness_name, open_task
 from livek12.tasks.plugins.harness_task import in_one_line as one_line
@@ -66,17 +66,17 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
             "score": verdict.low / worth,
             "undecided": float(verdict.state == "ungraded"),
         }
-        found = "; ".join(part.answer for part in verdict.parts if part.answer)
-        said = {
+        extracted = "; ".join(part.answer for part in verdict.parts if part.answer)
+        notes = {
             "decided_by": "+".join(dict.fromkeys(part.decided_by for part in verdict.parts)),
             "judge": verdict.judge,
         }
         return Score(
             value=values,
             prediction=prediction,
-            extracted_prediction=found,
+            extracted_prediction=extracted,
             explanation=verdict.reason or None,
-            metadata=said,
+            metadata=notes,
             main_score_name="acc",
         )
 

@@ -117,10 +117,6 @@ class Document:
 class HarnessTask:
     """A task over a data set.
 
-    Args:
-        task: the task.
-        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-
     Raises:
         UserError: no such data set or config, or a question that cannot be asked in this modality.
     """
@@ -136,8 +132,8 @@ class HarnessTask:
     def data_sha256(self) -> str:
         """The fingerprint of what is asked, as `livek12 run` writes it into run.json."""
         questions = [document.question for document in self.documents]
-        asked = {(question.paper_id, number) for question in questions for number in question.page_numbers}
-        return fingerprint(questions, [page for key, page in self._pages.items() if key in asked])
+        pages = {(question.paper_id, number) for question in questions for number in question.page_numbers}
+        return fingerprint(questions, [page for key, page in self._pages.items() if key in pages])
 
     @cached_property
     def _marker(self) -> Scorer:
@@ -158,29 +154,16 @@ class HarnessTask:
             raise UserError(f"task {self.task.name}: no question {id!r} in {self.data}; is it the same data?") from None
 
     def mark(self, id: str, text: str, finish_reason: str | None = None, trial: int = 0) -> Verdict:
-        """Marks one answer by the rules, as `livek12 judge` does.
-
-        Args:
-            id: of the document.
-            text: what the model said; thinking tags in it are split off and never graded.
-            finish_reason: "length" for an answer that was cut short, where the harness knows it.
-            trial: which of the repeats.
-        """
+        """Marks one answer by the rules, as `livek12 judge` does."""
         key = Key(task=self.task.name, question_id=id, trial=trial)
         split = Thinking().split(text)
-        said = Response(
+        response = Response(
             key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="harness", model=""
         )
-        return self._marker.by_rules(self.document(id).question, said)
+        return self._marker.by_rules(self.document(id).question, response)
 
     def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
-        """The verdict where the harness got no answer at all: undecided, hence neither right nor wrong.
-
-        Args:
-            id: of the document.
-            reason: what the harness says of it.
-            trial: which of the repeats.
-        """
+        """The verdict where the harness got no answer at all: undecided, hence neither right nor wrong."""
         from livek12.judges.grade import GradingConfig, total
 
         key = Key(task=self.task.name, question_id=id, trial=trial)
@@ -210,10 +193,6 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
 def open_task(name: str, data: str = "") -> HarnessTask:
     """The exam of a task by its own name or its name in harnesses; kept, so that a harness may ask for it again.
 
-    Args:
-        name: `cfe_text` or `livek12_cfe_text`.
-        data: the data set; default the variable LIVEK12_DATA.
-
     Raises:
         UserError: no such task, no data set named, or it cannot be read.
     """
@@ -231,11 +210,6 @@ def _opened(name: str, place: str) -> HarnessTask:
 def require(package: str, floor: str, install: str) -> str:
     """The installed version of a harness's package.
 
-    Args:
-        package: as the package index names it.
-        floor: the oldest version that has what the plug-in needs.
-        install: the command that installs it.
-
     Raises:
         UserError: it is not installed here, or older.
     """
@@ -244,12 +218,12 @@ def require(package: str, floor: str, install: str) -> str:
     from packaging.version import Version
 
     try:
-        found = version(package)
+        installed = version(package)
     except PackageNotFoundError:
         raise UserError(f"{package} is not installed in this environment; {install}") from None
-    if Version(found) < Version(floor):
-        raise UserError(f"{package} {found} is too old for the plug-in, which needs {floor} or newer; {install}")
-    return found
+    if Version(installed) < Version(floor):
+        raise UserError(f"{package} {installed} is too old for the plug-in, which needs {floor} or newer; {install}")
+    return installed
 
 
 @contextmanager

@@ -35,10 +35,6 @@ def check_version() -> None:
 def guide(data: str, folder: Path) -> Guide:
     """Where the plug-in lies, with a file of the tasks for what Inspect does with files only.
 
-    Args:
-        data: the data set for the example.
-        folder: where the file is written.
-
     Raises:
         UserError: there is no such data set, or the file cannot be written.
     """
@@ -64,11 +60,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def file_of_tasks(every: bool = True) -> str:
-    """A module that Inspect, and the register of Inspect Evals, find tasks in by reading its source.
-
-    Args:
-        every: all tasks, else those that people look for (`yaml_tasks.sought`).
-    """
+    """A module that Inspect, and the register of Inspect Evals, find tasks in by reading its source."""
     head = (
         '"""Written by `livek12 plugins inspect`: tasks of livek12, which is what they need."""\n\n'
         "from inspect_ai import Task, task\n\nfrom livek12.tasks.plugins.inspect_tasks import exam_task\n"

@@ -55,12 +55,12 @@ def answer_of(output: ModelOutput) -> dict[str, Any]:
     choice = output.choices[0] if output.choices else None
     content = choice.message.content if choice else ""
     thoughts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
-    said = [part.summary if part.redacted else part.reasoning for part in thoughts]
+    thinking = [part.summary if part.redacted else part.reasoning for part in thoughts]
     usage = output.usage
     prompt = [usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write] if usage else []
     return {
         "response": clean(choice.message.text if choice else ""),
-        "reasoning": clean("\n".join(filter(None, said))) or None,
+        "reasoning": clean("\n".join(filter(None, thinking))) or None,
         "finish_reason": _FINISHED.get(choice.stop_reason) if choice else None,
         "seconds": output.time,
         "prompt_tokens": sum(filter(None, prompt)) or None,
@@ -79,12 +79,7 @@ def model_name(model: str) -> str:
 
 
 class InspectScorer:
-    """Marks the answers to one exam as `livek12 run --judge` does. Any number of threads may use it.
-
-    Args:
-        exam: the questions.
-        judges: the rules, and the panel where there is one.
-    """
+    """Marks the answers to one exam as `livek12 run --judge` does. Any number of threads may use it."""
 
     def __init__(self, exam: HarnessTask, judges: Jury) -> None:
         self._exam = exam
@@ -93,11 +88,11 @@ class InspectScorer:
 
     def response(self, output: ModelOutput, question: str, trial: int, model: str) -> Response:
         """The model's output as a response of ours, thinking apart."""
-        said = answer_of(output)
-        split = Thinking().split(said.pop("response"))
-        said["reasoning"] = "\n".join(filter(None, (said["reasoning"], split.reasoning))) or None
+        answer = answer_of(output)
+        split = Thinking().split(answer.pop("response"))
+        answer["reasoning"] = "\n".join(filter(None, (answer["reasoning"], split.reasoning))) or None
         key = Key(task=self._exam.task.name, question_id=question, trial=trial)
-        return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **said)
+        return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **answer)
 
     def mark(self, response: Response) -> Verdict:
         """The verdict of the rules, and of the panel on what they leave open."""
@@ -202,14 +197,13 @@ def explained(verdict: Verdict) -> str:
     if verdict.reason:
         lines[0] += f" ({verdict.reason})"
     for number, part in enumerate(verdict.parts, 1):
-        said = f"{part.name or number}. {part.answer or 'no answer'} / key {part.gold}: {part.decision}"
-        lines.append(f"{said} by {part.decided_by}" + (f", {part.reason}" if part.reason else ""))
+        line = f"{part.name or number}. {part.answer or 'no answer'} / key {part.gold}: {part.decision}"
+        lines.append(f"{line} by {part.decided_by}" + (f", {part.reason}" if part.reason else ""))
         lines += [f"   {vote.judge}: {vote.decision}, {vote.reason}" for vote in part.votes]
     return "\n".join(lines)
 
 
 def _row(metadata: Mapping[str, Any]) -> Row:
-    """An answer as our scoring takes it, from what the scorer put by."""
     verdict = Verdict.model_validate(metadata["verdict"])
     response = Response.model_validate({**metadata["response"], "text": ""})
     question = Question.model_validate({**metadata["question"], "question": ""})
@@ -228,23 +222,23 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
         return {}
     terms = task_terms(tabulate(map(Slim(), rows)), "article", parameters_of("article"))
     names = _NAMES | {name: name for name in terms if _is_wanted(name, rows)}
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for ours, name in names.items():
         term = terms.get(ours)
         if isinstance(term, Term) and term.absence() is None:
             low, high = (term.scale * float(side.sum() / term.weight.sum()) for side in (term.low, term.high))
-            found[name] = low
+            values[name] = low
             if low != high:
-                found[f"{name}_high"] = high
+                values[f"{name}_high"] = high
         elif isinstance(term, Term) or ours == "mark":
-            found[name] = math.nan
+            values[name] = math.nan
     shares = {
         "ungraded": [row.state == "ungraded" for row in rows],
         "no_answer": [row.state == "no_answer" for row in rows],
         "truncated": [row.response is not None and row.response.finish_reason == "length" for row in rows],
         "truncated_unknown": [row.response is not None and row.response.finish_reason is None for row in rows],
     }
-    return found | {name: sum(having) / len(rows) for name, having in shares.items()}
+    return values | {name: sum(having) / len(rows) for name, having in shares.items()}
 
 
 def _is_wanted(name: str, rows: Sequence[Row]) -> bool:

@@ -30,7 +30,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Message, Sampling
 from livek12.core.text import one_line
 from livek12.core.version import __version__
-from livek12.engines.openai_request import data_url
+from livek12.engines.openai.format import data_url
 from livek12.tasks.plugins.harness_task import Document, HarnessTask, open_task
 from livek12.tasks.plugins.inspect_ai import ANY, check_version
 from livek12.tasks.registry import all_tasks
@@ -43,13 +43,6 @@ def exam_task(
     name: str, data: str = "", judge: str | list[str] = "rules", audit: bool = True, release: str | int = ""
 ) -> Task:
     """A task of ours as one of Inspect's.
-
-    Args:
-        name: our name of the task, listed or not.
-        data: the data set; default the variable LIVEK12_DATA.
-        judge: as `livek12 run --judge` takes it (a list where Inspect took it apart at its commas).
-        audit: whether judges also audit the reasoning, where the task's article has them do so.
-        release: only questions of this release, of a benchmark that has some.
 
     Raises:
         PrerequisiteError: no such task, no such data set or config, or judges that cannot be asked; in one line.
@@ -76,19 +69,18 @@ def exam_task(
 def _one_line(error: UserError) -> Exception:
     from rich.markup import escape
 
-    said: Exception = PrerequisiteError(escape(f"livek12: {one_line(error, 1000)}"))
-    return said
+    shown: Exception = PrerequisiteError(escape(f"livek12: {one_line(error, 1000)}"))
+    return shown
 
 
 def _sample(document: Document, task: str) -> Sample:
     question = document.question
-    told = {name: value for name in _TOLD if (value := getattr(question, name)) not in (None, [])}
-    told[TASK_NOTE] = task  # by which a log is scored again
-    return Sample(id=document.id, input=_messages(document), target=document.target, metadata=told)
+    facts = {name: value for name in _TOLD if (value := getattr(question, name)) not in (None, [])}
+    facts[TASK_NOTE] = task  # by which a log is scored again
+    return Sample(id=document.id, input=_messages(document), target=document.target, metadata=facts)
 
 
 def _messages(document: Document) -> list[ChatMessage]:
-    """The request as Inspect's messages."""
     return [_MESSAGES[message.role](content=_content(document, message)) for message in document.request.messages]
 
 
@@ -129,7 +121,6 @@ def _config(sampling: Sampling) -> GenerateConfig:
 
 
 def _versions(exam: HarnessTask, place: str) -> dict[str, Any]:
-    """What the log has to name, so that its marks can be made again."""
     return {
         "livek12_task": exam.task.name,
         "livek12": __version__,

@@ -44,12 +44,7 @@ WEIGHTED = ("score", "score_high")
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """How lighteval is called with our tasks; nothing is written.
-
-    Args:
-        data: the data set; empty for the one that LIVEK12_DATA names at the time of the run.
-        folder: not used: lighteval imports a module.
-    """
+    """How lighteval is called with our tasks; nothing is written."""
     return Guide(
         path=__name__,
         install=INSTALL,

@@ -55,17 +55,12 @@ class TaskEntry:
 def guide(data: str, folder: Path, every: bool = False) -> Guide:
     """Writes the YAML and says how it is called.
 
-    Args:
-        data: the data set that the tasks shall read; "" for that of LIVEK12_DATA at run time.
-        folder: where the files go; those of an earlier call are replaced.
-        every: also what few look for (`yaml_tasks.sought`).
-
     Raises:
         UserError: there is no such data set, or the folder cannot be written.
     """
     place = open_card(data)[0] if data else ""
-    found = list(_entries(place))
-    entries = [entry for entry in found if every or sought(entry.task)] or found
+    written = list(_entries(place))
+    entries = [entry for entry in written if every or sought(entry.task)] or written
     if not entries:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     groups = _groups(entries) if place else {}
@@ -74,7 +69,7 @@ def guide(data: str, folder: Path, every: bool = False) -> Guide:
         path=str(folder),
         install=INSTALL,
         call=_call(_example(entries), folder),
-        notes=_notes(place, len(found) - len(entries)),
+        notes=_notes(place, len(written) - len(entries)),
     )
 
 
@@ -109,13 +104,9 @@ def _notes(place: str, more: int) -> tuple[str, ...]:
 
 
 def _entries(place: str) -> Iterator[TaskEntry]:
-    """What a data set has questions for: each task, for each of its releases too, and its two parts if it has both.
-
-    Args:
-        place: of the data set; "" lists every task, for nothing is known of the data.
-    """
-    for task, asked in tasks_in(place):
-        with_pictures = {bool(facts.images) for facts in asked} if place else {True, False}
+    """What a data set has questions for: each task, for each of its releases too, and its two parts if it has both."""
+    for task, documents in tasks_in(place):
+        with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
         yield TaskEntry(task, kind_of(task, True in with_pictures))
         if task.modality == "text_image" and len(with_pictures) == 2:
             yield TaskEntry(task, "figures", "with_pictures")
@@ -123,7 +114,6 @@ def _entries(place: str) -> Iterator[TaskEntry]:
 
 
 def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
-    """One task as lm-eval wants it."""
     task = entry.task
     return {
         "task": entry.name,

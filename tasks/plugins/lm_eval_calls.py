@@ -26,11 +26,6 @@ _shown: set[tuple[str, str, int]] = set()
 def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", **_: Any) -> dict[str, Any]:
     """The documents of a task (`custom_dataset`).
 
-    Args:
-        livek12_task: the task's own name.
-        livek12_data: the data set; "" for that of the variable LIVEK12_DATA.
-        livek12_part: only the questions with, or without pictures; "" for all.
-
     Raises:
         UserError: no such data set or config, no such question, or one that cannot be asked.
     """
@@ -38,8 +33,8 @@ def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", 
 
     with one_line_errors():
         exam = open_task(livek12_task, livek12_data)
-        asked = [document for document in exam.documents if _in(document, livek12_part)]
-        if not asked:
+        documents = [document for document in exam.documents if _in(document, livek12_part)]
+        if not documents:
             raise UserError(f"{exam.data}: task {livek12_task} has no question {livek12_part.replace('_', ' ')}")
     pictures = {image.sha256: image for document in exam.documents for image in document.images}
     content = fingerprint((document.question for document in exam.documents), pictures.values())[:16]
@@ -53,7 +48,7 @@ def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", 
             "target": document.target,
             "pictures": [image.sha256 for image in document.images],
         }
-        for document in asked
+        for document in documents
     ]
     text = datasets.Value("string")
     columns = {name: [text] if name == "pictures" else text for name in rows[0]}
@@ -106,15 +101,11 @@ def keep_all(resps: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]]) 
 def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> dict[str, Any]:
     """Each metric of a document over its repeats (`process_results`).
 
-    Args:
-        doc: the document.
-        answers: one entry, the list of its repeats (or one text, where another filter took one).
-
     Raises:
         UserError: not all pictures of the question reached the model. lm-eval looks at the first request alone to
             see whether there are any, and drops those of all others; some of its models take only the first one.
     """
-    exam, said = _exam(doc), answers[0]
+    exam, answer = _exam(doc), answers[0]
     document = exam.document(doc["id"])
     taken = sum(_place(document, place) in _shown for place in range(len(document.images)))
     if taken < len(document.images):
@@ -124,7 +115,7 @@ def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> d
                 " taken by the model: ask questions with and without pictures in calls of their own, those with"
                 " pictures of hf-multimodal or vllm-vlm (for endpoints take Inspect)"
             )
-    trials = [said] if isinstance(said, str) else said
+    trials = [answer] if isinstance(answer, str) else answer
     verdicts = [exam.mark(doc["id"], text, trial=trial) for trial, text in enumerate(trials)]
     return {name: _joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
 

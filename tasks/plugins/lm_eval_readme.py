@@ -28,11 +28,6 @@ _TITLE, _EPRINT = re.compile(r"^\s*title\s*=\s*\{(.+)\},?\s*$", re.M), re.compil
 def write_readme(folder: Path, data: str, cited: Mapping[str, str]) -> None:
     """Writes the README of a folder that `lm_eval.guide` has written.
 
-    Args:
-        folder: holds the YAML.
-        data: the data set that it names, ORG/NAME or a folder; "" for that of LIVEK12_DATA.
-        cited: benchmark → BibTeX of its article.
-
     Raises:
         UserError: the folder cannot be written.
     """
@@ -95,5 +90,5 @@ def _source(data: str) -> str:
 
 
 def _half(name: str) -> str:
-    found = _PART.search(name)
-    return f", {found[0].strip('_').replace('_', ' ')}" if found else ""
+    match = _PART.search(name)
+    return f", {match[0].strip('_').replace('_', ' ')}" if match else ""

@@ -107,7 +107,10 @@ def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str,
     """Each metric of a question over all answers to it, and the question's id."""
     exam = _exam(doc)
     verdicts = [_mark(exam, doc["id"], text, trial) for trial, text in enumerate(results)]
-    return {ID: doc["id"], **{name: joined([metric.of(one) for one in verdicts]) for name, metric in METRICS.items()}}
+    return {
+        ID: doc["id"],
+        **{name: joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()},
+    }
 
 
 def mean(values: Sequence[float]) -> float:
@@ -141,22 +144,18 @@ def _mark(exam: HarnessTask, id: str, text: str, trial: int) -> Verdict:
 def guide(data: str, folder: Path) -> Guide:
     """Writes the YAML and says how it is called.
 
-    Args:
-        data: the data set that the tasks shall read; "" for that of LIVEK12_DATA at run time, and all tasks.
-        folder: where the files go; those of an earlier call are replaced.
-
     Raises:
         UserError: there is no such data set, or the folder cannot be written.
     """
     place = open_card(data)[0] if data else ""
-    found = list(tasks_in(place))
-    tasks = {harness_name(task.name): task for task, _ in found}
+    members = list(tasks_in(place))
+    tasks = {harness_name(task.name): task for task, _ in members}
     if not tasks:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     stubs = {name: folder.resolve() / f"{name}.jsonl" for name in tasks}
     kinds = {
-        harness_name(task.name): (task, kind_of(task, any(facts.images for facts in asked)))
-        for task, asked in found
+        harness_name(task.name): (task, kind_of(task, any(facts.images for facts in documents)))
+        for task, documents in members
         if task.name in disjoint()
     }
     groups = suites(kinds) if place else {}
@@ -167,7 +166,6 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def _yaml(name: str, task: Task, stub: Path) -> dict[str, Any]:
-    """One task as lmms-eval wants it."""
     hooks = (process_docs, doc_to_messages, doc_to_text, doc_to_visual, doc_to_target, process_results)
     return {
         "task": name,

@@ -15,7 +15,7 @@ from nemo_evaluator import ScorerInput, SeedResult, benchmark, scorer
 
 from livek12.core.errors import UserError
 from livek12.core.text import clean
-from livek12.engines.openai_request import messages_json
+from livek12.engines.openai.format import messages_json
 from livek12.tasks.plugins.harness_task import Document, harness_name, in_one_line, open_task
 from livek12.tasks.registry import all_tasks
 

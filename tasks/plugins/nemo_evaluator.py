@@ -16,10 +16,6 @@ FILE = Path(__file__).with_name("nemo_benchmarks.py")
 def guide(data: str, folder: Path) -> Guide:
     """How NeMo Evaluator is called with our tasks; nothing is written.
 
-    Args:
-        data: the data set; empty for the one that LIVEK12_DATA names at the time of the run.
-        folder: not used: NeMo Evaluator reads a file of the package.
-
     Raises:
         UserError: there is no such data set.
     """

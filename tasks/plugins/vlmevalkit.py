@@ -60,10 +60,6 @@ _log = logging.getLogger(__name__)
 def guide(data: str, folder: Path) -> Guide:
     """Writes the tables of the tasks that a data set has questions for.
 
-    Args:
-        data: the data set; empty writes no table.
-        folder: where the tables go, for the kit's variable LMUData.
-
     Raises:
         UserError: no such data set, or a question of it cannot be asked.
     """
@@ -153,17 +149,16 @@ def _image_cell(document: Document) -> str:
 
 
 def _bounded(document: Document, place: int) -> bytes:
-    """The encoded picture at a mark, scaled down where it is too large."""
-    found = picture_bytes(document, place)
-    if len(found) <= MAX_PICTURE:
-        return found
+    pictures = picture_bytes(document, place)
+    if len(pictures) <= MAX_PICTURE:
+        return pictures
     picture = document.picture(place)
     before = picture.size
-    while len(found) > MAX_PICTURE:
+    while len(pictures) > MAX_PICTURE:
         picture = picture.resize((max(1, picture.width * 3 // 4), max(1, picture.height * 3 // 4)))
-        found = _png(picture)
+        pictures = _png(picture)
     _log.warning("question %s: a picture of %d×%d is scaled to %d×%d", document.id, *before, *picture.size)
-    return found
+    return pictures
 
 
 def picture_bytes(document: Document, place: int) -> bytes:
@@ -253,9 +248,6 @@ def _xlsx_rows(file: Path) -> list[Any]:
 def launch(arguments: Sequence[str]) -> None:
     """Runs the kit's `run.py` with our data sets in it.
 
-    Args:
-        arguments: of `run.py`.
-
     Raises:
         UserError: no kit is installed here, or it lacks what we need, or a data set cannot be asked.
     """
@@ -276,9 +268,6 @@ def launch(arguments: Sequence[str]) -> None:
 
 def register(names: Sequence[str] = ()) -> None:
     """Adds our class to the kit's data sets; once is enough.
-
-    Args:
-        names: tasks that are not among the listed ones (those of a release).
 
     Raises:
         UserError: the kit is damaged, or another version than those we know.

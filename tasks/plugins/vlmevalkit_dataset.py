@@ -65,15 +65,19 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
         """The metrics of a result file, by our rules; also written beside it as `…_score.json`."""
         verdicts = [self._mark(row) for row in predictions(Path(eval_file))]
-        found = {name: metric.total([metric.of(one) for one in verdicts]) for name, metric in METRICS.items()}
-        marks = {"questions": float(len(verdicts)), **found}
+        totals = {name: metric.total([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
+        marks = {"questions": float(len(verdicts)), **totals}
         file = Path(eval_file)
         write_atomically(file.with_name(f"{file.stem}_score.json"), json.dumps(marks, indent=1) + "\n")
         return marks
 
     def _mark(self, row: dict[str, str]) -> Verdict:
-        said = row["prediction"]
-        return self.exam.lost(row[ID], said) if said.startswith(FAILED) else self.exam.mark(row[ID], said)
+        prediction = row["prediction"]
+        return (
+            self.exam.lost(row[ID], prediction)
+            if prediction.startswith(FAILED)
+            else self.exam.mark(row[ID], prediction)
+        )
 
     def _row(self, line: Any) -> Any:
         return self.data.iloc[line] if isinstance(line, int) else line

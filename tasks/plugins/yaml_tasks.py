@@ -36,16 +36,13 @@ def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
 
     Those that make two requests for an answer are left out: harnesses make one. So are those that join others: a
     harness has groups for that.
-
-    Args:
-        place: of the data set; "" gives every task, for nothing is known of the data.
     """
     if not place:
         yield from ((task, ()) for task in all_tasks().values() if _fits(task))
         return
     census = Census(place)
-    found = [task for family in families() for task, _ in census.members(family) if _fits(task)]
-    for task in sorted(found, key=lambda task: task.name not in all_tasks()):
+    tasks = [task for family in families() for task, _ in census.members(family) if _fits(task)]
+    for task in sorted(tasks, key=lambda task: task.name not in all_tasks()):
         yield task, census.asked(task)
 
 
@@ -56,32 +53,24 @@ def _fits(task: Task) -> bool:
 def example(data: str) -> Task:
     """The task that a command line to be copied names: one that the data set has, of text alone where there is one.
 
-    Args:
-        data: the data set; "" for any.
-
     Raises:
         UserError: there is no such data set, or no task has questions in it.
     """
-    found = [task for task, _ in tasks_in(open_card(data)[0])] if data else [get_task("cfe_text")]
-    if not found:
+    tasks = [task for task, _ in tasks_in(open_card(data)[0])] if data else [get_task("cfe_text")]
+    if not tasks:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
-    return next((task for task in found if task.modality == "text_only"), found[0])
+    return next((task for task in tasks if task.modality == "text_only"), tasks[0])
 
 
 def generation(task: Task, budget: str) -> dict[str, Any]:
-    """What the article says of sampling; where it names no temperature, the harness decodes greedily.
-
-    Args:
-        task: the task.
-        budget: how the harness calls the most tokens of an answer.
-    """
+    """What the article says of sampling; where it names no temperature, the harness decodes greedily."""
     sampling = task.sampling
     drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
-    said: dict[str, Any] = {name: value for name, value in drawn.items() if value is not None}
+    settings: dict[str, Any] = {name: value for name, value in drawn.items() if value is not None}
     # Without this lm-eval's vLLM draws at temperature 1, and its other models do not.
-    said["do_sample"] = (sampling.temperature or 0.0) > 0
+    settings["do_sample"] = (sampling.temperature or 0.0) > 0
     # Without `until` the harness stops an answer at its first blank line.
-    return {"until": list(sampling.stop), budget: sampling.max_tokens, **said}
+    return {"until": list(sampling.stop), budget: sampling.max_tokens, **settings}
 
 
 def metadata(task: Task) -> dict[str, Any]:
@@ -106,11 +95,7 @@ def sought(task: Task) -> bool:
 
 
 def suites(members: Mapping[str, tuple[Task, Kind]]) -> dict[str, dict[str, Any]]:
-    """A group for each benchmark and kind of request, and one over all benchmarks for text and for pictures.
-
-    Args:
-        members: tasks and their kinds by their names in the harness; no question is in two of them.
-    """
+    """A group for each benchmark and kind of request, and one over all benchmarks for text and for pictures."""
     groups: dict[str, dict[str, Task]] = {}
     above: dict[str, list[str]] = {}
     for name, (task, kind) in members.items():

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from livek12.core.records import Failure, Image, Key, Message, Part, Request, Response, Sampling
 from livek12.engines import Outcome, make_engine
-from livek12.engines.revival import Revived
-from livek12.engines.vllm_engine import VLLMEngine
+from livek12.engines.pool.replicas import Revived
+from livek12.engines.vllm.engine import VLLMEngine
 
 VERDICT = {
     "type": "object",

@@ -19,10 +19,10 @@ from livek12.core.errors import UserError
 from livek12.core.process import ending
 from livek12.engines import make_engine
 from livek12.engines.base import Engine
-from livek12.engines.child import Child, core_shares
-from livek12.engines.device_turns import own_turn
+from livek12.engines.devices import own_turn
 from livek12.engines.pool import Pool
-from livek12.engines.replicas import Plan, _devices, _shares
+from livek12.engines.pool.replicas import Plan, _devices, _shares
+from livek12.engines.pool.worker import Child, core_shares
 from tests.conftest import ROOT
 from tests.engines.helpers import ask, by_question, failure, gone, response, wait_until
 from tests.engines.scripted_engine import answered, check_once, loading, refusing, scripted
@@ -93,7 +93,7 @@ PARENT = """
 import sys, time
 from functools import partial
 from pathlib import Path
-from livek12.engines.child import Child
+from livek12.engines.pool.worker import Child
 from livek12.engines.pool import Pool
 from tests.engines.helpers import ask
 from tests.engines.scripted_engine import scripted
@@ -174,7 +174,7 @@ def test_those_that_share_a_gpu_are_loaded_one_after_another(tmp_path: Path, mon
 
 
 def test_a_turn_ends_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    holds = "from livek12.engines.device_turns import own_turn\nwith own_turn(): print(flush=True); input()"
+    holds = "from livek12.engines.devices import own_turn\nwith own_turn(): print(flush=True); input()"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", f"GPU-{os.getpid()}")
     taken = threading.Event()
 

@@ -13,9 +13,8 @@ from livek12.core.errors import UserError
 from livek12.core.records import Request
 from livek12.core.run.sessions import Figures
 from livek12.engines import Engine, make_engine
-from livek12.engines.context import Context
-from livek12.engines.figures import figures_of, one_after_another, together
-from livek12.engines.openai_format import fitting
+from livek12.engines.common import Context, figures_of, one_after_another, together
+from livek12.engines.openai.format import fitting
 from tests.engines.conftest import needs
 from tests.engines.helpers import ask, bare_vllm, by_question, failure, response
 from tests.engines.scripted_server import Json, Reply, Script, good, serving
@@ -87,7 +86,7 @@ def test_a_refusal_that_makes_no_sense_says_nothing(body: bytes) -> None:
 @pytest.mark.slow
 def test_vllm_refuses_in_these_very_words() -> None:
     needs("vllm")
-    from livek12.engines.vllm_ready import ready_vllm
+    from livek12.engines.vllm.ready import ready_vllm
 
     ready_vllm()
     from vllm.renderers.params import TokenizeParams

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from livek12.engines import device_turns
-from livek12.engines.device_turns import own_turn
+from livek12.engines import devices as device_turns
+from livek12.engines.devices import own_turn
 from tests.conftest import ROOT
 
 LOADS = """
 import sys, time
-from livek12.engines.device_turns import own_turn
+from livek12.engines.devices import own_turn
 with own_turn():
     print("in", flush=True)
     time.sleep(float(sys.argv[1]))

@@ -100,7 +100,7 @@ def test_vllm_in_process(name: str, case: str) -> None:
     from vllm.v1.engine import EngineCoreRequest
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
 
-    from livek12.engines.vllm_engine import VLLMEngine
+    from livek12.engines.vllm.engine import VLLMEngine
 
     family = FAMILIES[name]
     tokenizer = tokenizer_of(family)

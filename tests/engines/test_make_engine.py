@@ -12,7 +12,8 @@ import pytest
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.engines import choose_engine, make_engine, replicas, vllm_runs_here
+from livek12.engines import choose_engine, make_engine, vllm_runs_here
+from livek12.engines.pool import replicas
 
 
 @pytest.fixture(autouse=True)

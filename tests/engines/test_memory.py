@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.run.sessions import GIB
-from livek12.engines.memory import give_back, measure, visible
+from livek12.engines.devices import give_back, measure, visible
 
 DEVICES = """\
 0, GPU-aaaa-1, NVIDIA H100, 1024, 81920
@@ -79,7 +79,7 @@ def test_freed_small_blocks_go_back_to_the_system() -> None:
     """A C library keeps the pages of many small freed blocks until it is asked for them."""
     code = (
         "import ctypes\n"
-        "from livek12.engines.memory import give_back, measure\n"
+        "from livek12.engines.devices import give_back, measure\n"
         "libc = ctypes.CDLL(None)\n"
         "libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]\n"
         "blocks = [libc.malloc(100_000) for _ in range(3000)]\n"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from livek12.engines.nvml import Gpus
+from livek12.engines.devices import Gpus
 from tests.nvml import FakeNvml
 
 

@@ -21,10 +21,9 @@ from livek12.core.records import Failure, Image, Request
 from livek12.core.run.spec import OPERATIONAL_ARGS
 from livek12.engines import make_engine
 from livek12.engines.base import Engine, EngineDied
-from livek12.engines.pool import AHEAD, BURST, Pool
-from livek12.engines.replicas import PLACING
-from livek12.engines.slot import PREFETCH
-from livek12.engines.worker import Album, Lost, Message, Report, Worker
+from livek12.engines.pool import AHEAD, BURST, PREFETCH, Pool
+from livek12.engines.pool.replicas import PLACING
+from livek12.engines.pool.worker import Album, Lost, Message, Report, Worker
 from tests.engines.helpers import ask, by_question, failure, response, wait_until
 from tests.engines.scripted_engine import asked, built, crowded, refusing, scripted
 

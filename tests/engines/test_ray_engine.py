@@ -16,7 +16,7 @@ from livek12 import engines
 from livek12.core.errors import UserError
 from livek12.core.records import Response
 from livek12.engines import make_engine
-from livek12.engines.ray_engine import RayEngine
+from livek12.engines.pool.ray import RayEngine
 from tests.engines.conftest import needs
 from tests.engines.helpers import ask, response
 from tests.engines.scripted_engine import answered, check_once, loading, refusing, scripted

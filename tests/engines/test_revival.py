@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
 from livek12.engines.base import EngineDied, Outcome
-from livek12.engines.revival import AWAY, DEATHS, Revived
+from livek12.engines.pool.replicas import AWAY, DEATHS, Revived
 from tests.engines.helpers import ask, by_question, failure, response
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.engines.spec import ModelSpec, model_spec, model_specs
+from livek12.engines.asking import ModelSpec, model_spec, model_specs
 
 
 @pytest.mark.parametrize(

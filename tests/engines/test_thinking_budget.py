@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Request, Response
 from livek12.engines import make_engine
-from livek12.engines.openai_format import read_completion
+from livek12.engines.openai.format import read_completion
 from livek12.engines.thinking import Thinking
 from livek12.engines.thinking_budget import ThinkingLimit, reasoning_config, tags_of
 from tests.engines.conftest import needs, needs_transformers

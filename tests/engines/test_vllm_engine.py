@@ -21,10 +21,11 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Image, Request, Response
-from livek12.engines import make_engine, vllm_engine
+from livek12.engines import make_engine
 from livek12.engines.base import EngineDied
-from livek12.engines.memory import give_back, measure
-from livek12.engines.vllm_engine import VLLMEngine, _Rendered, _Sent
+from livek12.engines.devices import give_back, measure
+from livek12.engines.vllm import engine as vllm_engine
+from livek12.engines.vllm.engine import VLLMEngine, _Rendered, _Sent
 from tests.engines.conftest import needs
 from tests.engines.helpers import VERDICT, ask, bare_vllm, by_question, failure, picture, response
 
@@ -417,7 +418,7 @@ class TestImages:
 
 # vLLM's server starts its engine in a fresh process, which imports this file again and so is readied too.
 SERVER = """
-from livek12.engines.vllm_ready import ready_vllm
+from livek12.engines.vllm.ready import ready_vllm
 ready_vllm()
 if __name__ == "__main__":
     import runpy

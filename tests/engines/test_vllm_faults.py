@@ -14,9 +14,8 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.engines.reaper import family, processes
-from livek12.engines.vllm_engine import NAN, VLLMEngine
-from livek12.engines.vllm_log import VllmLog
-from livek12.engines.vllm_watch import CoreWatch, named
+from livek12.engines.vllm.engine import NAN, VLLMEngine
+from livek12.engines.vllm.watch import CoreWatch, VllmLog, named
 from tests.conftest import ROOT
 from tests.engines.conftest import needs
 from tests.engines.helpers import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from livek12.engines.stages import Stages
-from livek12.engines.vllm_log import VllmLog, level_to_hear
+from livek12.engines.common import Stages
+from livek12.engines.vllm.watch import VllmLog, level_to_hear
 
 CORE = "(EngineCore pid=51) "
 START = [
@@ -72,7 +72,7 @@ def test_only_a_log_of_errors_is_made_to_say_more(environment: dict[str, str], l
 
 def test_a_stage_that_comes_again_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [10.0]
-    monkeypatch.setattr("livek12.engines.stages.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("livek12.engines.common.time.monotonic", lambda: now[0])
     stages = Stages("imports", "importing vLLM")
     for name, seconds in [("memory", 5), ("compile", 2), ("memory", 4), ("memory", 1), ("ready", 3)]:
         now[0] += seconds

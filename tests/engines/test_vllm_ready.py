@@ -98,7 +98,7 @@ def test_auto_takes_vllm_on_cuda_and_leaves_it_able_to_start(cases: list[tuple[i
 
 STARTED = """
 import multiprocessing.spawn as spawn
-from livek12.engines.vllm_ready import as_main
+from livek12.engines.vllm.ready import as_main
 
 with as_main():
     told = spawn.get_preparation_data("child")
@@ -113,4 +113,4 @@ def test_what_is_started_meanwhile_begins_with_our_module(how: str, after: str, 
     path = os.pathsep.join([str(ROOT / "src"), str(tmp_path)])
     command = [sys.executable, *([str(tmp_path / "started.py")] if how == "script" else ["-m", "started"])]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["livek12.engines.vllm_ready", "False", after], done.stderr
+    assert done.stdout.split() == ["livek12.engines.vllm.ready", "False", after], done.stderr

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Key, Question, Request, Response, Verdict
-from livek12.engines.endings import Tokenizer, ending
-from livek12.engines.replay import ReplayEngine
-from livek12.evaluation.imports import as_jsonl
+from livek12.engines.replay import ReplayEngine, Tokenizer, ending
+from livek12.evaluation.logs import as_jsonl
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
 from livek12.tasks.plugins.harness_task import open_task

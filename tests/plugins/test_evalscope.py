@@ -14,7 +14,7 @@ import PIL.Image
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.evaluation.imports.evalscope import rows as imported
+from livek12.evaluation.logs.evalscope import rows as imported
 from livek12.tasks.plugins.harness_task import DATA_VARIABLE, harness_name, open_task
 from livek12.tasks.registry import all_tasks
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256

@@ -42,8 +42,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: E402
 from livek12.core.errors import UserError  # noqa: E402
 from livek12.core.records import Request, Verdict  # noqa: E402
 from livek12.core.run.folder import RunFolder  # noqa: E402
-from livek12.evaluation.imports import inspect_ai as reader  # noqa: E402
-from livek12.evaluation.imports.inspect_ai import rows as imported  # noqa: E402
+from livek12.evaluation.logs import inspect_ai as reader  # noqa: E402
+from livek12.evaluation.logs.inspect_ai import rows as imported  # noqa: E402
 from livek12.tasks.plugins import inspect_ai as plugin  # noqa: E402
 from livek12.tasks.plugins.harness_task import open_task  # noqa: E402
 from livek12.tasks.plugins.inspect_marks import answer_of, model_name  # noqa: E402
@@ -369,7 +369,7 @@ def test_marks_and_audits_of_a_log_are_taken_where_they_are_asked_for(sample_dat
     "change", [{"max_points": 1e6, "points": 1e6}, {"response_sha256": "0" * 64}, {"calls": 7}, {}]
 )
 def test_a_mark_that_does_not_fit_is_not_taken(change: dict[str, Any], tmp_path: Path) -> None:
-    from livek12.evaluation.imports.marks import take_marks
+    from livek12.evaluation.logs.marks import take_marks
     from tests.evaluation.labelled_runs import make_run, verdict
 
     run = make_run(tmp_path / "run", each=1)

@@ -16,7 +16,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK
-from livek12.evaluation.imports.lighteval import rows
+from livek12.evaluation.logs.lighteval import rows
 from livek12.tasks.plugins import lighteval
 from livek12.tasks.plugins.harness_task import DATA_VARIABLE, open_task
 from tests.engines.conftest import small_folder  # noqa: F401  (a fixture)

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from livek12.core.errors import UserError
-from livek12.evaluation.imports.lmms_eval import rows as imported
+from livek12.evaluation.logs.lmms_eval import rows as imported
 from livek12.tasks.plugins import lmms_eval as plugin
 from livek12.tasks.plugins.harness_task import Document, harness_name, open_task, task_name
 from livek12.tasks.registry import all_tasks

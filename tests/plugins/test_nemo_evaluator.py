@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from livek12.engines.openai_request import messages_json
+from livek12.engines.openai.format import messages_json
 from livek12.tasks.plugins.harness_task import DATA_VARIABLE, HarnessTask, harness_name, open_task
 from livek12.tasks.plugins.nemo_evaluator import FILE
 from tests.conftest import ROOT

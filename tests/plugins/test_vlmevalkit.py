@@ -23,7 +23,7 @@ import PIL.Image
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.evaluation.imports.vlmevalkit import rows
+from livek12.evaluation.logs.vlmevalkit import rows
 from livek12.tasks.plugins import vlmevalkit
 from livek12.tasks.plugins.harness_task import DATA_VARIABLE, HarnessTask, harness_name, open_task
 from livek12.tasks.registry import get_task

@@ -23,8 +23,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.templates import Template
-from livek12.engines.asking import REPLIES, Asker
-from livek12.engines.spec import model_spec
+from livek12.engines.asking import REPLIES, Asker, model_spec
 
 MAX_PAGE_TEXT: Final = 24_000
 """Characters of a page that a model is given; a page of print has about 5,000."""

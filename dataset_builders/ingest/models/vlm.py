@@ -26,8 +26,7 @@ from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.models.mineru import table_rows
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
-from livek12.engines.asking import REPLIES, Asker
-from livek12.engines.spec import ModelSpec, model_spec
+from livek12.engines.asking import REPLIES, Asker, ModelSpec, model_spec
 
 Element = Literal["text", "table", "formula"]
 MAX_TEXT: Final = 20_000

@@ -19,7 +19,7 @@ from livek12.dataset_builders.proposals.variants.plans import INVERT, PAD, STYLE
 from livek12.dataset_builders.proposals.variants.rewriting import TYPE
 from livek12.engines.asking import Asker, Reply
 from livek12.engines.images import BadImage
-from livek12.engines.picture_edits import Edit, NoPicture, PictureEditor
+from livek12.engines.openai.picture_edits import Edit, NoPicture, PictureEditor
 
 KIND = "dynamic"
 _DRAWN = {PAD: pad, INVERT: invert}

@@ -29,9 +29,8 @@ from livek12.dataset_builders.writing.card import VARIANTS
 from livek12.dataset_builders.writing.data_set import write
 from livek12.dataset_builders.writing.workspace import check_out
 from livek12.engines.arguments import bound
-from livek12.engines.asking import REPLIES, Asker
-from livek12.engines.picture_edits import PictureEditor
-from livek12.engines.spec import ModelSpec
+from livek12.engines.asking import REPLIES, Asker, ModelSpec
+from livek12.engines.openai.picture_edits import PictureEditor
 
 BENCHMARK = "mdk12"
 CONFIG = "mini"

@@ -203,7 +203,7 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.points if name not in known]:
         parser.error(f"no point {unknown[0]!r}; there are {', '.join(known)}")
-    from livek12.engines.memory import measure
+    from livek12.engines.devices import measure
 
     gpus = 0 if options.cpu else len(measure().devices)
     visits = [

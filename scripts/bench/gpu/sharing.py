@@ -109,7 +109,7 @@ def bare(work: StationWork, requests: list[Request]) -> float:
 
     from livek12.engines.common import content_of
     from livek12.engines.images import Pictures
-    from livek12.engines.vllm_engine import DEFAULTS
+    from livek12.engines.vllm.engine import DEFAULTS
     from livek12.scripts.bench.watch import given
 
     llm = empty_caches(work)
@@ -144,7 +144,7 @@ def empty_caches(work: StationWork) -> Any:
 
 def auto(work: StationWork) -> Seen:
     """`--engine auto` chose vLLM, whose engine is up and holds memory."""
-    from livek12.engines.memory import measure
+    from livek12.engines.devices import measure
 
     if work.engine.name != "vllm":
         raise Failed(f"chose {work.engine.name}")

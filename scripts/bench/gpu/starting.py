@@ -19,7 +19,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Response
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import GIB, Session, read_sessions
-from livek12.engines.memory import measure
+from livek12.engines.devices import measure
 from livek12.engines.reaper import supervise
 from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, tokens_of
 from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, last_line, short_request, text_data

@@ -137,7 +137,7 @@ class StationWork:
         """Loads the station's engine and answers one question; tells the seconds of each stage."""
         from livek12.core.records import Response
         from livek12.engines import make_engine
-        from livek12.engines.vllm_ready import platform
+        from livek12.engines.vllm.ready import platform
 
         began = time.monotonic()
         platform()

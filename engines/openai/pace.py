@@ -1,0 +1,117 @@
+"""How many requests an endpoint has in hand at a time: what the user says, else as many as it keeps up with.
+
+Contract: a `Pace` begins with `FIRST` requests in flight and measures in rounds: the tokens a second (answers a second,
+where tokens are not counted) that all those in flight get together. More are sent as long as that makes it more, and no
+more than bring that speed; now and then it is looked again. When the endpoint refuses for want of room or lets requests
+time out, half as many are sent, and then a few more each round. A pace that the user has set stays as it is. All of it
+happens in one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+FIRST, MOST = 16, 1024
+MOST_BYTES = 1 << 30
+"""Of requests in flight, which hold their pictures: so many more are sent at most, whatever the speed."""
+RISE = 1.15
+"""By so much the speed has to grow where twice as many are in flight."""
+PATIENCE = 8
+"""Rounds at one level before the next is tried once more."""
+
+
+class Pace:
+    """Lets requests pass, `level` at a time.
+
+    Attributes:
+        level: requests in flight at most.
+        most: that it can ever be.
+        round: of the measurement; what was sent in an earlier one says nothing about this one, nor what was sent before
+            the first answer after a change, for it met fewer others than are there now.
+    """
+
+    def __init__(self, fixed: int | None) -> None:
+        self.most = fixed or min(MOST, _descriptors())
+        self.level = fixed or FIRST
+        self.round = 0
+        self._fixed = fixed is not None
+        self._room = asyncio.Semaphore(self.level)
+        self._owed = 0
+        self._step = 2.0
+        self._largest = 1
+        self._speeds: dict[int, float] = {}
+        self._waits = 0
+        self._changed = True
+        self._answers, self._seconds = 0, 0.0
+        self._tokens: int | None = 0
+
+    async def enter(self) -> None:
+        """Waits until one more may be in flight."""
+        await self._room.acquire()
+
+    def leave(self) -> None:
+        """Says that one is no longer in flight."""
+        if self._owed:
+            self._owed -= 1
+        else:
+            self._room.release()
+
+    def weigh(self, size: int) -> None:
+        """Notes how many bytes a request holds while it is in flight."""
+        self._largest = max(self._largest, size)
+
+    def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
+        """Notes a good answer."""
+        if self._changed:
+            self._changed = False
+            self._begin()
+        if self._fixed or sent_in != self.round or not more:
+            return
+        self._answers += 1
+        self._tokens = None if tokens is None or self._tokens is None else self._tokens + tokens
+        self._seconds += seconds
+        if self._answers >= max(FIRST, self.level // 2):
+            self._measure()
+
+    def refused(self, sent_in: int) -> None:
+        """Notes that the endpoint had no room for a request, or no time."""
+        if not self._fixed and sent_in == self.round:
+            self._speeds.pop(self.level, None)
+            self._step = 1 + 1 / 8
+            self._change(max(1, self.level // 2))
+
+    def _begin(self) -> None:
+        self.round += 1
+        self._answers, self._seconds, self._tokens = 0, 0.0, 0
+
+    def _measure(self) -> None:
+        """Ends a round: up where the speed has grown with the level, else back to where it was reached."""
+        work = self._answers if self._tokens is None else self._tokens
+        self._speeds[self.level] = self.level * work / max(self._seconds, 1e-6)
+        best = max(self._speeds.values())
+        enough = min(level for level, speed in self._speeds.items() if speed * RISE >= best)
+        higher = min(max(self.level + 1, int(self.level * self._step)), self.most, MOST_BYTES // self._largest)
+        if self.level > 1.5 * enough:
+            self._waits = PATIENCE
+            self._change(enough)
+        elif self._waits and self._step == 2.0:
+            self._waits -= 1
+            self._begin()
+        else:
+            self._change(max(higher, self.level))
+
+    def _change(self, level: int) -> None:
+        more = level - self.level
+        self.level, self._changed = level, True
+        self._begin()
+        for _ in range(more):
+            self.leave()
+        self._owed += max(0, -more)
+
+
+def _descriptors() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return MOST
+    return max(FIRST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)

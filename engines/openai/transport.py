@@ -1,0 +1,227 @@
+"""POST requests to one address over connections that are kept: the wire under the openai engine, on aiohttp.
+
+Contract: one `post` is one request on the wire, with one exception: a kept connection that turns out to be closed,
+before anything of an answer came, is replaced and the request sent again at once (a server closes what idles, and
+may do so in the very moment of sending; at worst an answer is generated twice). Proxies come from the environment
+(HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR.
+No redirect is followed and no cookie kept: what is asked goes to the address that was given. No message of an error
+holds that address, for it may hold credentials.
+Everything a `Wire` does, it does in the event loop that it was opened in.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from livek12.core.errors import UserError
+from livek12.core.text import one_line, public
+from livek12.core.version import __version__
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+CONNECT_SECONDS = 30.0
+ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""After so many seconds without a byte the other end's system is asked whether it is there, so often, so many times."""
+IDLE_SECONDS = 4.0
+"""How long an unused connection is kept: less than the five seconds after which common servers close it."""
+LONGEST_ERROR = 1 << 18
+"""Bytes of an error answer that are read; the rest says nothing more."""
+_ABOUT_US = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+
+
+class NoAnswer(Exception):
+    """Nothing of an answer came; the message says why on one line."""
+
+
+class Garbled(Exception):
+    """What came is no HTTP; the message says why on one line."""
+
+
+class BrokenOff(Exception):
+    """An answer began and did not end."""
+
+
+class TooLong(Exception):
+    """The answer is longer than is read."""
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """What came back, whatever its status."""
+
+    status: int
+    data: bytes
+    retry_after: str | None = None
+    location: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether it is what was asked for, and no error."""
+        return _is_good(self.status)
+
+
+class Wire:
+    """Connections to one path under an address.
+
+    Args:
+        address: up to and with `/v1`; credentials and a query in it are kept.
+        api_key: sent as a bearer token; default OPENAI_API_KEY, else "EMPTY", which local servers take.
+        connections: how many at once.
+        longest: bytes of a good answer that are read at most.
+        path: below the address.
+        content_type: of what is sent.
+
+    Raises:
+        UserError: no such address can exist, or its proxy is of a kind that cannot be used.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        api_key: str | None,
+        connections: int,
+        longest: int,
+        path: str = "chat/completions",
+        content_type: str = "application/json",
+    ) -> None:
+        from yarl import URL
+
+        try:
+            base = URL(address)
+            self._url = base.joinpath(*path.split("/")).with_query(base.query)
+        except ValueError:
+            base = URL()
+        if not base.host:
+            raise UserError(
+                f"base_url={public(address)} is no address: give one such as http://localhost:8000/v1 (a password in "
+                "it has to be percent-encoded)"
+            )
+        self._proxy = _proxy_of(self._url)
+        self._connections = connections
+        self._longest = longest
+        self._headers = {"Accept": "application/json", "Content-Type": content_type}
+        self._headers |= {name: os.environ[key] for key, name in _ABOUT_US.items() if os.environ.get(key)}
+        if base.user is None:
+            key = api_key or os.environ.get("OPENAI_API_KEY") or "EMPTY"
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Makes ready; connections are made as they are needed."""
+        import ssl
+
+        import aiohttp
+
+        # aiohttp's own context is as old as its import: what the environment says by now would not count.
+        context = ssl.create_default_context() if self._url.scheme == "https" else True
+        traces = aiohttp.TraceConfig()
+        traces.on_connection_reuseconn.append(_note_reuse)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=context, limit=self._connections, keepalive_timeout=IDLE_SECONDS, socket_factory=_watched
+            ),
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_read=None, sock_connect=CONNECT_SECONDS),
+            headers={**self._headers, "User-Agent": f"livek12/{__version__}"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trace_configs=[traces],
+        )
+
+    async def close(self) -> None:
+        """Closes every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, body: bytes) -> HttpReply:
+        """Sends a body and reads the whole answer.
+
+        Raises:
+            NoAnswer: no connection, or it was closed before anything came.
+            Garbled: what came has no status line, headers or framing that make sense.
+            BrokenOff: it was closed, or made no sense, after that.
+            TooLong: more than is read came of a good answer.
+        """
+        import aiohttp
+
+        kept = _Kept()
+        try:
+            try:
+                return await self._send(body, kept)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                if not kept.reused:
+                    raise
+                return await self._send(body, kept)
+        except aiohttp.ClientResponseError as error:  # its status is aiohttp's own; a proxy's refusal has a true one
+            proxied = isinstance(error, aiohttp.ClientHttpProxyError)
+            raise NoAnswer(_said(error)) if proxied else Garbled(one_line(error.message, 120)) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NoAnswer(_said(error)) from None
+
+    async def _send(self, body: bytes, kept: _Kept) -> HttpReply:
+        assert self._session is not None, "opened before use"
+        async with self._session.post(
+            self._url, data=body, proxy=self._proxy, allow_redirects=False, trace_request_ctx=kept
+        ) as answer:
+            data, good = bytearray(), _is_good(answer.status)
+            try:
+                async for chunk in answer.content.iter_any():
+                    data += chunk
+                    if len(data) > (self._longest if good else LONGEST_ERROR):
+                        break
+            except TimeoutError:
+                raise
+            except Exception as error:  # aiohttp's own errors, those of sockets and of decompression
+                raise BrokenOff(_said(error)) from None
+            if good and len(data) > self._longest:
+                raise TooLong
+            headers = answer.headers
+            return HttpReply(answer.status, bytes(data), headers.get("Retry-After"), headers.get("Location"))
+
+
+class _Kept:
+    reused = False
+
+
+async def _note_reuse(session: object, context: Any, parameters: object) -> None:
+    context.trace_request_ctx.reused = True
+
+
+def _watched(address: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket that notices a dead host while it waits for an answer: many minutes without a byte are no sign."""
+    made = socket.socket(*address[:3])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in ALIVE.items():
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made
+
+
+def _is_good(status: int) -> bool:
+    return 200 <= status < 300
+
+
+def _said(error: Exception) -> str:
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientResponseError):
+        return one_line(f"{error.status} {error.message}", 120)
+    if isinstance(error, aiohttp.ServerDisconnectedError):  # its message may be what had come of a head
+        return "the server closed the connection"
+    return one_line(getattr(error, "message", None) or error, 120)
+
+
+def _proxy_of(url: URL) -> str | None:
+    from urllib.request import getproxies, proxy_bypass
+
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or not url.host or proxy_bypass(url.host):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):
+        raise UserError(f"the proxy {proxy.split('://')[0]}://… of the environment cannot be used: name an http one")
+    return proxy

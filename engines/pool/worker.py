@@ -1,0 +1,312 @@
+"""The far end of a pool's member: an engine elsewhere that takes requests and gives reports by messages.
+
+Contract: the near end (pool.py) sends Ask, End, Abort and Stop; the far end answers Ready or Refused, then Told again
+and again, and Lost when the engine is gone. How messages travel is the member's affair (child.py: pipes, ray_engine.py:
+actor calls); they keep their order. The engine takes requests as it has room for them and each taking is told, so that
+the near end keeps a few waiting here whatever the engine's window is. A picture travels once: both ends keep an `Album`
+and go through the same requests in the same order, so that each knows what the other holds.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import socket
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from livek12.core.errors import UserError
+from livek12.core.process import ChildProcess, Ended, Link, cores
+from livek12.core.records import Image, Key, Request
+from livek12.core.run.sessions import Figures
+from livek12.core.text import one_line
+from livek12.engines.base import Engine, EngineDied, Outcome
+from livek12.engines.common import failure, figures_of
+from livek12.engines.devices import own_turn
+from livek12.engines.reaper import begun, wait_until_gone
+
+ALBUM_BYTES = 64 << 20
+"""Encoded pictures that each end of a member keeps: some hundred pages."""
+LULL_SECONDS = 0.25
+"""When no request came for so long, the engine may finish what it has: it does not work while it waits for requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskMessage:
+    """Requests to do; `epoch` counts the calls of the pool's `generate`."""
+
+    epoch: int
+    requests: list[Request]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Nothing more comes for now: finish what there is."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """Nobody waits for this epoch any longer."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Close the engine and end."""
+
+
+Message = AskMessage | End | Abort | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The engine is there, and these are its facts."""
+
+    name: str
+    model: str
+    revision: str | None
+    images: bool
+    versions: dict[str, str]
+    host: str
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The engine's UserError: it cannot run at all."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The engine died, or raised what no engine should."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How many requests the engine has taken since it was last told, and outcomes; at the end its figures as well."""
+
+    epoch: int
+    taken: int
+    outcomes: list[Outcome]
+    figures: Figures | None = None
+
+
+Report = Ready | Refused | Lost | Told
+
+
+class Album:
+    """The pictures that the far end holds, the latest `limit` bytes of them."""
+
+    def __init__(self, limit: int = ALBUM_BYTES) -> None:
+        self._kept: OrderedDict[str, Image] = OrderedDict()
+        self._bytes = 0
+        self._limit = limit
+
+    def pack(self, request: Request) -> Request:
+        """The request as it travels: None in the place of each picture that the other end holds."""
+        if not request.images:
+            return request
+        images = {name: None if name in self._kept else image for name, image in request.images.items()}
+        self._keep(request.images)
+        return request.model_copy(update={"images": images})
+
+    def unpack(self, request: Request) -> Request:
+        """The request as it was before `pack`."""
+        if not request.images:
+            return request
+        images = {name: image or self._kept[name] for name, image in request.images.items()}
+        self._keep(images)
+        return request.model_copy(update={"images": images})
+
+    def _keep(self, images: dict[str, Image]) -> None:
+        for name, image in images.items():
+            if name not in self._kept:
+                self._kept[name] = image
+                self._bytes += len(image.bytes or b"")
+            self._kept.move_to_end(name)
+        while self._bytes > self._limit and len(self._kept) > len(images):
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= len(dropped.bytes or b"")
+
+
+class Worker:
+    """Builds an engine and runs it in the thread that calls `run`; `post` is for another thread."""
+
+    def __init__(
+        self, build: Callable[[], Engine], emit: Callable[[Report], None], cores: frozenset[int] | None = None
+    ) -> None:
+        self._build = build
+        self._emit = emit
+        self._cores = cores
+        self._album = Album()
+        self._inbox: queue.SimpleQueue[tuple[int, Request | None]] = queue.SimpleQueue()
+        self._held: tuple[int, Request] | None = None  # taken out of the inbox, and of a later epoch
+        self._done_with = 0  # epochs up to this one are aborted
+        self._stopped = False
+
+    def post(self, message: Message) -> None:
+        """Takes a message; never blocks."""
+        if isinstance(message, AskMessage):
+            for request in message.requests:
+                self._inbox.put((message.epoch, self._album.unpack(request)))
+            return
+        if isinstance(message, Abort):
+            self._done_with = message.epoch
+        elif isinstance(message, Stop):
+            self._stopped = True
+        self._inbox.put((message.epoch if isinstance(message, End) else 0, None))
+
+    def run(self) -> None:
+        """Serves until it is stopped or the engine is lost."""
+        try:
+            if self._cores and hasattr(os, "sched_setaffinity"):
+                os.sched_setaffinity(0, self._cores)
+            with own_turn():
+                engine = self._build()
+            facts = (engine.name, engine.model, engine.revision, engine.images, engine.versions())
+            self._emit(Ready(*facts, socket.gethostname(), figures_of(engine)))
+            while (first := self._next()) is not None:
+                self._round(engine, *first)
+            with suppress(Exception):
+                engine.close()
+        except UserError as error:
+            self._emit(Refused(str(error)))
+        except EngineDied as error:
+            self._emit(Lost(one_line(error)))
+        except Exception as error:  # whatever an engine's library raises: the next engine may fare better
+            self._emit(Lost(one_line(f"{type(error).__name__}: {error}")))
+
+    def _next(self) -> tuple[int, Request] | None:
+        """Waits for a request that somebody waits for; None when stopped."""
+        while not self._stopped:
+            epoch, request = self._held or self._inbox.get()
+            self._held = None
+            if request is not None and epoch > self._done_with:
+                return epoch, request
+        return None
+
+    def _round(self, engine: Engine, epoch: int, first: Request) -> None:
+        """One call of the engine's `generate`: requests of an epoch up to its end, a lull or an abort."""
+        hand: dict[Key, Request] = {}
+        taken = 0
+
+        def tell(*outcomes: Outcome, figures: Figures | None = None) -> None:
+            nonlocal taken
+            self._emit(Told(epoch, taken, list(outcomes), figures))
+            taken = 0
+
+        def feed() -> Iterator[Request]:
+            nonlocal taken
+            request: Request | None = first
+            while request is not None:
+                taken += 1
+                hand[request.key] = request
+                yield request
+                if self._inbox.empty():
+                    tell()
+                request = self._following(epoch)
+
+        outcomes = engine.generate(feed())
+        for outcome in outcomes:
+            hand.pop(outcome.key, None)
+            tell(outcome)
+            if self._stopped or epoch <= self._done_with:
+                if hasattr(outcomes, "close"):
+                    outcomes.close()
+                return
+        lost = (failure(request, "the engine ended without an outcome") for request in hand.values())
+        tell(*lost, figures=figures_of(engine))
+
+    def _following(self, epoch: int) -> Request | None:
+        """The next request of the epoch; None when there is none for now."""
+        try:
+            came, request = self._inbox.get(timeout=LULL_SECONDS)
+        except queue.Empty:
+            return None
+        if request is not None and came != epoch:
+            self._held, request = (came, request), None
+        return None if self._stopped or epoch <= self._done_with else request
+
+
+GONE_SECONDS = 10.0
+"""What killed processes have to be gone."""
+
+
+def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, str], frozenset[int] | None]]:
+    """Environment and cores of engines sharing the CPU of one machine; `cpus` None: equal shares, one at least."""
+    here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    total = cores()
+    width = max(1, min(total, int(cpus or total // count)))
+    shares = [
+        frozenset(here[(number * width + core) % total] for core in range(width) if here) for number in range(count)
+    ]
+    return [({"OMP_NUM_THREADS": str(width)}, share or None) for share in shares]
+
+
+class Child:
+    """The near end; see `slot.Member`."""
+
+    def __init__(
+        self,
+        build: Callable[[], Engine],
+        environment: Mapping[str, str] | None = None,
+        cores: frozenset[int] | None = None,
+    ) -> None:
+        first = pickle.dumps((build, cores))
+        self._process = ChildProcess(serve, quiet=True, environment=environment)
+        self._process.send(first)
+
+    def send(self, message: Message) -> None:
+        """Sends a message; into the void when the child is gone."""
+        self._process.send(pickle.dumps(message))
+
+    def receive(self) -> Report:
+        """Waits for a report.
+
+        Raises:
+            EngineDied: the process has ended; says how.
+        """
+        try:
+            report: Report = pickle.loads(self._process.receive())
+        except Ended as end:
+            raise EngineDied(str(end)) from None
+        return report
+
+    def close(self, seconds: float) -> None:
+        """Waits for the process to end, then kills it with all that it started, and waits until all that is gone."""
+        ending = begun([self._process.pid])
+        self._process.wait(seconds)
+        self._process.kill()
+        wait_until_gone(ending, GONE_SECONDS)
+
+
+def serve(link: Link) -> None:
+    """What the child does: serves an engine until it is stopped."""
+    try:
+        build, cores = link.recv()
+    except Exception as error:  # what cannot be imported here
+        link.send(Refused(one_line(f"{type(error).__name__}: {error}")))
+        return
+    worker = Worker(build, link.send, cores)
+    threading.Thread(target=_listen, args=(link, worker), daemon=True, name="listener").start()
+    worker.run()
+    sys.stdout.flush()
+    os._exit(0)  # the engine is closed; what its libraries do at exit may hang
+
+
+def _listen(link: Link, worker: Worker) -> None:
+    with suppress(EOFError, OSError):  # its end is that of this process
+        while True:
+            worker.post(link.recv())

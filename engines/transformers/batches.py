@@ -1,0 +1,116 @@
+"""Which requests share a batch: those alike, of similar length, and as many as memory has proved to hold.
+
+Contract: of an endless stream only a bounded number of requests is held (`Room.ahead`), and every request comes out
+once. Requests of equal kind wait together, sorted by the length of their prompts, so that rows are padded little; the
+longest go first, so that memory that does not suffice shows early. Successive trials of one prompt stay in one batch
+where it holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from livek12.core.records import Request
+
+
+@dataclass(frozen=True)
+class RenderedPrompt:
+    """A request that waits for its batch.
+
+    Attributes:
+        request: what is asked.
+        length: about how many tokens its prompt has.
+        context: tokens that the model's context holds; None where it does not say.
+    """
+
+    request: Request
+    length: int
+    context: int | None = None
+
+    @property
+    def cells(self) -> int:
+        """Tokens that its row may come to, prompt and answer."""
+        wanted = self.length + self.request.sampling.max_tokens
+        return wanted if self.context is None else min(wanted, self.context)
+
+
+@dataclass
+class Room:
+    """How much goes into one batch.
+
+    Attributes:
+        rows: requests at most.
+        ahead: batches that are held to choose from.
+        cells: rows times the longest row at most; None until memory has run out once. One request always goes.
+    """
+
+    rows: int
+    ahead: int
+    cells: int | None = None
+
+    def holds(self, rows: int, longest: int) -> bool:
+        """Whether a batch of so many rows, the longest of so many cells, may be tried."""
+        return rows <= 1 or (rows <= self.rows and (self.cells is None or rows * longest <= self.cells))
+
+    def shrink(self, failed: list[list[RenderedPrompt]]) -> None:
+        """From now on no batch is more than half as large as any of these parts of one, for which memory ran out.
+
+        A part that held a request for which it ran out alone says nothing: that request was to blame.
+        """
+        alone = {str(part[0].request.key) for part in failed if len(part) == 1}
+        for part in failed:
+            if alone.isdisjoint(str(prompt.request.key) for prompt in part):
+                half = len(part) * max(prompt.cells for prompt in part) // 2
+                self.cells = half if self.cells is None else min(half, self.cells)
+
+
+def batches(
+    prompts: Iterable[RenderedPrompt], room: Room, kind: Callable[[Request], Hashable]
+) -> Iterator[list[RenderedPrompt]]:
+    """Batches of prompts of equal kind; a batch that is not full waits for more of its kind while others go."""
+    source = iter(prompts)
+    pool: dict[Hashable, list[RenderedPrompt]] = {}
+    exhausted = False
+    while pool or not exhausted:
+        waiting = sum(map(len, pool.values()))
+        wanted = max(room.rows * room.ahead - waiting, 0)
+        fresh = list(islice(source, wanted))
+        exhausted = len(fresh) < wanted
+        for prompt in fresh:
+            pool.setdefault(kind(prompt.request), []).append(prompt)
+        whole = [members for members in pool.values() if len(members) >= room.rows]
+        # With no whole batch of any kind the largest of them goes as it is.
+        going = list(pool.values()) if exhausted else whole or [max(pool.values(), key=len)]
+        for members in going:
+            yield from _cut(members, room, exhausted or not whole)
+        pool = {name: members for name, members in pool.items() if members}
+
+
+def _cut(members: list[RenderedPrompt], room: Room, last: bool) -> Iterator[list[RenderedPrompt]]:
+    """Takes batches off the members, the longest first; what fills none stays unless it is the last of its kind."""
+    members.sort(key=lambda prompt: -prompt.length)
+    while members and (last or len(members) >= room.rows):
+        longest = members[0].cells
+        count = next((n for n in range(len(members), 1, -1) if n <= room.rows and room.holds(n, longest)), 1)
+        if count < len(members) and (whole := _start_of_trials(members, count)):
+            count = whole
+        batch = members[:count]
+        del members[:count]
+        yield batch
+
+
+def _start_of_trials(members: list[RenderedPrompt], end: int) -> int:
+    """Where the trials begin that a cut at `end` would part, if they fit into the next batch; else 0."""
+    start = end
+    while start and _question(members[start - 1]) == _question(members[end]):
+        start -= 1
+    rest = end
+    while rest < len(members) and _question(members[rest]) == _question(members[end]):
+        rest += 1
+    return start if rest - start <= end else 0
+
+
+def _question(prompt: RenderedPrompt) -> tuple[str, str]:
+    return prompt.request.key.task, prompt.request.key.question_id

@@ -1,0 +1,557 @@
+"""transformers in this process: batches of requests alike, left-padded, a batch's outcomes at a time.
+
+The model is AutoModelForImageTextToText where its config says that it sees, else AutoModelForCausalLM; where it goes
+says transformers_loading.py, what shares a batch transformers_batches.py, and how tokens are drawn
+transformers_sampling.py. What a batch gives no answer to is run again in halves, so that only the requests that fail
+alone end as failures: all of it where it fails as a whole, else the rows with broken scores, and those that a longer
+neighbour cut short of the context that they have alone. Where memory ran out, later batches are smaller. The defaults
+of the model's generation_config.json hold unless the request says otherwise. `seconds` of a response are those of its
+batch.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.ranks import this_rank
+from livek12.core.records import Request, Response, Sampling
+from livek12.core.run.sessions import Figures
+from livek12.core.text import one_line
+from livek12.engines.base import EngineDied, Outcome
+from livek12.engines.common import (
+    Context,
+    Json,
+    Stages,
+    cannot_see,
+    content_of,
+    content_parts,
+    failure,
+    has_images,
+    seed_of,
+    versions_of,
+)
+from livek12.engines.devices import give_back
+from livek12.engines.images import BadImage, Pictures, pixels_of
+from livek12.engines.thinking import TAIL, Thinking, templated, without
+from livek12.engines.thinking_budget import budgets_if_possible, thinking_limit
+from livek12.engines.transformers.batches import RenderedPrompt, Room, batches
+from livek12.engines.transformers.placement import cells_in_memory, devices_of, load
+
+ROWS_ON_CPU, ROWS_ON_DEVICE = 8, 64
+"""Requests in a batch where the user leaves it open; memory may hold fewer."""
+AHEAD, AHEAD_SHARED = 8, 2
+"""Batches held to choose from; fewer where several processes share the work, so that the last ones end together."""
+_PIXELS_A_TOKEN = 28 * 28
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+"""What torch, its allocator, and the libraries below it (CUBLAS_STATUS_ALLOC_FAILED and the like) say of it."""
+
+
+class _NeverFits(Exception):
+    """A prompt that fills the context."""
+
+
+class TransformersEngine:
+    """Runs a model with `generate`; accelerate places it where it is installed.
+
+    Args:
+        model: Hub name, folder, or a .gguf file.
+        batch_size: requests in one batch, at most; "auto" for as many as memory holds, up to a bound.
+        enable_thinking: switches a hybrid model's thinking on or off through its chat template.
+        chat_template_kwargs: further variables of the chat template.
+        think_start: tag that opens thinking, where it is an unusual one.
+        think_end: tag that closes it.
+        revision: of the model at the Hub.
+        gguf_file: the file to read in a repository or folder of GGUF files.
+        dtype: "auto" for the one the weights are stored in, or float32, bfloat16, float16.
+        trust_remote_code: run code that comes with the model.
+        library_args: whatever else `from_pretrained` of the model takes (device_map, max_memory,
+            attn_implementation, …).
+
+    Raises:
+        UserError: transformers is missing, or this is not a model that it can run.
+    """
+
+    name = "transformers"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        batch_size: str = "auto",
+        enable_thinking: bool | None = None,
+        chat_template_kwargs: dict[str, Any] | None = None,
+        think_start: str | None = None,
+        think_end: str | None = None,
+        revision: str | None = None,
+        gguf_file: str | None = None,
+        dtype: str = "auto",
+        trust_remote_code: bool = False,
+        **library_args: Any,
+    ) -> None:
+        rows = _rows(batch_size)
+        self._stages = Stages("imports", "importing transformers")
+        self.model = model
+        self.revision = revision
+        self._thinking = Thinking(think_start, think_end)
+        self._told: set[str] = set()
+        self._template = templated(chat_template_kwargs, enable_thinking)
+        folder = model
+        if model.endswith(".gguf"):
+            folder, gguf_file = str(Path(model).parent), Path(model).name
+        source: Json = {"trust_remote_code": trust_remote_code}
+        source |= {"revision": revision} if revision else {}
+        source |= {"gguf_file": gguf_file} if gguf_file else {}
+        self._model, self._processor, self.images = load(folder, source, {"dtype": dtype} | library_args, self._stages)
+        self.gpus = len(devices_of(self._model))
+        size = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        self._context = Context(model, size)
+        self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
+        self._tokenizer.padding_side = "left"
+        if self._tokenizer.pad_token is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        if not (getattr(self._processor, "chat_template", None) or self._tokenizer.chat_template):
+            raise UserError(f"{model}: has no chat template, so it cannot be asked questions in a conversation")
+        if hasattr(self._processor, "image_processor"):
+            self._processor.image_processor = remembering(self._processor.image_processor)
+        self._special = self._thinking.kept(self._tokenizer)
+        self._pictures = Pictures()
+        usual = ROWS_ON_CPU if self._model.device.type == "cpu" else ROWS_ON_DEVICE
+        self._room = Room(
+            rows=rows or usual,
+            ahead=AHEAD if this_rank().alone else AHEAD_SHARED,
+            cells=None if rows else cells_in_memory(self._model),
+        )
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """Reads a few batches ahead and runs requests of like length together."""
+        unseen: list[Outcome] = []
+        for batch in batches(self._prompts(requests, unseen), self._room, _kind):
+            yield from self._outcomes(batch)
+            yield from unseen
+            unseen.clear()
+        yield from unseen
+
+    @property
+    def figures(self) -> Figures:
+        """The context of the model, and its start by stages."""
+        return Figures(context=self._context.size, stages=self._stages.seconds)
+
+    def versions(self) -> dict[str, str]:
+        """Transformers, torch and what else takes part."""
+        return versions_of("transformers", "torch", "accelerate", "tokenizers")
+
+    def close(self) -> None:
+        """Gives the memory back, the GPU's and ours."""
+        self._model = self._processor = self._tokenizer = None
+        self._pictures.close()
+        give_back()
+
+    def _prompts(self, requests: Iterable[Request], unseen: list[Outcome]) -> Iterator[RenderedPrompt]:
+        """The requests that this model can take, measured; for the others an outcome is put aside."""
+        for request in requests:
+            if has_images(request) and not self.images:
+                unseen.append(cannot_see(request, self.model))
+            else:
+                yield RenderedPrompt(request, self._length(request), self._context.size)
+
+    def _length(self, request: Request) -> int:
+        """About how many tokens the prompt has; its pictures are not decoded for this."""
+        parts = [part for message in request.messages for part in message.content]
+        shown = [request.images[part.image] for part in parts if part.image in request.images]
+        text = "".join(part.text or "" for part in parts)
+        return self._count(text) + sum(pixels_of(image) for image in shown) // _PIXELS_A_TOKEN
+
+    def _outcomes(self, batch: list[RenderedPrompt]) -> Iterator[Outcome]:
+        parts: list[list[RenderedPrompt]] = [batch]
+        too_large: list[list[RenderedPrompt]] = []
+        while parts:
+            part = parts.pop()
+            answers, trouble = self._tried(part)
+            if trouble is not None and _memory_ran_out(trouble):
+                too_large.append(part)
+                give_back()
+            again = []
+            for prompt, answer in zip(part, answers, strict=True):
+                if isinstance(answer, Response):
+                    yield answer
+                elif len(part) == 1:
+                    yield failure(prompt.request, answer, final=isinstance(trouble, (BadImage, _NeverFits)))
+                else:
+                    again.append(prompt)
+            half = len(again) // 2
+            parts += [rest for rest in (again[half:], again[:half]) if rest]
+        self._room.shrink(too_large)
+
+    def _tried(self, batch: list[RenderedPrompt]) -> tuple[list[Response | str], Exception | None]:
+        """What `_run` gives, or for each what is wrong with the batch, and the exception that says so.
+
+        Raises:
+            EngineDied: the device is lost to this process, whatever is asked next.
+        """
+        try:
+            return self._run([prompt.request for prompt in batch]), None
+        except UserError:  # no request can be run as it is asked
+            raise
+        except Exception as error:  # an image processor's, a chat template's, out of memory, …
+            trouble = error.with_traceback(None)  # whose frames would hold the batch's tensors
+        if _device_is_lost(trouble):
+            raise EngineDied(f"the device of {self.model} is lost to this process: {one_line(trouble, 160)}")
+        return [_said(trouble) for _ in batch], trouble
+
+    def _run(self, batch: list[Request]) -> list[Response | str]:
+        import torch
+
+        began = time.monotonic()
+        inputs = self._inputs(batch)
+        width = inputs["input_ids"].shape[1]
+        sampling = batch[0].sampling
+        most = self._tokens_left(width, sampling.max_tokens)
+        watch = NanWatch()
+        seeds = [seed_of(request) for request in batch]
+        steps = score_steps(sampling, self._model.generation_config, seeds, watch)
+        if sampling.thinking_budget is not None:
+            with budgets_if_possible(sampling.thinking_optional, self._told):
+                steps.append(thinking_limit(self._tokenizer, self._thinking, self.model, sampling.thinking_budget))
+        with torch.inference_mode():
+            rows = self._model.generate(
+                **inputs,
+                generation_config=self._greedy_config(),
+                logits_processor=steps,
+                stopping_criteria=[watch.ends],
+                max_new_tokens=most,
+                stop_strings=sampling.stop or None,
+                tokenizer=self._tokenizer if sampling.stop else None,
+                pad_token_id=self._tokenizer.pad_token_id,
+            )
+        seconds = time.monotonic() - began
+        prompts = [
+            ids[mask == 1].tolist() for ids, mask in zip(inputs["input_ids"], inputs["attention_mask"], strict=True)
+        ]
+        answers = rows[:, width:].tolist()
+        return [
+            self._response(request, prompt, tokens, most, seconds, broken)
+            for request, prompt, tokens, broken in zip(batch, prompts, answers, watch.broken_at(), strict=True)
+        ]
+
+    def _inputs(self, batch: list[Request]) -> Any:
+        return self._processor.apply_chat_template(
+            [self._conversation(request) for request in batch],
+            tokenize=True,
+            add_generation_prompt=True,
+            return_dict=True,
+            return_tensors="pt",
+            padding=True,
+            **self._template,
+        ).to(self._model.device)
+
+    def _conversation(self, request: Request) -> list[Json]:
+        pictures = self._pictures.of(request)
+
+        def picture(sha256: str) -> Json:
+            return {"type": "image", "image": named(pictures[sha256], sha256)}
+
+        # A processor's template reads parts, a tokenizer's a string.
+        content = content_parts if self.images else content_of
+        return [{"role": message.role, "content": content(message, picture)} for message in request.messages]
+
+    def _tokens_left(self, width: int, wanted: int) -> int:
+        """Tokens that may follow a prompt so wide: as many as wanted and the context holds."""
+        if self._context.left(width, 1) < 1:
+            raise _NeverFits(f"the prompt of {width} tokens leaves no room in a context of {self._context.size}")
+        return self._context.left(width, wanted)
+
+    def _greedy_config(self) -> Any:
+        """The model's own settings without its sampling, which `score_steps` does."""
+        config = copy.deepcopy(self._model.generation_config)
+        config.do_sample = False
+        config.temperature = config.top_p = config.top_k = config.min_p = config.typical_p = None
+        config.max_length = None
+        return config
+
+    def _response(
+        self, request: Request, prompt: list[int], tokens: list[int], most: int, seconds: float, broken: int
+    ) -> Response | str:
+        """The response that a row's tokens make, or what is wrong with them; `most` of them were allowed."""
+        self._context.tell(len(prompt), request.sampling.max_tokens)
+        text, finish, count = self._read(tokens, request.sampling.stop)
+        if 0 <= broken < count:
+            return (
+                f"the model computed NaN or infinity instead of scores for token {broken + 1} of the answer: its"
+                " weights are damaged, or its dtype is too narrow (--engine-args dtype=bfloat16 or float32)"
+            )
+        if finish == "length" and most < self._tokens_left(len(prompt), request.sampling.max_tokens):
+            return "cut by a longer neighbour"
+        tail = self._tokenizer.decode(prompt[-TAIL:], skip_special_tokens=False)
+        split = self._thinking.split(text, self._thinking.opened_by(tail))
+        return Response(
+            key=request.key,
+            text=without(split.text, self._special),
+            reasoning=split.reasoning,
+            finish_reason=finish,
+            prompt_tokens=len(prompt),
+            completion_tokens=count,
+            reasoning_tokens=self._count(split.reasoning),
+            seconds=seconds,
+            engine=self.name,
+            model=self.model,
+            model_revision=self.revision,
+            prompt_sha256=request.prompt_sha256,
+            versions=self.versions(),
+        )
+
+    def _read(self, tokens: list[int], stops: list[str]) -> tuple[str, str, int]:
+        """Text, finish reason and number of generated tokens (with the one that ended it) of one padded row."""
+        ends = self._model.generation_config.eos_token_id
+        ends = {ends} if isinstance(ends, int) else set(ends or [])
+        # Behind a stop string the row is filled up with padding, which may be an end token itself.
+        end = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
+        text = self._decoded(tokens[:end])
+        if places := [place for stop in stops if (place := text.find(stop)) >= 0]:
+            while end and tokens[end - 1] == self._tokenizer.pad_token_id:
+                end -= 1
+            return text[: min(places)], "stop", end
+        return (text, "stop", end + 1) if end < len(tokens) else (text, "length", end)
+
+    def _decoded(self, tokens: list[int]) -> str:
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=not self._special))
+
+    def _count(self, text: str | None) -> int:
+        return len(self._tokenizer.encode(text, add_special_tokens=False)) if text else 0
+
+
+def _kind(request: Request) -> tuple[bool, str]:
+    return has_images(request), request.sampling.model_copy(update={"seed": 0}).model_dump_json()
+
+
+def _rows(batch_size: str) -> int | None:
+    """The number in `batch_size`; None for "auto"."""
+    if batch_size == "auto":
+        return None
+    if str(batch_size).isdecimal() and int(batch_size) > 0:
+        return int(batch_size)
+    raise UserError(f"batch_size={batch_size}: give the number of requests in a batch, at least 1, or auto")
+
+
+def _memory_ran_out(error: Exception) -> bool:
+    """Whether it is torch's error for a device without memory (torch.OutOfMemoryError) or its allocator's for ours."""
+    return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _OUT_OF_MEMORY)
+
+
+def _device_is_lost(error: Exception) -> bool:
+    """Whether it is an error of the device itself, after which it answers nothing more to this process."""
+    import torch
+
+    if _memory_ran_out(error):  # which some libraries call a "CUDA error" too
+        return False
+    kinds = getattr(torch, "AcceleratorError", ())
+    return isinstance(error, kinds) or "device-side assert" in str(error) or "CUDA error" in str(error)
+
+
+def _said(error: Exception) -> str:
+    if _memory_ran_out(error):
+        return f"memory does not hold this request even alone: {one_line(error, 160)}"
+    return one_line(error)
+
+
+class NanWatch:
+    """Notes at which step a row's scores were NaN or infinite, and ends that row there.
+
+    One object is both a logits processor and a stopping criterion of one batch; it never makes the device wait.
+    """
+
+    def __init__(self) -> None:
+        self._step = 0
+        self._since: Any = None
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Takes and returns scores of shape (rows, vocabulary), unchanged."""
+        import torch
+
+        # The greatest score is NaN where any is; a row without a finite greatest one has no next token.
+        broken = ~torch.isfinite(scores.amax(dim=-1))
+        if self._since is None:
+            self._since = torch.full(broken.shape, -1, dtype=torch.long, device=scores.device)
+        self._since = torch.where((self._since < 0) & broken, self._step, self._since)
+        self._step += 1
+        return scores
+
+    def ends(self, input_ids: Any, scores: Any, **more: Any) -> Any:
+        """Which rows are to end, as a boolean of shape (rows,)."""
+        return (self._since >= 0).to(input_ids.device)
+
+    def broken_at(self) -> list[int]:
+        """For each row the step (from 0) of its first broken scores; -1 where there are none."""
+        return [] if self._since is None else [int(step) for step in self._since.tolist()]
+
+
+def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanWatch | None = None) -> Any:
+    """What scores go through before the greatest is taken: the watch, and the draw unless the request is greedy.
+
+    argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
+    """
+    from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    steps = LogitsProcessorList([watch] if watch else [])
+    temperature = sampling.temperature
+    if temperature is None:
+        temperature = (getattr(defaults, "temperature", None) or 1.0) if defaults.do_sample else 0.0
+    if temperature <= 0:
+        return steps
+    steps.append(TemperatureLogitsWarper(float(temperature)))
+    top_k = getattr(defaults, "top_k", None) if sampling.top_k is None else sampling.top_k
+    top_p = getattr(defaults, "top_p", None) if sampling.top_p is None else sampling.top_p
+    if top_k and top_k > 0:
+        steps.append(TopKLogitsWarper(top_k))
+    if top_p is not None and top_p < 1:
+        steps.append(TopPLogitsWarper(top_p))
+    steps.append(_Noise(seeds))
+    return steps
+
+
+class _Noise:
+    def __init__(self, seeds: list[int]) -> None:
+        self._seeds = seeds
+        self._generators: list[Any] = []
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Takes and returns logits of shape (rows, vocabulary)."""
+        import torch
+
+        if not self._generators:
+            self._generators = [torch.Generator(scores.device).manual_seed(seed) for seed in self._seeds]
+        drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._generators]
+        return scores - torch.stack(drawn).log()
+
+
+KEPT_BYTES = 1 << 30
+"""Of processed pictures: a page at 200 dpi has about 50 MB, so this holds the pages of one paper."""
+_NAME = "livek12"
+_TRIED = ((96, 64), (160, 224), (900, 90))
+
+
+class _Apart(Exception):
+    """Pictures that have to be padded to each other."""
+
+
+def named(picture: Any, name: str) -> Any:
+    """The picture with its name on it (over whatever its file said), by which it is recognised."""
+    picture.info[_NAME] = name
+    return picture
+
+
+def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
+    """The image processor, remembering if it may; else itself."""
+    from PIL import Image as PIL
+
+    small, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
+    memo = _Remembering(image_processor, kept_bytes)
+    try:
+        for shown in ([small, two, wide], [[small], [two, small]]):
+            whole = image_processor(shown, return_tensors="pt")
+            if not _equal(whole, memo.apart(list(_flat(shown)), {"return_tensors": "pt"})):
+                return image_processor
+    except Exception:  # it wants its pictures otherwise
+        return image_processor
+    memo.forget()
+    return memo
+
+
+class _Remembering:
+    def __init__(self, image_processor: Any, kept_bytes: int) -> None:
+        self._image_processor = image_processor
+        self._limit = kept_bytes
+        self._joins = True
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets go of everything."""
+        self._kept: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
+        self._bytes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._image_processor, name)
+
+    def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
+        """What the image processor makes of these pictures, nested as they may be."""
+        pictures = list(_flat(images))
+        recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
+        if args or not recognisable or not self._joins:
+            return self._image_processor(images, *args, **options)
+        made = [self._made(picture, options) for picture in pictures]
+        try:
+            return _joined(made)
+        except _Apart:
+            self._joins = False
+            return self._image_processor(images, *args, **options)
+
+    def apart(self, pictures: list[Any], options: dict[str, Any]) -> Any:
+        """What is made of each picture alone, one after the other along the first dimension.
+
+        Raises:
+            _Apart: that cannot be joined.
+        """
+        return _joined([self._made(picture, options) for picture in pictures])
+
+    def _made(self, picture: Any, options: dict[str, Any]) -> Any:
+        key = (_name_of(picture), repr(sorted(options.items(), key=str)))
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        made = self._image_processor([picture], **options)
+        self._kept[key] = made
+        self._bytes += _size(made)
+        while self._bytes > self._limit and len(self._kept) > 1:
+            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        return made
+
+
+def _name_of(picture: Any) -> str:
+    return str(getattr(picture, "info", {}).get(_NAME, ""))
+
+
+def _flat(images: Any) -> Iterator[Any]:
+    if isinstance(images, (list, tuple)):
+        for image in images:
+            yield from _flat(image)
+    else:
+        yield images
+
+
+def _joined(made: list[Any]) -> Any:
+    """What was made of each picture, along the first dimension of each part.
+
+    Raises:
+        _Apart: it cannot be joined.
+    """
+    import torch
+
+    joined: dict[str, Any] = {}
+    for key in made[0]:
+        values = [part.get(key) for part in made]
+        if all(isinstance(value, list) for value in values):
+            joined[key] = [item for value in values for item in value]
+        elif all(isinstance(value, torch.Tensor) and value.shape[1:] == values[0].shape[1:] for value in values):
+            joined[key] = torch.cat(values)
+        else:
+            raise _Apart
+    return type(made[0])(data=joined)
+
+
+def _equal(value: Any, other: Any) -> bool:
+    import torch
+
+    if isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
+        return value.dtype == other.dtype and bool(torch.equal(value, other))
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return set(value) == set(other) and all(_equal(value[key], other[key]) for key in value)
+    return type(value) is type(other) and bool(value == other)
+
+
+def _size(made: Mapping[str, Any]) -> int:
+    return sum(int(getattr(value, "nbytes", 0)) for value in made.values())

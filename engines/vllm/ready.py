@@ -1,0 +1,70 @@
+"""What has to be settled before anything imports vLLM, in this process and in those that vLLM starts.
+
+Contract: `platform` is safe to ask at any time: it opens no device, and leaves this process able to start vLLM. Off the
+CPU, vLLM's processes are started afresh and not forked (a fork copies our threads, and CUDA refuses one where a device
+was so much as counted); within `as_main` each begins with this module in the place of the program's own main module,
+which it would run again otherwise.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from livek12.engines.torch_builds import mend_torch_builds
+
+SETTINGS = {
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    # What is said on stdout is a command's result; and there alone would workers say why they cannot start.
+    "VLLM_LOGGING_STREAM": "ext://sys.stderr",
+    # One pass over logits that sampling passes over several times; without it NaN answers look like answers.
+    "VLLM_COMPUTE_NANS_IN_LOGITS": "1",
+}
+"""Of vLLM, unless the environment says otherwise."""
+
+
+def platform() -> Any:
+    """VLLM's platform here: what it would run on.
+
+    Raises:
+        UserError: torch is missing or broken.
+        Exception: whatever importing vLLM raises.
+    """
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    ready_vllm()
+    from vllm.platforms import current_platform
+
+    if not current_platform.is_cpu():
+        os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
+    return current_platform
+
+
+def ready_vllm() -> None:
+    """Mends torch's companions for vLLM; to be called before anything imports it, in a server's process too."""
+    if mend_torch_builds():
+        from vllm.model_executor.models import registry
+
+        # vLLM inspects model classes in a child process, which would meet the unmended torchvision.
+        if hasattr(registry, "_run_in_subprocess"):
+            registry._run_in_subprocess = lambda function: function()
+
+
+@contextmanager
+def as_main() -> Iterator[None]:
+    """Processes that `multiprocessing` starts afresh meanwhile begin with this module: a script needs no guard."""
+    main = sys.modules["__main__"]
+    own = main.__spec__
+    main.__spec__ = importlib.util.find_spec("livek12.engines.vllm.ready")
+    try:
+        yield
+    finally:
+        main.__spec__ = own
+
+
+if __name__ == "__mp_main__":
+    ready_vllm()

@@ -1,0 +1,201 @@
+"""What the harness said whose log a run was made of, beside what is said here: kept in the run folder, and compared.
+
+Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
+scores}`, `trial` null where the mark is of all trials. A mark whose values are all 0 or 1 says right or wrong and is
+compared with ours, answer by answer; any other has its mean alone, and so has overlap with the key (BLEU, ROUGE, F1)
+and, of what a plug-in of ours wrote there, all but what says that an answer is right.
+What nobody here could decide is counted and is no disagreement. `disagreements.jsonl` lists each one; it follows from
+the rest and is written anew with the scores.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
+from livek12.core.run.folder import RunFolder
+from livek12.core.scoring import Row
+from livek12.core.text import one_line
+from livek12.tasks.plugins.harness_task import PREFIX, RIGHT_OR_WRONG
+from livek12.tasks.registry import logged_name
+
+MARKS: Final = "harness.jsonl"
+DISAGREEMENTS: Final = "disagreements.jsonl"
+_SHOWN_CHARS: Final = 400
+_NO_MARK: Final = re.compile(
+    r"bleu|rouge|meteor|chrf|bert|f1\b|[wc]er\b|ppl|perplexity|len|token|latency|time", re.IGNORECASE
+)
+"""Names of what is no mark of right or wrong, even where it is 0 or 1 throughout."""
+_OURS: Final = logged_name(PREFIX)
+"""How the names of tasks of ours begin in logs that are marked again."""
+Place = tuple[str, str]
+"""A task and the name of one of its marks."""
+
+
+@dataclass
+class MarkBeside:
+    """One mark of the harness beside ours, over the answers of one task."""
+
+    answers: int = 0
+    total: float = 0.0
+    is_binary: bool = True
+    both_right: int = 0
+    both_wrong: int = 0
+    only_harness: int = 0
+    only_here: int = 0
+    undecided: int = 0
+    unmatched: int = 0
+
+    @property
+    def decided(self) -> int:
+        """How many answers both decided."""
+        return self.both_right + self.both_wrong + self.only_harness + self.only_here
+
+    def add(self, mark: float, ours: bool | None) -> bool:
+        """Counts an answer; whether the two disagree on it."""
+        if ours is None:
+            self.undecided += 1
+        elif mark == 1.0:
+            self.both_right, self.only_harness = self.both_right + ours, self.only_harness + (not ours)
+        else:
+            self.only_here, self.both_wrong = self.only_here + ours, self.both_wrong + (not ours)
+        return ours is not None and ours != (mark == 1.0)
+
+
+@dataclass
+class HarnessMarks:
+    """The marks in a harness.jsonl.
+
+    Attributes:
+        source: the harness.
+        of: by name, the mark of each answer, by task, question and trial.
+        beside: what came of comparing them.
+    """
+
+    source: str
+    of: dict[Place, dict[str, float]] = field(default_factory=dict)
+    beside: dict[Place, MarkBeside] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, run: RunFolder) -> HarnessMarks | None:
+        """Those of a run; None where its answers come from elsewhere.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        file = run.path / MARKS
+        if not file.is_file():
+            return None
+        marks = cls(str(run.spec().engine_args.get("from") or "the harness"))
+        for task, key, scores in _lines(file):
+            for name, value in scores.items():
+                marks.of.setdefault((task, name), {})[key] = value
+                beside = marks.beside.setdefault((task, name), MarkBeside(is_binary=_is_mark(task, name)))
+                beside.answers += 1
+                beside.total += value
+                beside.is_binary &= value in (0.0, 1.0)
+        return marks
+
+    def passing(self, rows: Iterable[Row], trials: int, into: Path) -> Iterator[Row]:
+        """The rows, each compared as it passes by; then the disagreements are written."""
+        listed: list[str] = []
+        for row in rows:
+            if (entry := self._compared(row, trials)) is not None:
+                listed.append(json.dumps(entry, ensure_ascii=False) + "\n")
+            yield row
+        write_atomically(into / DISAGREEMENTS, listed)
+
+    def _compared(self, row: Row, trials: int) -> dict[str, Any] | None:
+        ours = row.verdict.correct if row.verdict is not None and row.state in ("graded", "no_answer") else None
+        values, unlike = {}, []
+        for (task, name), marks in self.of.items():
+            if task != row.task or not self.beside[task, name].is_binary:
+                continue
+            value = marks.get(_key(row.question.id, row.trial))
+            if value is None and trials > 1 and row.trial == 0 and _key(row.question.id, None) in marks:
+                self.beside[task, name].unmatched += 1
+            if value is None and trials == 1:
+                value = marks.get(_key(row.question.id, None))
+            if value is None or row.response is None:
+                continue
+            values[name] = value
+            if self.beside[task, name].add(value, ours):
+                unlike.append(name)
+        return _listed(row, values, unlike) if unlike else None
+
+    def summary(self) -> dict[str, Any]:
+        """The counts, for report.json, with a sentence for each mark."""
+        tasks: dict[str, dict[str, Any]] = {}
+        for (task, name), beside in self.beside.items():
+            figures: dict[str, Any] = {"mean": beside.total / beside.answers, "marked": beside.answers}
+            if beside.is_binary:
+                names = ("both_right", "both_wrong", "only_harness", "only_here", "undecided", "unmatched")
+                figures |= {key: getattr(beside, key) for key in names}
+            tasks.setdefault(task, {})[name] = figures
+        lines = [_sentence(self.source, task, name, beside) for (task, name), beside in self.beside.items()]
+        return {"from": self.source, "tasks": tasks, "lines": lines}
+
+
+def _is_mark(task: str, name: str) -> bool:
+    """Whether a number of a harness may say that an answer is right; of our own columns we know it."""
+    if task.startswith(_OURS):
+        return not RIGHT_OR_WRONG.isdisjoint(re.split(r"[/,.]", name))
+    return not _NO_MARK.search(name)
+
+
+def _sentence(source: str, task: str, name: str, mark: MarkBeside) -> str:
+    mean = f"{task}: {source} says {name} {mark.total / mark.answers:.3f} over {mark.answers:,}"
+    if not mark.is_binary:
+        return f"{mean}, which is no mark of right or wrong"
+    if mark.unmatched and not mark.decided:
+        return f"{mean}, one mark for all answers to a question, which is compared with none of them"
+    unlike = mark.only_harness + mark.only_here
+    if not unlike:
+        open_ = f"; {mark.undecided:,} are undecided here" if mark.undecided else ""
+        return f"{mean}; of {mark.decided:,} answers that both decided they agree on all{open_}"
+    return (
+        f"{mean}; of {mark.decided:,} answers that both decided they disagree on {unlike:,}: {mark.only_harness:,} are"
+        f" right there alone, {mark.only_here:,} here alone; {mark.undecided:,} are undecided here"
+        f" ({DISAGREEMENTS} lists them)"
+    ).replace(f"; 0 are undecided here ({DISAGREEMENTS}", f" ({DISAGREEMENTS}")
+
+
+def _listed(row: Row, marks: Mapping[str, float], unlike: list[str]) -> dict[str, Any]:
+    verdict, response = row.verdict, row.response
+    parts = verdict.parts if verdict else []
+    text = response.text if response else ""
+    return {
+        "task": row.task,
+        "question_id": row.question.id,
+        "trial": row.trial,
+        "here": "right" if verdict and verdict.correct else "wrong",
+        "harness": dict(marks),
+        "disagree": unlike,
+        "question": one_line(row.question.question, _SHOWN_CHARS),
+        "gold": row.question.answer,
+        "found": [part.answer for part in parts],
+        "decided_by": "+".join(dict.fromkeys(part.decided_by for part in parts)),
+        "reason": "; ".join(filter(None, dict.fromkeys(part.reason for part in parts)))
+        or (verdict.reason if verdict else ""),
+        "response_end": one_line(text[-_SHOWN_CHARS:], _SHOWN_CHARS),
+    }
+
+
+def _lines(file: Path) -> Iterator[tuple[str, str, dict[str, float]]]:
+    try:
+        with file.open("rb") as lines:
+            for line in lines:
+                row = json.loads(line)
+                yield row["task"], _key(row["question_id"], row["trial"]), row["scores"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file}: cannot be read ({one_line(error, 80)}); rejudge the log into a new folder") from None
+
+
+def _key(question: str, trial: int | None) -> str:
+    return f"{question}/{'' if trial is None else trial}"
