@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from livek12.core.journal import Tail, placed_keys
+from livek12.core.journal import ResponseHead, Tail, placed_keys
 from livek12.core.keys import KeySet
-from livek12.core.light import ResponseHead, StoredKey
+from livek12.core.packed_rows import StoredKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,6 +29,7 @@ from livek12.core.packed import META, STEMS, PackedLines, note_checked, packed_f
 from livek12.core.packed_rows import LIGHT, VERSIONS, WITHOUT_TEXTS, columns_of, schema_of
 from livek12.core.progress import Progress
 from livek12.core.records import Key
+from livek12.core.run_answers import answers_stamp, restamp_answers
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_locks import alone
 from livek12.core.run_spec import PACKED_VERSION, RunSpec
@@ -75,13 +76,14 @@ def compact(folder: Path) -> Sizes:
         for stem in stems:
             for file in journal_files(folder, stem):
                 held.callback(close_own, _taken(file))
-        order = _order(run)
+        order, stamp = _order(run), answers_stamp(run)
         for stem in stems:
             _pack(folder, stem, order)
         run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
         for stem in STEMS:
             remove_files(folder, packed_files(folder, stem))
         _sync(folder)
+        restamp_answers(run, stamp)
         packed = [stem for stem in STEMS if packed_files(folder, stem)]
         whole = sum(size for stem in packed for size, _ in packed_files(folder, stem).values())
         return Sizes(whole, sum(packed_path(folder, stem).stat().st_size for stem in packed))
@@ -98,9 +100,10 @@ def restore(folder: Path) -> Sizes:
         stems = [stem for stem in STEMS if packed_files(folder, stem)]
         if not stems and run.spec().record_version < PACKED_VERSION:
             raise UserError(f"{folder}: is not compacted")
-        before = sum(packed_path(folder, stem).stat().st_size for stem in stems)
+        before, stamp = sum(packed_path(folder, stem).stat().st_size for stem in stems), answers_stamp(run)
         after = sum(_unpack(folder, stem) for stem in stems)
         run.amend(record_version=RunSpec.model_fields["record_version"].default)
+        restamp_answers(run, stamp)
         return Sizes(before, after)
 
 

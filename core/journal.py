@@ -24,11 +24,21 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.leases import Lease, shared
 from livek12.core.lfs import refuse_pointer
-from livek12.core.light import ResponseHead, StoredKey, light_model
 from livek12.core.line_file import LineFile, heal
 from livek12.core.locks import close_own, lease_own, lock_own
 from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
+from livek12.core.packed_rows import StoredKey, light_model
 from livek12.core.records import Failure, Key, Record, Response, Verdict
+
+
+class ResponseHead(Record, extra="ignore", title="Response"):
+    """Of a response whose it is; that its line is whole is looked at, and nothing is made of its thinking."""
+
+    key: Key
+    text: str
+    engine: str
+    model: str
+
 
 R = TypeVar("R", bound=Record)
 K = TypeVar("K", Response, ResponseHead, Failure, Verdict)
@@ -264,7 +274,7 @@ class Index(Generic[K]):
         wanted: which records count.
         wins: whether of two records of a key the one that was read later counts; by default it does.
         on_problem: told of damaged lines, one line each.
-        texts: whether records that are packed come with their texts (else as `core.light` has them).
+        texts: whether records that are packed come with their texts (else as `core.packed_rows` has them).
 
     Raises:
         UserError: a file cannot be read.

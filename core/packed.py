@@ -4,7 +4,7 @@
     start    where it began there
     line     its bytes, with the newline, compressed (zstd); texts are here alone
     versions of a response or verdict the versions that it names, as JSON
-    light    of a response or verdict what scores look at, as JSON without the texts (`core.light`)
+    light    of a response or verdict what scores look at, as JSON without the texts (`core.packed_rows`)
     task, question_id, trial, model, and a few numbers: what tables are made of, without the texts; null where the line
              is no record
 
@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError, why
 from livek12.core.lfs import pointer_note_of
-from livek12.core.light import StoredKey
-from livek12.core.packed_rows import LIGHT, PackedRow, contradiction
+from livek12.core.packed_rows import LIGHT, VERSIONS, PackedRow, StoredKey, contradiction, with_versions
 from livek12.core.progress import watched
 from livek12.core.records import Key
 from livek12.core.store import Store
@@ -121,9 +120,10 @@ class PackedLines:
         except (OSError, ArrowException) as error:
             reason = "" if source else pointer_note_of(path)
             raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
-        self._begins = [sum(counts[:n]) for n in range(len(counts) + 1)]
-        self._light = light and LIGHT in self._types
-        self._held: tuple[int, Any] = (-1, None)
+        self._begins: list[int] = [sum(counts[:n]) for n in range(len(counts) + 1)]
+        # Versions are apart from light lines; files of earlier versions lack them, and so may copies without lines.
+        self._light = light and LIGHT in self._types and (VERSIONS in self._types or "line" not in self._types)
+        self._group_read: tuple[int, list[bytes]] = (-1, [])
 
     @property
     def columns(self) -> frozenset[str]:
@@ -167,7 +167,7 @@ class PackedLines:
 
     def __iter__(self) -> Iterator[bytes]:
         for number in range(self.parts):
-            yield from (line.as_py() for line in self._group(number))
+            yield from self._group(number)
 
     def named(self) -> Iterator[tuple[str, int, bytes]]:
         """Journal, first byte in it, and bytes of each line.
@@ -195,19 +195,9 @@ class PackedLines:
             rows = zip(*map(values_of, table.columns), strict=True)
             for row, (task, question_id, trial, *model) in enumerate(rows):
                 if task is None or question_id is None or trial is None or None in model:
-                    yield self._group(number)[row].as_py()
+                    yield self._group(number)[row]
                 else:
                     yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
-
-    def groups(self, columns: Sequence[str]) -> Iterator[tuple[int, Table]]:
-        """Some columns of each group of rows, with the number of its first row.
-
-        Raises:
-            UserError: it cannot be read, or lacks one, or does not say what its lines say.
-        """
-        self._trust()
-        for number, begin in enumerate(self._begins[:-1]):
-            yield begin, self._read(number, columns, nulls=True)
 
     def write_light(self, target: Path) -> bool:
         """Writes the file without its lines, for whoever reads no text; whether it can be: each line has a light one.
@@ -217,7 +207,7 @@ class PackedLines:
         """
         from pyarrow.parquet import ParquetWriter
 
-        if not {LIGHT, *KEYS} <= self.columns:
+        if not {LIGHT, VERSIONS, *KEYS} <= self.columns:
             return False
         names = [name for name in self._types if name != "line"]
         schema = self._file.schema_arrow
@@ -235,25 +225,28 @@ class PackedLines:
         from bisect import bisect_right
 
         number = bisect_right(self._begins, row) - 1
-        line: bytes = self._group(number)[row - self._begins[number]].as_py()
-        return line
+        return self._group(number)[row - self._begins[number]]
 
-    def _group(self, number: int) -> Any:
-        """The lines of a group of rows; the last one that was read is held."""
-        if self._held[0] != number:
-            self._held = number, self._lines(number)
-        return self._held[1]
+    def _group(self, number: int) -> list[bytes]:
+        """The lines of a group of rows; the last group is kept."""
+        if self._group_read[0] != number:
+            self._group_read = -1, []  # before the next one is read
+            self._group_read = number, self._lines(number)
+        return self._group_read[1]
 
-    def _lines(self, number: int) -> Any:
+    def _lines(self, number: int) -> list[bytes]:
         from pyarrow.compute import coalesce
 
         if not self._light:
-            return self._read(number, ["line"])["line"].combine_chunks()
+            return values_of(self._read(number, ["line"])["line"])
         self._trust()
-        light = self._read(number, [LIGHT], nulls=True)[LIGHT]
+        table = self._read(number, [LIGHT, *({VERSIONS} & self._types.keys())], nulls=True)
+        light = table[LIGHT]
         if light.null_count:  # what is no record has no light one
             light = coalesce(light, self._read(number, ["line"])["line"])
-        return light.combine_chunks()
+        if VERSIONS not in self._types:
+            return values_of(light)
+        return [with_versions(*row) for row in zip(values_of(light), values_of(table[VERSIONS]), strict=True)]
 
     def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> Table:
         from pyarrow import ArrowException, int64, large_binary, string

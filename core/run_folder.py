@@ -33,9 +33,8 @@ from pydantic import BaseModel, ValidationError
 from livek12.core.answered import AnsweredKeys
 from livek12.core.errors import UserError, why
 from livek12.core.expected import Expected
-from livek12.core.journal import Index, JournalWriter, journal_files, journal_lines, read_journal
+from livek12.core.journal import Index, JournalWriter, ResponseHead, journal_files, journal_lines, read_journal
 from livek12.core.keys import KeySet
-from livek12.core.light import ResponseHead
 from livek12.core.locks import close_own
 from livek12.core.markings import counts_over, in_words
 from livek12.core.own_files import write_atomically
@@ -48,9 +47,8 @@ from livek12.core.records import (
     Response,
     Verdict,
 )
-from livek12.core.rows import Row
+from livek12.core.rows import Row, fits, row_of
 from livek12.core.run_locks import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
-from livek12.core.run_rows import fits, row_of
 from livek12.core.run_spec import RunSpec, check_size, differences, read_spec
 
 QUESTIONS = "questions.jsonl"
@@ -335,22 +333,23 @@ class RunFolder:
         told = self.on_problem
         return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
 
-    def rows(self, texts: bool = True) -> Iterator[Row]:
+    def rows(self, texts: bool = True, takes: Callable[[str, Question], bool] | None = None) -> Iterator[Row]:
         """One row for each question and trial of the run, whatever became of it; read as they are taken.
 
         Marks are those of the judges, save where people set others (`core.regrades`).
 
         Args:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
-                are not read (`core.light`).
+                are not read (`core.packed_rows`).
+            takes: the questions whose rows are read, by task; default all.
         """
         from livek12.core.regrades import read_regrades, regraded  # whose records take a while to be made
 
         said = read_regrades(self.path, self.on_problem)
-        rows = self.judged_rows(texts)
-        return regraded(rows, said, self.on_problem) if said else rows
+        rows = self.judged_rows(texts, takes)
+        return regraded(rows, said, self.on_problem if takes is None else None) if said else rows
 
-    def judged_rows(self, texts: bool = True) -> Iterator[Row]:
+    def judged_rows(self, texts: bool = True, takes: Callable[[str, Question], bool] | None = None) -> Iterator[Row]:
         """The same with the marks of the judges alone, for whoever asks how good these are."""
         trials, told = self.spec().trials, self.on_problem
         expected = self.expected()
@@ -361,7 +360,7 @@ class RunFolder:
         failures = Index(self.path, "failures", Failure, trials, on_problem=told)
         verdicts = self._verdicts(texts=texts)
         for task, question in self.each_question():
-            for trial in range(trials):
+            for trial in range(trials) if takes is None or takes(task, question) else ():
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 

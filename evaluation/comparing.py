@@ -8,11 +8,10 @@ from itertools import combinations
 from pathlib import Path
 
 from livek12.core.markings import in_words
-from livek12.core.packed_answers import packed_answers
-from livek12.core.progress import Progress, warn, watched
+from livek12.core.progress import Progress, warn
 from livek12.core.records import UNMARKED
 from livek12.core.regrades import RegradeCounts
-from livek12.core.run_answers import ScoredAnswers, answers_of
+from livek12.core.run_answers import read_answers
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
@@ -132,7 +131,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
     judges: set[str] = set()
     with Progress("reading runs", len(runs), patient=True) as progress:
         for name, path in runs.items():
-            read = _answers(RunFolder(path, warn), slim, where)
+            read = read_answers(RunFolder(path, warn), slim, where.takes if where else None)
             found[name], changes[name] = read.outcomes, read.changes
             judges |= read.judges
             progress.step()
@@ -143,14 +142,3 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
         if not len(outcomes):
             raise where.nothing(name, RunFolder(runs[name]))
     return found
-
-
-def _answers(run: RunFolder, slim: Slim, where: Where) -> ScoredAnswers:
-    """The answers of one run to the questions that `where` takes, by columns where they are packed."""
-    packed = packed_answers(run, slim, where.takes)
-    if packed is not None:
-        return packed.answers()
-    spec = run.spec()
-    total = sum(task.questions for task in spec.tasks) * spec.trials
-    rows = watched(run.rows(texts=False), "reading answers", total)
-    return answers_of((row for row in rows if where.takes(row.question)), slim)
