@@ -14,7 +14,7 @@ import os
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -90,17 +90,21 @@ def placed_records(
 
 
 def placed_keys(
-    folder: Path, stem: str, model: type[K], on_problem: Callable[[str], None] | None = None
+    folder: Path,
+    stem: str,
+    model: type[K],
+    on_problem: Callable[[str], None] | None = None,
+    questions: Collection[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[Place, K | StoredKey]]:
-    """The same; of what is packed only the keys are read."""
-    return _placed(folder, stem, model, lambda path: PackedLines(path).keys(), on_problem)
+    """The same; of packed lines only the keys are read, and only those of some questions, if they are given."""
+    return _placed(folder, stem, model, lambda path: PackedLines(path).keys(questions), on_problem)
 
 
 def _placed(
     folder: Path,
     stem: str,
     model: type[R],
-    packed: Callable[[Path], Iterable[bytes | N]],
+    packed: Callable[[Path], Iterable[bytes | N | None]],
     on_problem: Callable[[str], None] | None,
 ) -> Iterator[tuple[Place, R | N]]:
     """What stands in the files of a stem, by lines or as `packed` reads the packed one."""
@@ -111,7 +115,9 @@ def _placed(
         is_packed = path.suffix == PACKED
         for number, line in enumerate(packed(path) if is_packed else _lines(path), 1):
             end = start + (1 if is_packed or not isinstance(line, bytes) else len(line))
-            if not isinstance(line, bytes):
+            if line is None:
+                read = True
+            elif not isinstance(line, bytes):
                 read = True
                 yield Place(path, start, end), line
             elif line.strip():
@@ -275,6 +281,7 @@ class Index(Generic[K]):
         wins: whether of two records of a key the one that was read later counts; by default it does.
         on_problem: told of damaged lines, one line each.
         texts: whether records that are packed come with their texts (else as `core.packed_rows` has them).
+        questions: of packed records only those of these questions (task and id); default all.
 
     Raises:
         UserError: a file cannot be read.
@@ -291,6 +298,7 @@ class Index(Generic[K]):
         wins: Callable[[K, K], bool] | None = None,
         on_problem: Callable[[str], None] | None = None,
         texts: bool = True,
+        questions: Collection[tuple[str, str]] | None = None,
     ) -> None:
         self._model: type[K] = model if texts else light_model(model)
         self._texts = texts
@@ -301,7 +309,7 @@ class Index(Generic[K]):
         self._begins: list[int] = []  # of each file, had all of them been one
         end = 0
         opened: dict[Path, int] = {}
-        found = placed_keys(folder, stem, model, on_problem)
+        found = placed_keys(folder, stem, model, on_problem, questions)
         for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
             if place.path not in opened:
                 opened[place.path] = self._open(place.path, end)

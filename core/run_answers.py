@@ -1,8 +1,7 @@
 """The answers of a run in columns, and the table that keeps them on this machine.
 
-Contract: the table is derived from the run folder and disposable. It lies in the cache, so that no table from elsewhere
-ever makes a mark, and is used only while the run's files are those that it was made of; problems that reading these
-files told are told again. Runs with few answers are read row by row, which is as quick.
+Contract: the table is derived and disposable. It lies in the cache, so that no table from elsewhere makes a mark, and
+is used while the run's files are unchanged; it repeats the problems that reading them told. Small runs have none.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,8 +28,7 @@ from livek12.core.records import UNMARKED, Question, Response, Verdict
 from livek12.core.regrades import Change, RegradeCounts, change_of
 from livek12.core.rows import Row
 from livek12.core.run_folder import QUESTIONS, RunFolder
-from livek12.core.scoring.columns import Findings, Numbers, OutcomeColumns, Outcomes
-from livek12.core.scoring.outcomes import AnswerFinding, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import AnswerFinding, Findings, Numbers, OutcomeColumns, Outcomes, Slim, SlimQuestion
 from livek12.core.store import cache_folder
 from livek12.core.version import __version__
 
@@ -38,14 +36,14 @@ if TYPE_CHECKING:
     from livek12.core.statistics import Codes
 
 LEAST_KEPT = 20_000
-"""Answers from which on a table is kept."""
+"""Smallest run with a table, in answers."""
 MOST_TABLES = 64
-"""Tables in the cache; the oldest are removed."""
+"""Most tables in the cache; the oldest are removed."""
 _LAYOUT = 1
 
 
 class AnswerOrigin(NamedTuple):
-    """Judge and engine of an answer with their versions; None where there is no verdict, or no response."""
+    """Judge and engine of an answer, with versions; None without a verdict, or a response."""
 
     judge: str | None
     marked_with: str | None
@@ -54,7 +52,7 @@ class AnswerOrigin(NamedTuple):
 
 
 class AnswerMaking(NamedTuple):
-    """How an answer came to its mark: its origin, its judge before people set a mark, and the effect of theirs."""
+    """Origin of an answer, its judge before people set a mark, and the effect of their mark."""
 
     origin: AnswerOrigin
     judge: str
@@ -68,7 +66,7 @@ class ScoredAnswers:
     Attributes:
         outcomes: the input of scoring, in the order of the run.
         making: index into `makings`, length n.
-        makings: those that occur.
+        makings: the different ones.
     """
 
     outcomes: Outcomes
@@ -106,10 +104,11 @@ class ScoredAnswers:
 
 
 class RowPicker(Protocol):
-    """Picks rows for a page (`report.shown`)."""
+    """Picks rows for a page (`report.shown`), those of some questions."""
 
-    def has(self, task: str, question: Question) -> bool:
-        """Tells whether it wants the rows of a question."""
+    @property
+    def questions(self) -> Collection[tuple[str, str]]:
+        """Task and id of each."""
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Looks at rows as they pass by."""
@@ -144,7 +143,7 @@ def read_answers(
         run: the run.
         slim: makes the questions slim.
         takes: the questions whose answers are returned; default all.
-        picker: is handed the rows that it has, with their texts.
+        picker: receives rows with texts.
 
     Raises:
         UserError: a file cannot be read, or a verdict contradicts itself.
@@ -170,13 +169,13 @@ def read_answers(
         if stamp and takes is None:
             _keep(run, answers, {"stamp": stamp, "problems": problems})
     if picker is not None and apart:
-        for _ in picker.passing(RunFolder(run.path).rows(takes=picker.has)):
+        for _ in picker.passing(RunFolder(run.path).rows(questions=picker.questions)):
             pass
     return answers
 
 
 def _kept(run: RunFolder, stamp: str, slim: Slim, takes: Callable[[Question], bool] | None) -> ScoredAnswers | None:
-    """The answers in the table; None where there is none of the files as they are."""
+    """The answers in the table; None if it is of other files."""
     import numpy as np
 
     table = _table(run)
@@ -212,7 +211,7 @@ _COLUMNS = ("finding", "ending", "came", "used", "spent")
 
 
 def answers_stamp(run: RunFolder) -> str:
-    """What differs where a table is of other files, or was made by another version."""
+    """Identity of a table: the version, and the state of the run's files."""
     spec, folder = run.spec(), run.path
     packed = [path for stem in _STEMS if (path := packed_path(folder, stem)).exists()]
     journals = chain.from_iterable(journal_files(folder, stem) for stem in _STEMS)
@@ -227,7 +226,7 @@ _STEMS = ("responses", "failures", "verdicts")
 
 
 def restamp_answers(run: RunFolder, stamp: str) -> None:
-    """Keeps the table of a run whose lines were moved to other files; a problem would name the old ones."""
+    """Keeps the table of a run whose lines moved to other files, unless its problems name the old files."""
     table = _table(run)
     if table is not None and table["about"]["stamp"] == stamp and not table["about"]["problems"]:
         _save(run, {**table, "about": {**table["about"], "stamp": answers_stamp(run)}})
@@ -235,7 +234,7 @@ def restamp_answers(run: RunFolder, stamp: str) -> None:
 
 def _keep(run: RunFolder, answers: ScoredAnswers, about: dict[str, Any]) -> None:
     columns = {name: getattr(answers.outcomes, name) for name in _COLUMNS}
-    about = {**about, "findings": answers.outcomes.findings.found, "makings": answers.makings}
+    about = {**about, "findings": answers.outcomes.findings.distinct, "makings": answers.makings}
     _save(run, {**columns, "making": answers.making, "about": about})
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -260,10 +260,10 @@ class RunFolder:
                 if expected(head) and seen.add(head.key):
                     yield str(head.key), line
 
-    def expected(self) -> Expected:
-        """Whether a response is one of this run."""
-        spec = self.spec()
-        return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self.on_problem)
+    def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
+        """Tells whether a response is one of this run; of some questions, without naming the others."""
+        spec, told = self.spec(), self.on_problem if questions is None else None
+        return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, told)
 
     def answered(self) -> KeySet:
         """The keys that have a response as of now; the same set each time, for which only what is new is read."""
@@ -326,14 +326,27 @@ class RunFolder:
                 found[str(verdict.key)] = verdict
         return found
 
-    def _verdicts(self, among: Callable[[Verdict], bool] | None = None, texts: bool = True) -> Index[Verdict]:
+    def _verdicts(
+        self,
+        among: Callable[[Verdict], bool] | None = None,
+        texts: bool = True,
+        questions: Collection[tuple[str, str]] | None = None,
+    ) -> Index[Verdict]:
         """The same where there may be millions."""
         spec = self.spec()
-        wins = partial(counts_over, known=spec.known_judges)
-        told = self.on_problem
-        return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
+        return Index(
+            self.path,
+            "verdicts",
+            Verdict,
+            spec.trials,
+            wanted=among,
+            wins=partial(counts_over, known=spec.known_judges),
+            on_problem=self.on_problem if questions is None else None,
+            texts=texts,
+            questions=questions,
+        )
 
-    def rows(self, texts: bool = True, takes: Callable[[str, Question], bool] | None = None) -> Iterator[Row]:
+    def rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
         """One row for each question and trial of the run, whatever became of it; read as they are taken.
 
         Marks are those of the judges, save where people set others (`core.regrades`).
@@ -341,26 +354,34 @@ class RunFolder:
         Args:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
                 are not read (`core.packed_rows`).
-            takes: the questions whose rows are read, by task; default all.
+            questions: task and id of the questions whose rows are read; default all.
         """
         from livek12.core.regrades import read_regrades, regraded  # whose records take a while to be made
 
         said = read_regrades(self.path, self.on_problem)
-        rows = self.judged_rows(texts, takes)
-        return regraded(rows, said, self.on_problem if takes is None else None) if said else rows
+        rows = self.judged_rows(texts, questions)
+        return regraded(rows, said, self.on_problem if questions is None else None) if said else rows
 
-    def judged_rows(self, texts: bool = True, takes: Callable[[str, Question], bool] | None = None) -> Iterator[Row]:
+    def judged_rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
         """The same with the marks of the judges alone, for whoever asks how good these are."""
-        trials, told = self.spec().trials, self.on_problem
-        expected = self.expected()
+        trials, told = self.spec().trials, self.on_problem if questions is None else None
+        expected = self.expected(questions)
         responses = Index(
-            self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=told, texts=texts
+            self.path,
+            "responses",
+            Response,
+            trials,
+            named=expected,
+            wins=_first,
+            on_problem=told,
+            texts=texts,
+            questions=questions,
         )
         expected.tell()
         failures = Index(self.path, "failures", Failure, trials, on_problem=told)
-        verdicts = self._verdicts(texts=texts)
+        verdicts = self._verdicts(texts=texts, questions=questions)
         for task, question in self.each_question():
-            for trial in range(trials) if takes is None or takes(task, question) else ():
+            for trial in range(trials) if questions is None or (task, question.id) in questions else ():
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 

@@ -15,10 +15,9 @@ from livek12.core.run_answers import read_answers
 from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
-from livek12.core.scoring.outcomes import Slim
+from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.core.scoring.schema import Delta, parameters_of
 from livek12.evaluation.usage import run_usage
 from livek12.evaluation.variants import beside, tasks_of

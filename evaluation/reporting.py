@@ -29,7 +29,7 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
-    from livek12.core.scoring.columns import Outcomes
+    from livek12.core.scoring.outcomes import Outcomes
     from livek12.report.paper import Pages
     from livek12.report.shown import Shown
 

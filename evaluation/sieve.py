@@ -23,7 +23,7 @@ from livek12.core.run_folder import RunFolder
 from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.answers import Table, question_sums, ranked
-from livek12.core.scoring.columns import Outcomes
+from livek12.core.scoring.outcomes import Outcomes
 from livek12.tasks.logged import is_logged
 from livek12.tasks.registry import find_task, way_of
 

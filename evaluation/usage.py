@@ -10,7 +10,7 @@ from livek12.core.scoring.schema import RunUsage
 from livek12.core.sessions import read_sessions, usage_of
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.columns import Outcomes
+    from livek12.core.scoring.outcomes import Outcomes
 
 
 def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:

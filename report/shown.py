@@ -35,6 +35,7 @@ class Shown:
     Attributes:
         tasks: in the order of the questions.
         asked: how many questions there are, in all tasks.
+        questions: task and id of those that are shown.
         rows: those of the questions that are shown.
         exams: the names of the exams that all questions are of.
         split: whether the report has an index and pages for each task, as one page would be too heavy.
@@ -56,7 +57,7 @@ class Shown:
         kinds = ("judge of the answers", "versions of the verdicts", "engine of the answers", "versions of the answers")
         self.made: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
         shares = _shares({task: len(found) for task, found in by_task.items()}, min(limit, MAX_ANSWERS // trials))
-        self._shown = {
+        self.questions = {
             (task, id_)
             for task, found in by_task.items()
             for _, id_ in sorted(found, key=lambda item: item[0])[: shares[task]]
@@ -65,16 +66,12 @@ class Shown:
     @property
     def left_out(self) -> int:
         """How many questions are not shown."""
-        return self.asked - len(self._shown)
-
-    def has(self, task: str, question: Question) -> bool:
-        """Whether the page shows a question."""
-        return (task, question.id) in self._shown
+        return self.asked - len(self.questions)
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows, each looked at as it passes by."""
         for row in rows:
-            if self.has(row.task, row.question):
+            if (row.task, row.question.id) in self.questions:
                 self.rows.append(row)
             yield row
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.metrics import contrasted_metrics
-from livek12.core.scoring.outcomes import Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, Profile, parameters_of
 from livek12.core.scoring.terms import task_terms
 

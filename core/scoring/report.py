@@ -12,11 +12,10 @@ from livek12.core.rows import Row
 from livek12.core.scoring.against import against_mark
 from livek12.core.scoring.answers import Table, answers_of, tabulate
 from livek12.core.scoring.budgets import budget_curves, within_limit
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
 from livek12.core.scoring.estimates import Units, draw, estimates
 from livek12.core.scoring.groups import IMAGE_ONLY, group_deltas, question_groups
-from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
     FORMULAS,

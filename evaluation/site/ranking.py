@@ -16,7 +16,7 @@ from livek12.core.records import Question
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.comparison import compare_tables
 from livek12.core.scoring.formulas import Term
-from livek12.core.scoring.outcomes import AXES, Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, SlimQuestion
 from livek12.core.scoring.ranks import ALPHA, ranges, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.scoring.stability import rank_stability
@@ -96,7 +96,7 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 def _basis(table: Table) -> list[Any]:
     """All that the comparison of two runs hangs on."""
     asked = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
-    return [asked, [(row.question.id, row.trial, row.share, row.correct) for row in table.rows]]
+    return [asked, [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]]
 
 
 def _slim(question: Question) -> SlimQuestion:
@@ -109,6 +109,8 @@ def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, 
         for trial, (low, high, least, most, state, *_) in enumerate(trials):
             # Without tokens nothing is tested that is ranked by them.
             yield Outcome(
-                task, slim[anchor], trial, STATES[state], (low, high), (least, most), (least, most),
-                None, None, None, "whole", None, (),
-            )  # fmt: skip
+                task,
+                slim[anchor],
+                trial,
+                AnswerFinding(STATES[state], (low, high), (least, most), (least, most)),
+            )

@@ -17,8 +17,7 @@ from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.answers import tabulate
-from livek12.core.scoring.columns import Outcomes
-from livek12.core.scoring.outcomes import Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std

@@ -18,11 +18,10 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
 from livek12.core.scoring.answers import Table as Answers
 from livek12.core.scoring.answers import answers_of, tabulate
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
 from livek12.core.scoring.formulas import Terms
-from livek12.core.scoring.outcomes import Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.core.scoring.terms import task_terms
 from livek12.evaluation.sieve import once
