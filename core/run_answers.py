@@ -64,9 +64,8 @@ class ScoredAnswers:
     """The answers of a run.
 
     Attributes:
-        outcomes: the input of scoring, in the order of the run.
+        outcomes: in the order of the run.
         making: index into `makings`, length n.
-        makings: the different ones.
     """
 
     outcomes: Outcomes
@@ -141,7 +140,7 @@ def read_answers(
 
     Args:
         run: the run.
-        slim: makes the questions slim.
+        slim: shared by runs that are compared.
         takes: the questions whose answers are returned; default all.
         picker: receives rows with texts.
 

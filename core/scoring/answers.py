@@ -21,11 +21,8 @@ class Table:
     """The answers to one set of questions, sorted by question, trial and task.
 
     Attributes:
-        rows: n outcomes.
         questions: sorted by id.
-        question: index into `questions`, length n.
-        trial: index into the sorted trial numbers, length n.
-        trials: their number.
+        question, trial: indices into `questions` and the sorted trial numbers, length n.
     """
 
     rows: Outcomes

@@ -121,13 +121,12 @@ class AnswerFinding(NamedTuple):
     """The marks of an answer, which many answers share.
 
     Attributes:
-        state: final state.
-        share: bounds of the share of the points.
-        correct: bounds of being fully correct.
-        variables: bounds of the share of correct variables (`variable_bounds`).
+        share: of the points.
+        correct: fully.
+        variables: see `variable_bounds`.
         presence: errors by the process audit; None: not audited.
-        steps: shares of critics with erroneous steps (`steps_of`); None: not audited, or no critics named.
-        judged_by: nobody yet, rules alone, or models; None without a verdict.
+        steps: see `steps_of`.
+        judged_by: None without a verdict.
         stages: of each part the deciding stage, or "undecided".
     """
 
@@ -146,10 +145,6 @@ class Outcome:
     """One answer as scoring reads it.
 
     Attributes:
-        task: its name.
-        question: the question.
-        trial: from 0.
-        finding: its marks.
         tokens: None without a response.
         ending: of the response; "whole" without one.
         spent: tokens of all requests for it.
@@ -382,12 +377,7 @@ class Outcomes(Sequence[Outcome]):
     Attributes:
         tasks: their names; like questions and findings, some may have no answer here.
         questions: may contain one twice.
-        findings: the marks.
-        task: index into `tasks`, length n.
-        question: index into `questions`.
-        trial: from 0.
-        finding: index into `findings`.
-        ending: index into ENDINGS.
+        task, question, finding, ending: indices into `tasks`, `questions`, `findings` and ENDINGS, length n.
         came: presence of a response, and so of tokens.
         used: (n, 4), the fields of `Used`; `UNTOLD` where not stated.
         spent: the same of all requests; None if equal.
