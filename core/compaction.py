@@ -1,9 +1,8 @@
-"""A finished run made small: its journals become Parquet (`core.packed`), and back, byte for byte.
+"""Compaction: packs the journals of a finished run into Parquet (`core.packed`) and restores them byte for byte.
 
-Contract: nobody may be at work in the folder meanwhile. Each step can be killed: what is written is written under
-another name, read back, and only then put in its place; the journals go last. A folder in which it was killed at any
-moment reads the same, and the same command ends what it began. Memory does not grow with the texts: what is sorted is
-where the lines stand (48 bytes each), and then they are copied.
+Contract: no other command works in the folder meanwhile. Each step survives a kill: files are written under another
+name, read back and renamed; journals are removed last. A folder reads the same after a kill at any moment, and the same
+command finishes the work. Sorting needs 48 bytes a line, whatever the texts are.
 """
 
 from __future__ import annotations
@@ -32,18 +31,19 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.locks import close_own, is_held, lock_own
 from livek12.core.run.spec import PACKED_VERSION, RunSpec
+from livek12.core.run_answers import answers_stamp, restamp_answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 GROUP_BYTES, GROUP_LINES = 16 << 20, 20_000
-"""A group of rows ends at whichever comes first: this much is held at once."""
+"""A row group ends at whichever comes first."""
 _COPY = 1 << 20
 
 
 class _Keyed(BaseModel):
-    """The key of a line, whatever else it is."""
+    """Any line with a key."""
 
     model_config = ConfigDict(strict=True)
 
@@ -55,7 +55,7 @@ _KEY = re.compile(rb'\{"key":(\{"task":"(?:[^"\\]|\\.)*+","question_id":"(?:[^"\
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of the journals, and of what holds them now."""
+    """Bytes before and after."""
 
     before: int
     after: int
@@ -68,27 +68,28 @@ def compact(folder: Path) -> Sizes:
         UserError: it is no run or has no response yet, somebody is at work in it, or the disk is full.
     """
     run = RunFolder.open(folder)
-    with alone(folder), ExitStack() as held:
+    with alone(folder), ExitStack() as locks:
         stems = [stem for stem in STEMS if _sources(folder, stem) or _is_older(folder, stem)]
         if "responses" not in stems and not packed_files(folder, "responses"):
             raise UserError(f"{folder}: holds no response yet; compact it when it is done")
         for stem in stems:
             for file in journal_files(folder, stem):
-                held.callback(close_own, _taken(file))
-        order = _order(run)
+                locks.callback(close_own, _lock(file))
+        order, stamp = _order(run), answers_stamp(run)
         for stem in stems:
             _pack(folder, stem, order)
         run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
         for stem in STEMS:
             remove_files(folder, packed_files(folder, stem))
         _sync(folder)
+        restamp_answers(run, stamp)
         packed = [stem for stem in STEMS if packed_files(folder, stem)]
         whole = sum(size for stem in packed for size, _ in packed_files(folder, stem).values())
         return Sizes(whole, sum(packed_path(folder, stem).stat().st_size for stem in packed))
 
 
 def restore(folder: Path) -> Sizes:
-    """Writes the journals that were packed as they were.
+    """Restores the packed journals.
 
     Raises:
         UserError: it is no run, nothing is packed, somebody is at work in it, or the disk is full.
@@ -98,13 +99,14 @@ def restore(folder: Path) -> Sizes:
         stems = [stem for stem in STEMS if packed_files(folder, stem)]
         if not stems and run.spec().record_version < PACKED_VERSION:
             raise UserError(f"{folder}: is not compacted")
-        before = sum(packed_path(folder, stem).stat().st_size for stem in stems)
+        before, stamp = sum(packed_path(folder, stem).stat().st_size for stem in stems), answers_stamp(run)
         after = sum(_unpack(folder, stem) for stem in stems)
         run.amend(record_version=RunSpec.model_fields["record_version"].default)
+        restamp_answers(run, stamp)
         return Sizes(before, after)
 
 
-def _taken(file: Path) -> int:
+def _lock(file: Path) -> int:
     fd = None if is_held(file) else lock_own(file)
     if fd is None:
         raise UserError(f"{file}: another command writes it; wait until it is done")
@@ -112,26 +114,26 @@ def _taken(file: Path) -> int:
 
 
 def _order(run: RunFolder) -> dict[tuple[str, str], int]:
-    """The place of each question in the run."""
-    found: dict[tuple[str, str], int] = {}
+    """Position of each question in the run."""
+    order: dict[tuple[str, str], int] = {}
     for task, question in run.each_question():
-        found.setdefault((task, question.id), len(found))
-    return found
+        order.setdefault((task, question.id), len(order))
+    return order
 
 
 def _sources(folder: Path, stem: str) -> list[Path]:
-    """The journals that are not packed yet."""
+    """Journals to pack."""
     return [file for file in journal_files(folder, stem) if file.stat().st_size]
 
 
 def _is_older(folder: Path, stem: str) -> bool:
-    """Whether a packed file is of a version that did not set the texts apart."""
+    """Tells whether a packed file lacks light records or versions."""
     path = packed_path(folder, stem)
     return stem in WITHOUT_TEXTS and path.exists() and not {LIGHT, VERSIONS} <= PackedLines(path).columns
 
 
 class _Lines:
-    """The lines of one stem, from the packed file and the journals: where each stands, and in which order they go."""
+    """The lines of one stem, from the packed file and the journals, in the order of the run."""
 
     def __init__(self, folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
         import numpy as np
@@ -171,7 +173,7 @@ class _Lines:
         return len(self._sorted)
 
     def __iter__(self) -> Iterator[tuple[str, int, bytes]]:
-        """Journal, first byte in it, and bytes of each line."""
+        """Journal, offset there, and bytes of each line."""
         for index in self._sorted.tolist():
             number, start, length = (int(column[index]) for column in (self._file, self._start, self._length))
             if length < 0:
@@ -186,7 +188,7 @@ class _Lines:
 
 
 def _key(line: bytes) -> Key | None:
-    """What a line is sorted by; most begin with it, and need not be read beyond."""
+    """The key of a line; most lines begin with it and are not parsed."""
     begins = _KEY.match(line)
     try:
         return Key.model_validate_json(begins[1]) if begins else _Keyed.model_validate_json(line).key
@@ -195,7 +197,7 @@ def _key(line: bytes) -> Key | None:
 
 
 def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
-    """Writes STEM.parquet, checks it and puts it in its place."""
+    """Writes and checks STEM.parquet."""
     lines = _Lines(folder, stem, order)
     temporary = folder / f".{stem}.parquet.new"
     try:
@@ -211,7 +213,7 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
 
 
 def _write(path: Path, stem: str, lines: _Lines) -> str:
-    """Writes a packed file; the SHA-256 of all its lines in their order."""
+    """Writes a packed file; returns the SHA-256 of its lines."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -236,14 +238,14 @@ def _groups(
     lines: Iterable[tuple[str, int, bytes]], step: Callable[[], None]
 ) -> Iterator[list[tuple[str, int, bytes]]]:
     rows: list[tuple[str, int, bytes]] = []
-    held = 0
+    size = 0
     for row in lines:
         rows.append(row)
-        held += len(row[2])
+        size += len(row[2])
         step()
-        if held >= GROUP_BYTES or len(rows) >= GROUP_LINES:
+        if size >= GROUP_BYTES or len(rows) >= GROUP_LINES:
             yield rows
-            rows, held = [], 0
+            rows, size = [], 0
     if rows:
         yield rows
 
@@ -252,17 +254,17 @@ def _check(packed: Path, digest: str) -> None:
     """Reads a packed file back.
 
     Raises:
-        UserError: it does not hold the lines that were written, in their order.
+        UserError: its lines are not those that were written.
     """
-    found = hashlib.sha256()
+    stored = hashlib.sha256()
     for line in PackedLines(packed):
-        found.update(line)
-    if found.hexdigest() != digest:
+        stored.update(line)
+    if stored.hexdigest() != digest:
         raise UserError(f"{packed}: does not hold what was written to it; is the disk sound? Nothing was removed")
 
 
 def _unpack(folder: Path, stem: str) -> int:
-    """Writes the journals of a packed file and removes it; the bytes of the journals together."""
+    """Writes the journals of a packed file and removes it; returns their bytes."""
     packed, files = packed_path(folder, stem), packed_files(folder, stem)
     temporary = {name: folder / f".{name}.unpacked" for name in files}
     try:
@@ -281,7 +283,7 @@ def _unpack(folder: Path, stem: str) -> int:
                     raise UserError(f"{packed}: what it holds of {name} is not what was packed; take it from a copy")
         for name, path in temporary.items():
             path.replace(folder / name)
-        packed.unlink()  # until now the journals in their places are dead to all readers
+        packed.unlink()  # until now readers ignore the journals
         _sync(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); make room: nothing is lost") from error
@@ -292,7 +294,7 @@ def _unpack(folder: Path, stem: str) -> int:
 
 
 def _account(fd: int) -> tuple[int, str]:
-    """Size and SHA-256 of an open file."""
+    """Size and SHA-256."""
     digest, place = hashlib.sha256(), 0
     while block := os.pread(fd, _COPY, place):
         digest.update(block)
@@ -301,7 +303,7 @@ def _account(fd: int) -> tuple[int, str]:
 
 
 def _sync(folder: Path) -> None:
-    """Has the disk hold the names in a folder."""
+    """Flushes a folder's entries to disk."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -1,28 +1,24 @@
-"""Journals as Parquet: `STEM.parquet` in a run folder holds every line of its `STEM-N.jsonl`, byte for byte.
+"""Journals as Parquet: `STEM.parquet` in a run folder has each line of its `STEM-N.jsonl`, byte for byte.
 
-    file     the journal it stood in (`responses-0.jsonl`)
-    start    where it began there
-    line     its bytes, with the newline, compressed (zstd); texts are here alone
-    versions of a response or verdict the versions that it names, as JSON
-    light    of a response or verdict what scores look at, as JSON without the texts (`core.light`)
-    task, question_id, trial, model, and a few numbers: what tables are made of, without the texts; null where the line
-             is no record
+    file, start  journal of the line (`responses-0.jsonl`) and its offset there
+    line         its bytes, with the newline (zstd)
+    versions     of a response or verdict, as JSON
+    light        a response or verdict without its texts, as JSON (`core.packed_rows`)
+    task, question_id, trial, model, numbers: null where the line is no record
 
-Files of livek12 0.2.0 have neither `light` nor `model`, and some after them no `versions`; there the lines are read.
+Files of livek12 0.2.0 lack `light` and `model`, some later ones `versions`; there the lines are read.
 
-Contract: lines with a key stand by task, question and trial in the order of the run, so that those who join journals
-read each group of rows once; lines of one key, and lines without any, keep their order. A journal that is named in the
-file is dead: whoever lists journals passes over it, whether it is still there or not, and no writer takes its name
-again. So a kill between writing the one and removing the other loses nothing and doubles nothing. The file may come
-from elsewhere: a name in it is one of a journal of its stem, beside it, or it is refused. Its pages have checksums, and
-before its columns make a mark they are compared with its lines, once on each machine.
+Contract: lines with a key are sorted by the order of the run, so that joins read each group of rows once; lines of one
+key keep their order. Readers ignore a journal that the file names, and no writer takes its name again, so a kill
+between packing and removing loses and doubles nothing. A file from elsewhere may name journals of its stem alone. Pages
+have checksums, and columns are compared with their lines before they make a mark, once on each machine.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import pointer_note_of
-from livek12.core.light import StoredKey
-from livek12.core.packed_rows import LIGHT, PackedRow, contradiction
+from livek12.core.packed_rows import LIGHT, VERSIONS, PackedRow, StoredKey, contradiction, with_versions
 from livek12.core.progress import watched
 from livek12.core.records import Key
 from livek12.core.store import Store
@@ -44,22 +39,22 @@ STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
 PACKED = ".parquet"
 MOST_BYTES = 2 << 30
-"""The most that a column of a group of rows may be unpacked; ours end at 16 MiB, or with the line that crosses that."""
+"""Limit of an unpacked column of a row group; ours end at 16 MiB, or with the line that crosses that."""
 MOST_ROWS = 1 << 20
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED"})
-"""Those in which a value takes the room that it has; in others a few bytes may stand for gigabytes."""
+"""In other encodings a few bytes may unpack to gigabytes."""
 KEYS = ("task", "question_id", "trial")
 META = b"livek12"
-"""The file's own account in its metadata, as JSON: of each journal its size and SHA-256."""
+"""Key of the file's metadata: size and SHA-256 of each journal, as JSON."""
 
 
 def packed_path(folder: Path, stem: str) -> Path:
-    """Where the lines of a stem stand once they are packed."""
+    """Path of the packed lines of a stem."""
     return folder / f"{stem}{PACKED}"
 
 
 def packed_files(folder: Path, stem: str) -> dict[str, tuple[int, str]]:
-    """The journals whose lines are packed: size in bytes and SHA-256 of each, by name.
+    """Size in bytes and SHA-256 of each packed journal, by name.
 
     Raises:
         UserError: the file is there and cannot be read.
@@ -78,16 +73,16 @@ def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
     from pyarrow.parquet import read_metadata
 
     try:
-        found = json.loads((read_metadata(path).metadata or {})[META])["journals"]
-        if strange := [name for name in found if not re.fullmatch(rf"{re.escape(path.stem)}-[\w.-]+\.jsonl", name)]:
+        journals = json.loads((read_metadata(path).metadata or {})[META])["journals"]
+        if strange := [name for name in journals if not re.fullmatch(rf"{re.escape(path.stem)}-[\w.-]+\.jsonl", name)]:
             raise ValueError(f"{strange[0]!r:.80} is no journal of it")
-        return {str(name): (int(length), str(digest)) for name, (length, digest) in found.items()}
+        return {str(name): (int(length), str(digest)) for name, (length, digest) in journals.items()}
     except (OSError, ArrowException, KeyError, ValueError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: cannot be read ({why(error)}); take it from a copy of the run folder") from error
 
 
 def covers(places: list[tuple[int, int]], size: int) -> bool:
-    """Tells whether pieces, given by their starts and lengths, make up a whole of this size without gap or overlap."""
+    """Tells whether pieces (start, length) make up a whole of this size without gap or overlap."""
     end = 0
     for start, length in sorted(places):
         if start != end:
@@ -97,12 +92,12 @@ def covers(places: list[tuple[int, int]], size: int) -> bool:
 
 
 class PackedLines:
-    """The lines of a packed stem, one after the other or by their place (the number of the row).
+    """The lines of a packed stem, in order or by row number.
 
     Args:
         path: of the Parquet file.
-        light: whether a record comes without its texts, where the file has it so.
-        source: an open file, where it is read from elsewhere.
+        light: leave out the texts of records, if the file has light ones.
+        source: an open file to read instead.
 
     Raises:
         UserError: it cannot be read, or would be too big unpacked.
@@ -115,30 +110,31 @@ class PackedLines:
         self._path, self._local, self._trusted = path, source is None, False
         try:
             self._file = ParquetFile(source or path, page_checksum_verification=True)
-            found = self._file.metadata
-            counts = [found.row_group(n).num_rows for n in range(found.num_row_groups)]
+            metadata = self._file.metadata
+            counts = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
             self._types = {field.name: field.type for field in self._file.schema_arrow}
         except (OSError, ArrowException) as error:
             reason = "" if source else pointer_note_of(path)
             raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
-        self._begins = [sum(counts[:n]) for n in range(len(counts) + 1)]
-        self._light = light and LIGHT in self._types
-        self._held: tuple[int, Any] = (-1, None)
+        self._begins: list[int] = [sum(counts[:n]) for n in range(len(counts) + 1)]
+        # Versions are apart from light lines; files of earlier versions lack them, and so may copies without lines.
+        self._light = light and LIGHT in self._types and (VERSIONS in self._types or "line" not in self._types)
+        self._group_read: tuple[int, list[bytes]] = (-1, [])
 
     @property
     def columns(self) -> frozenset[str]:
-        """The names of its columns."""
+        """Column names."""
         return frozenset(self._types)
 
     @property
     def parts(self) -> int:
-        """How many groups of rows there are."""
+        """Number of row groups."""
         return len(self._begins) - 1
 
     def _trust(self) -> None:
-        """Compares all columns with the lines they were made of, if this machine has not done so for this very file.
+        """Compares all columns with the lines, unless this machine has done so for this very file.
 
-        A copy without lines (`write_light`) cannot be compared; who fetched it is told.
+        A copy without lines (`write_light`) cannot be compared; fetching it warns.
 
         Raises:
             UserError: a column says other than its line, or the file cannot be read.
@@ -167,24 +163,24 @@ class PackedLines:
 
     def __iter__(self) -> Iterator[bytes]:
         for number in range(self.parts):
-            yield from (line.as_py() for line in self._group(number))
+            yield from self._group(number)
 
     def named(self) -> Iterator[tuple[str, int, bytes]]:
-        """Journal, first byte in it, and bytes of each line.
+        """Journal, offset there, and bytes of each line.
 
         Raises:
-            UserError: it is no place of a journal that the file is made of.
+            UserError: the offset lies in no journal of the file.
         """
-        known = packed_files(self._path.parent, self._path.stem)
+        journals = packed_files(self._path.parent, self._path.stem)
         for number in range(self.parts):
             group = self._read(number, ["file", "start", "line"])
             for file, start, line in zip(*map(values_of, group.columns), strict=True):
-                if file not in known or not 0 <= start <= known[file][0] - len(line):
+                if file not in journals or not 0 <= start <= journals[file][0] - len(line):
                     raise UserError(f"{self._path}: names a place that is in no journal of it; take it from a copy")
                 yield file, start, line
 
-    def keys(self) -> Iterator[StoredKey | bytes]:
-        """Of each line the key, by its columns alone; where they do not say it, the line."""
+    def keys(self, questions: Collection[tuple[str, str]] | None = None) -> Iterator[StoredKey | bytes | None]:
+        """The key of each line by the columns; the line itself where they are null, None for other questions."""
         if not {LIGHT, *KEYS} <= self._types.keys():
             yield from self
             return
@@ -194,30 +190,22 @@ class PackedLines:
             table = self._read(number, columns, nulls=True)
             rows = zip(*map(values_of, table.columns), strict=True)
             for row, (task, question_id, trial, *model) in enumerate(rows):
-                if task is None or question_id is None or trial is None or None in model:
-                    yield self._group(number)[row].as_py()
+                if questions is not None and (task, question_id) not in questions and task is not None:
+                    yield None
+                elif task is None or question_id is None or trial is None or None in model:
+                    yield self._group(number)[row]
                 else:
                     yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
 
-    def groups(self, columns: Sequence[str]) -> Iterator[tuple[int, Table]]:
-        """Some columns of each group of rows, with the number of its first row.
-
-        Raises:
-            UserError: it cannot be read, or lacks one, or does not say what its lines say.
-        """
-        self._trust()
-        for number, begin in enumerate(self._begins[:-1]):
-            yield begin, self._read(number, columns, nulls=True)
-
     def write_light(self, target: Path) -> bool:
-        """Writes the file without its lines, for whoever reads no text; whether it can be: each line has a light one.
+        """Writes the file without its lines; false if some line has no light one.
 
         Raises:
             UserError: it cannot be read.
         """
         from pyarrow.parquet import ParquetWriter
 
-        if not {LIGHT, *KEYS} <= self.columns:
+        if not {LIGHT, VERSIONS, *KEYS} <= self.columns:
             return False
         names = [name for name in self._types if name != "line"]
         schema = self._file.schema_arrow
@@ -235,25 +223,28 @@ class PackedLines:
         from bisect import bisect_right
 
         number = bisect_right(self._begins, row) - 1
-        line: bytes = self._group(number)[row - self._begins[number]].as_py()
-        return line
+        return self._group(number)[row - self._begins[number]]
 
-    def _group(self, number: int) -> Any:
-        """The lines of a group of rows; the last one that was read is held."""
-        if self._held[0] != number:
-            self._held = number, self._lines(number)
-        return self._held[1]
+    def _group(self, number: int) -> list[bytes]:
+        """The lines of a row group; the last group is kept."""
+        if self._group_read[0] != number:
+            self._group_read = -1, []  # before the next one is read
+            self._group_read = number, self._lines(number)
+        return self._group_read[1]
 
-    def _lines(self, number: int) -> Any:
+    def _lines(self, number: int) -> list[bytes]:
         from pyarrow.compute import coalesce
 
         if not self._light:
-            return self._read(number, ["line"])["line"].combine_chunks()
+            return values_of(self._read(number, ["line"])["line"])
         self._trust()
-        light = self._read(number, [LIGHT], nulls=True)[LIGHT]
-        if light.null_count:  # what is no record has no light one
+        table = self._read(number, [LIGHT, *({VERSIONS} & self._types.keys())], nulls=True)
+        light = table[LIGHT]
+        if light.null_count:  # not a record
             light = coalesce(light, self._read(number, ["line"])["line"])
-        return light.combine_chunks()
+        if VERSIONS not in self._types:
+            return values_of(light)
+        return [with_versions(*row) for row in zip(values_of(light), values_of(table[VERSIONS]), strict=True)]
 
     def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> Table:
         from pyarrow import ArrowException, int64, large_binary, string
@@ -272,10 +263,10 @@ class PackedLines:
             raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error
 
     def _check(self, number: int, columns: Sequence[str]) -> None:
-        """Refuses what unpacks to more than a group may have, before anything is unpacked.
+        """Checks the unpacked size of columns before reading them.
 
         Raises:
-            ValueError: it does.
+            ValueError: it exceeds a limit.
         """
         group = self._file.metadata.row_group(number)
         if group.num_rows > MOST_ROWS:
@@ -295,35 +286,35 @@ class PackedLines:
 
 
 def writing_options(schema: Any) -> dict[str, Any]:
-    """How a packed file is written, as options of `ParquetWriter`; the checksums of pages tell of flipped bits."""
+    """Options of `ParquetWriter` for packed files; page checksums detect flipped bits."""
     words = [field.name for field in schema if is_words(field.type)]
     return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
 
 
 def is_checked(path: Path) -> bool:
-    """Whether this version, on this machine, has found that the columns of the very file say what its lines say."""
+    """Tells whether this version has compared the columns of this very file with its lines, on this machine."""
     with closing(Store("packed")) as store:
         return store.get(_print(path)) is not None
 
 
 def note_checked(path: Path) -> None:
-    """Remembers that they do."""
+    """Remembers that they are equal."""
     with closing(Store("packed")) as store:
         store.put(_print(path), "same")
 
 
 def _print(path: Path) -> str:
-    """What a file that was changed or replaced has another of: nobody but the system sets `ctime`."""
+    """Identity of an unchanged file: only the system sets `ctime`."""
     state = path.stat()
     times = state.st_mtime_ns, state.st_ctime_ns
     return json.dumps([__version__, str(path.resolve()), state.st_dev, state.st_ino, state.st_size, *times])
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column; those of a dictionary are made once, however often they stand in it."""
+    """The values of a column; each dictionary value becomes one object."""
     if not is_words(column.type):
-        found: list[Any] = column.to_pylist()
-        return found
+        plain: list[Any] = column.to_pylist()
+        return plain
     values = []
     for chunk in column.chunks:
         words = [*chunk.dictionary.to_pylist(), None]
@@ -332,7 +323,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def is_words(kind: Any) -> bool:
-    """Whether a column has each of its values once, in a dictionary."""
+    """Tells whether a column is dictionary-encoded."""
     from pyarrow.types import is_dictionary
 
     return bool(is_dictionary(kind))

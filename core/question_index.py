@@ -1,7 +1,6 @@
-"""The questions of a run by id where there may be a million: only where each stands is in memory.
+"""Index of a run's questions by id: offsets in memory, one read of the file a lookup.
 
-Contract: the same questions as `RunFolder.questions`, read again when they are looked up; a lookup is one read of the
-file, which stays open as long as an index lives. Any number of threads may look up.
+Contract: the same questions as `RunFolder.questions`; safe for threads; the file is open as long as an index lives.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ class QuestionIndex(Mapping[str, Question]):
     """The questions of one task.
 
     Args:
-        task: which.
-        file: a questions.jsonl, open.
-        places: of every task and id where the line of the question begins.
+        task: its name.
+        file: the open questions.jsonl.
+        places: offset of each question by task and id.
     """
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
         self._task, self._places = task, places
-        # Of no method of ours: a file in a ring of references would stay open until that is collected.
-        self._known = lru_cache(HELD)(partial(_read, file))
+        # No bound method: a reference cycle would keep the file open until it is collected.
+        self._read = lru_cache(HELD)(partial(_read, file))
 
     def __getitem__(self, id: str) -> Question:
-        """The question; the same object for answers that follow each other, as rules remember what it says.
+        """The question; the same object for consecutive answers, as rules cache by it.
 
         Raises:
-            KeyError: there is none of this id.
+            KeyError: unknown id.
             UserError: its line cannot be read.
         """
-        return self._known(id, self._places[self._task, id])
+        return self._read(id, self._places[self._task, id])
 
     def __iter__(self) -> Iterator[str]:
         return (id for task, id in self._places if task == self._task)

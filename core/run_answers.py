@@ -1,20 +1,48 @@
-"""The answers of a run in columns, with what is told of them as a whole."""
+"""The answers of a run in columns, and the table that keeps them on this machine.
+
+Contract: the table is derived and disposable. It lies in the cache, so that no table from elsewhere makes a mark, and
+is used while the run's files are unchanged; it repeats the problems that reading them told. Small runs have none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from livek12.core.records import UNMARKED, Response, Verdict
+from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
+from livek12.core.packed import packed_path
+from livek12.core.progress import watched
+from livek12.core.records import UNMARKED, Question, Response, Verdict
 from livek12.core.rows import Row
-from livek12.core.run.markings import RegradeCounts
-from livek12.core.scoring.columns import OutcomeColumns, Outcomes
-from livek12.core.scoring.outcomes import Slim
+from livek12.core.run.folder import QUESTIONS, RunFolder
+from livek12.core.run.journal import journal_files
+from livek12.core.run.markings import REGRADES, Change, RegradeCounts, change_of
+from livek12.core.scoring.outcomes import AnswerFinding, Findings, Numbers, OutcomeColumns, Outcomes, Slim, SlimQuestion
+from livek12.core.store import cache_folder
+from livek12.core.version import __version__
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Codes
+
+LEAST_KEPT = 20_000
+"""Smallest run with a table, in answers."""
+MOST_TABLES = 64
+"""Most tables in the cache; the oldest are removed."""
+_LAYOUT = 1
 
 
 class AnswerOrigin(NamedTuple):
-    """Who marked an answer and who gave it, with which versions; None where there is no verdict, or no response."""
+    """Judge and engine of an answer, with versions; None without a verdict, or a response."""
 
     judge: str | None
     marked_with: str | None
@@ -22,55 +50,239 @@ class AnswerOrigin(NamedTuple):
     answered_with: str | None
 
 
-@dataclass(frozen=True)
+class AnswerMaking(NamedTuple):
+    """Origin of an answer, its judge before people set a mark, and the effect of their mark."""
+
+    origin: AnswerOrigin
+    judge: str
+    change: Change | None
+
+
+@dataclass(frozen=True, eq=False)
 class ScoredAnswers:
     """The answers of a run.
 
     Attributes:
-        outcomes: what scoring needs of them, in the order of the run.
-        origins: how many are of each origin, by the first answer of each.
-        judges: whose marks they have, or had before people set others.
-        changes: marks that people set.
+        outcomes: in the order of the run.
+        making: index into `makings`, length n.
     """
 
     outcomes: Outcomes
-    origins: Mapping[AnswerOrigin, int]
-    judges: frozenset[str]
-    changes: RegradeCounts
+    making: Codes
+    makings: list[AnswerMaking]
+
+    @cached_property
+    def _counts(self) -> list[tuple[AnswerMaking, int]]:
+        """Answers of each making, by the first answer of each."""
+        import numpy as np
+
+        codes, first, counts = np.unique(self.making, return_index=True, return_counts=True)
+        return [(self.makings[codes[n]], int(counts[n])) for n in np.argsort(first).tolist()]
+
+    @cached_property
+    def origins(self) -> Mapping[AnswerOrigin, int]:
+        """Answers of each origin, by the first answer of each."""
+        origins: dict[AnswerOrigin, int] = {}
+        for making, answers in self._counts:
+            origins[making.origin] = origins.get(making.origin, 0) + answers
+        return origins
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Judges of the answers, before people set other marks."""
+        return frozenset(making.judge for making, _ in self._counts)
+
+    @property
+    def changes(self) -> RegradeCounts:
+        """Marks that people set."""
+        counts = RegradeCounts()
+        for making, answers in self._counts:
+            counts.note(making.change, making.origin.judge or "", answers)
+        return counts
+
+
+class RowPicker(Protocol):
+    """Picks rows for a page (`report.shown`), those of some questions."""
+
+    @property
+    def questions(self) -> Collection[tuple[str, str]]:
+        """Task and id of each."""
+
+    def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Looks at rows as they pass by."""
 
 
 def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
-    """Of rows, each looked at as it passes by.
+    """Collects rows, none of which is kept.
 
     Raises:
         UserError: as `Slim`.
     """
-    outcomes, changes = OutcomeColumns(), RegradeCounts()
-    origins: dict[AnswerOrigin, int] = {}
-    judges = set[str]()
+    import numpy as np
+
+    outcomes, makings, codes = OutcomeColumns(), Numbers[AnswerMaking](), array("l")
     for row in rows:
         outcomes.add(slim(row))
-        changes.add(row)
         judged = row.judged or row.verdict
-        judges.add(judged.judge if judged else UNMARKED)
-        origin = AnswerOrigin(*marked(row.verdict), *answered(row.response))
-        origins[origin] = origins.get(origin, 0) + 1
-    return ScoredAnswers(outcomes.end(), origins, frozenset(judges), changes)
+        origin = AnswerOrigin(*_marked(row.verdict), *_answered(row.response))
+        codes.append(makings[AnswerMaking(origin, judged.judge if judged else UNMARKED, change_of(row))])
+    return ScoredAnswers(outcomes.end(), np.array(codes, dtype=np.int64), list(makings))
 
 
-def marked(verdict: Verdict | None) -> tuple[str | None, str | None]:
-    """Of an `AnswerOrigin` what a verdict says."""
-    return (verdict.judge, in_a_line(verdict.versions)) if verdict else (None, None)
+def read_answers(
+    run: RunFolder,
+    slim: Slim,
+    takes: Callable[[Question], bool] | None = None,
+    picker: RowPicker | None = None,
+) -> ScoredAnswers:
+    """Reads the answers of a run from its table, or from its rows, of which a table is made then.
+
+    Args:
+        run: the run.
+        slim: shared by runs that are compared.
+        takes: the questions whose answers are returned; default all.
+        picker: receives rows with texts.
+
+    Raises:
+        UserError: a file cannot be read, or a verdict contradicts itself.
+    """
+    spec = run.spec()
+    total = sum(task.questions for task in spec.tasks) * spec.trials
+    stamp = answers_stamp(run) if total >= LEAST_KEPT else ""
+    answers = _kept(run, stamp, slim, takes) if stamp else None
+    apart = answers is not None or bool(stamp and packed_path(run.path, "responses").exists())
+    if answers is None:
+        problems: list[str] = []
+
+        def tell(problem: str) -> None:
+            problems.append(problem)
+            if run.on_problem is not None:
+                run.on_problem(problem)
+
+        rows: Iterable[Row] = RunFolder(run.path, tell).rows(texts=picker is not None and not apart)
+        rows = watched(rows, "reading answers", total)
+        if takes is not None:
+            rows = (row for row in rows if takes(row.question))
+        answers = answers_of(rows if picker is None or apart else picker.passing(rows), slim)
+        if stamp and takes is None:
+            _keep(run, answers, {"stamp": stamp, "problems": problems})
+    if picker is not None and apart:
+        for _ in picker.passing(RunFolder(run.path).rows(questions=picker.questions)):
+            pass
+    return answers
 
 
-def answered(response: Response | None) -> tuple[str | None, str | None]:
-    """Of an `AnswerOrigin` what a response says."""
+def _kept(run: RunFolder, stamp: str, slim: Slim, takes: Callable[[Question], bool] | None) -> ScoredAnswers | None:
+    """The answers in the table; None if it is of other files."""
+    import numpy as np
+
+    table = _table(run)
+    if table is None or table["about"]["stamp"] != stamp:
+        return None
+    trials, about = run.spec().trials, table["about"]
+    questions, tasks, task, taken = list[SlimQuestion](), Numbers[str](), array("l"), array("b")
+    for name, question in watched(run.each_question(), "reading questions", len(table["making"]) // trials):
+        questions.append(slim.question(question))
+        task.append(tasks[name])
+        taken.append(takes is None or takes(question))
+    for problem in about["problems"]:
+        if run.on_problem is not None:
+            run.on_problem(problem)
+    outcomes = Outcomes(
+        tasks=list(tasks),
+        questions=questions,
+        findings=Findings([AnswerFinding(*_frozen(finding)) for finding in about["findings"]]),
+        task=np.repeat(np.array(task, dtype=np.int64), trials),
+        question=np.repeat(np.arange(len(questions)), trials),
+        trial=np.tile(np.arange(trials), len(questions)),
+        **{name: table[name] for name in _COLUMNS if name in table},
+    )
+    making = table["making"]
+    if not all(taken):
+        chosen = np.flatnonzero(np.repeat(np.array(taken, dtype=np.bool_), trials))
+        outcomes, making = outcomes.take(chosen), making[chosen]
+    makings = [AnswerMaking(AnswerOrigin(*origin), *others) for origin, *others in about["makings"]]
+    return ScoredAnswers(outcomes, making, makings)
+
+
+_COLUMNS = ("finding", "ending", "came", "used", "spent")
+
+
+def answers_stamp(run: RunFolder) -> str:
+    """Identity of a table: the version, and the state of the run's files."""
+    spec, folder = run.spec(), run.path
+    packed = [path for stem in _STEMS if (path := packed_path(folder, stem)).exists()]
+    journals = chain.from_iterable(journal_files(folder, stem) for stem in _STEMS)
+    others = [path for name in (QUESTIONS, REGRADES) if (path := folder / name).exists()]
+    states = [(path.name, path.stat()) for path in (*packed, *journals, *others)]
+    files = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino) for name, s in states]
+    tasks = [task.name for task in spec.tasks]
+    return json.dumps([_LAYOUT, __version__, spec.model, spec.trials, tasks, [*spec.known_judges], files])
+
+
+_STEMS = ("responses", "failures", "verdicts")
+
+
+def restamp_answers(run: RunFolder, stamp: str) -> None:
+    """Keeps the table of a run whose lines moved to other files, unless its problems name the old files."""
+    table = _table(run)
+    if table is not None and table["about"]["stamp"] == stamp and not table["about"]["problems"]:
+        _save(run, {**table, "about": {**table["about"], "stamp": answers_stamp(run)}})
+
+
+def _keep(run: RunFolder, answers: ScoredAnswers, about: dict[str, Any]) -> None:
+    columns = {name: getattr(answers.outcomes, name) for name in _COLUMNS}
+    about = {**about, "findings": answers.outcomes.findings.distinct, "makings": answers.makings}
+    _save(run, {**columns, "making": answers.making, "about": about})
+
+
+def _save(run: RunFolder, table: Mapping[str, Any]) -> None:
+    import numpy as np
+
+    file, content = _file(run), BytesIO()
+    about = np.frombuffer(json.dumps(table["about"]).encode(), dtype=np.uint8)
+    columns = {name: column for name, column in table.items() if column is not None and name != "about"}
+    np.savez_compressed(content, about=about, **columns)
+    with suppress(OSError, UserError):  # a cache that cannot be written costs time alone
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, content.getvalue(), sync=False)
+        tables = sorted(file.parent.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns)
+        for old in tables[:-MOST_TABLES]:
+            old.unlink(missing_ok=True)
+
+
+def _table(run: RunFolder) -> dict[str, Any] | None:
+    import numpy as np
+
+    try:
+        with np.load(_file(run)) as arrays:
+            table: dict[str, Any] = dict(arrays)
+        table["about"] = json.loads(table["about"].tobytes())
+    except Exception:  # whatever is wrong with it: it is made anew
+        return None
+    return table
+
+
+def _file(run: RunFolder) -> Path:
+    name = hashlib.sha256(str(run.path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return cache_folder() / "answers" / f"{name}.npz"
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, at any depth."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _marked(verdict: Verdict | None) -> tuple[str | None, str | None]:
+    return (verdict.judge, _in_a_line(verdict.versions)) if verdict else (None, None)
+
+
+def _answered(response: Response | None) -> tuple[str | None, str | None]:
     if response is None:
         return None, None
     revision = f" @ {response.model_revision}" if response.model_revision else ""
-    return f"{response.engine}: {response.model}{revision}", in_a_line(response.versions)
+    return f"{response.engine}: {response.model}{revision}", _in_a_line(response.versions)
 
 
-def in_a_line(versions: Mapping[str, str]) -> str:
-    """Versions in their order."""
+def _in_a_line(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

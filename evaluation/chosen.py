@@ -199,6 +199,10 @@ class Where:
         self._values_of = FIELDS[field] if text else None
         self._values = {value.strip() for value in listed.split(",")}
 
+    def __bool__(self) -> bool:
+        """Tells whether it leaves out anything."""
+        return self._values_of is not None
+
     def takes(self, question: Question) -> bool:
         """Whether the question is one of them."""
         return self._values_of is None or not self._values.isdisjoint(self._values_of(question))

@@ -7,18 +7,16 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from livek12.core.packed_answers import packed_answers
-from livek12.core.progress import Progress, warn, watched
+from livek12.core.progress import Progress, warn
 from livek12.core.records import UNMARKED
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import RegradeCounts, in_words
 from livek12.core.run.spec import RunSpec
-from livek12.core.run_answers import ScoredAnswers, answers_of
+from livek12.core.run_answers import read_answers
 from livek12.core.scoring import Comparison, Profile
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
-from livek12.core.scoring.outcomes import Slim
+from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.core.scoring.schema import Delta, parameters_of
 from livek12.evaluation.chosen import Where
 from livek12.evaluation.usage import run_usage
@@ -119,7 +117,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
     judges: set[str] = set()
     with Progress("reading runs", len(runs), patient=True) as progress:
         for name, path in runs.items():
-            read = _answers(RunFolder(path, warn), slim, where)
+            read = read_answers(RunFolder(path, warn), slim, where.takes if where else None)
             found[name], changes[name] = read.outcomes, read.changes
             judges |= read.judges
             progress.step()
@@ -130,14 +128,3 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
         if not len(outcomes):
             raise where.nothing(name, RunFolder(runs[name]))
     return found
-
-
-def _answers(run: RunFolder, slim: Slim, where: Where) -> ScoredAnswers:
-    """The answers of one run to the questions in `where`, by columns where they are packed."""
-    packed = packed_answers(run, slim, where.takes)
-    if packed is not None:
-        return packed.answers()
-    spec = run.spec()
-    total = sum(task.questions for task in spec.tasks) * spec.trials
-    rows = watched(run.rows(texts=False), "reading answers", total)
-    return answers_of((row for row in rows if where.takes(row.question)), slim)

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
-from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import read_sessions
 from livek12.core.run.spec import RunSpec
-from livek12.core.run_answers import ScoredAnswers, answers_of
+from livek12.core.run_answers import answers_of, read_answers
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
@@ -30,7 +29,7 @@ from livek12.evaluation.variants import alike, beside, tasks_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
-    from livek12.core.scoring.columns import Outcomes
+    from livek12.core.scoring.outcomes import Outcomes
     from livek12.report.paper import Pages
     from livek12.report.sections import Shown
 
@@ -124,7 +123,11 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if kind_of(spec.engine).draws}
     harness = HarnessMarks.read(run)  # it shows texts where it disagrees
-    read = _read(run, shown) if harness is None else _read_rows(run, shown, harness)
+    if harness is None:
+        read = read_answers(run, Slim(), picker=shown)
+    else:
+        rows = read_rows(run) if shown is None else shown.passing(read_rows(run))
+        read = answers_of(harness.passing(rows, spec.trials, run.path), Slim())
     if shown is not None:
         shown.count(read.origins)
     asked = tasks_of(spec)
@@ -154,25 +157,6 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     if (usage := run_usage(run.path, read.outcomes)) is not None:
         scores = {**scores, "usage": usage}
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
-
-
-def _read(run: RunFolder, shown: Shown | None) -> ScoredAnswers:
-    """The answers of a run, by columns where they are packed."""
-    packed = packed_answers(run, Slim(), versions=shown is not None)
-    if packed is None:
-        return _read_rows(run, shown)
-    if shown is not None:
-        shown.rows = list(packed.rows(shown.has, texts=True))
-    return packed.answers()
-
-
-def _read_rows(run: RunFolder, shown: Shown | None, harness: HarnessMarks | None = None) -> ScoredAnswers:
-    rows = read_rows(run, texts=harness is not None or shown is not None)
-    if shown is not None:
-        rows = shown.passing(rows)
-    if harness is not None:
-        rows = harness.passing(rows, run.spec().trials, run.path)
-    return answers_of(rows, Slim())
 
 
 def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:

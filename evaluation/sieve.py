@@ -23,7 +23,7 @@ from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.answers import Table, question_sums, ranked
-from livek12.core.scoring.columns import Outcomes
+from livek12.core.scoring.outcomes import Outcomes
 from livek12.tasks.registry import find_task, is_logged, way_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from livek12.core.scoring.answers import points_awarded
 from livek12.core.scoring.schema import RunUsage
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.columns import Outcomes
+    from livek12.core.scoring.outcomes import Outcomes
 
 
 def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:

@@ -47,6 +47,7 @@ class Shown:
 
     Attributes:
         tasks: in the order of the questions.
+        questions: task and id of those that are shown.
         asked: number of all questions.
         rows: of shown questions.
         exams: names of all questions' exams.
@@ -69,7 +70,7 @@ class Shown:
         kinds = ("judge of the answers", "versions of the verdicts", "engine of the answers", "versions of the answers")
         self.made: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
         shares = _shares({task: len(found) for task, found in by_task.items()}, min(limit, MAX_ANSWERS // trials))
-        self._shown = {
+        self.questions = {
             (task, id_)
             for task, found in by_task.items()
             for _, id_ in sorted(found, key=lambda item: item[0])[: shares[task]]
@@ -78,16 +79,12 @@ class Shown:
     @property
     def left_out(self) -> int:
         """Number of questions not shown."""
-        return self.asked - len(self._shown)
-
-    def has(self, task: str, question: Question) -> bool:
-        """The page shows a question."""
-        return (task, question.id) in self._shown
+        return self.asked - len(self.questions)
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Passes rows on, picking those to show."""
         for row in rows:
-            if self.has(row.task, row.question):
+            if (row.task, row.question.id) in self.questions:
                 self.rows.append(row)
             yield row
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from pydantic import BaseModel, ValidationError
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import write_atomically
-from livek12.core.light import ResponseHead
 from livek12.core.records import (
     Failure,
     Image,
@@ -43,14 +42,33 @@ from livek12.core.records import (
     State,
     Verdict,
 )
-from livek12.core.rows import Row
-from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
-from livek12.core.run.journal import Index, JournalWriter, journal_files, journal_lines, read_journal
+from livek12.core.rows import Row, fits, row_of
+from livek12.core.run.access import (
+    Fence,
+    check_links,
+    has_responses,
+    in_use,
+    make_folder,
+    settling,
+    take_part,
+)
+from livek12.core.run.journal import (
+    Index,
+    JournalWriter,
+    ResponseHead,
+    journal_files,
+    journal_lines,
+    read_journal,
+)
 from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
 from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
-from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
-from livek12.core.run_rows import fits, row_of
+from livek12.core.run.spec import (
+    RunSpec,
+    check_size,
+    differences,
+    read_spec,
+)
 
 QUESTIONS = "questions.jsonl"
 
@@ -261,10 +279,10 @@ class RunFolder:
                 if expected(head) and seen.add(head.key):
                     yield str(head.key), line
 
-    def expected(self) -> Expected:
-        """Whether a response is one of this run."""
-        spec = self.spec()
-        return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self.on_problem)
+    def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
+        """Tells whether a response is one of this run; of some questions, without naming the others."""
+        spec, told = self.spec(), self.on_problem if questions is None else None
+        return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, told)
 
     def answered(self) -> KeySet:
         """The keys that have a response as of now; the same set each time, for which only what is new is read."""
@@ -327,40 +345,62 @@ class RunFolder:
                 found[str(verdict.key)] = verdict
         return found
 
-    def _verdicts(self, among: Callable[[Verdict], bool] | None = None, texts: bool = True) -> Index[Verdict]:
+    def _verdicts(
+        self,
+        among: Callable[[Verdict], bool] | None = None,
+        texts: bool = True,
+        questions: Collection[tuple[str, str]] | None = None,
+    ) -> Index[Verdict]:
         """The same where there may be millions."""
         spec = self.spec()
-        wins = partial(counts_over, known=spec.known_judges)
-        told = self.on_problem
-        return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
+        return Index(
+            self.path,
+            "verdicts",
+            Verdict,
+            spec.trials,
+            wanted=among,
+            wins=partial(counts_over, known=spec.known_judges),
+            on_problem=self.on_problem if questions is None else None,
+            texts=texts,
+            questions=questions,
+        )
 
-    def rows(self, texts: bool = True) -> Iterator[Row]:
+    def rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
         """One row for each question and trial of the run, whatever became of it; read as they are taken.
 
         Marks are those of the judges, save where people set others (`core.run.markings`).
 
         Args:
             texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
-                are not read (`core.light`).
+                are not read (`core.packed_rows`).
+            questions: task and id of the questions whose rows are read; default all.
         """
         from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
         said = read_regrades(self.path, self.on_problem)
-        rows = self.judged_rows(texts)
-        return regraded(rows, said, self.on_problem) if said else rows
+        rows = self.judged_rows(texts, questions)
+        return regraded(rows, said, self.on_problem if questions is None else None) if said else rows
 
-    def judged_rows(self, texts: bool = True) -> Iterator[Row]:
+    def judged_rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
         """The same with the marks of the judges alone, for whoever asks how good these are."""
-        trials, told = self.spec().trials, self.on_problem
-        expected = self.expected()
+        trials, told = self.spec().trials, self.on_problem if questions is None else None
+        expected = self.expected(questions)
         responses = Index(
-            self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=told, texts=texts
+            self.path,
+            "responses",
+            Response,
+            trials,
+            named=expected,
+            wins=_first,
+            on_problem=told,
+            texts=texts,
+            questions=questions,
         )
         expected.tell()
         failures = Index(self.path, "failures", Failure, trials, on_problem=told)
-        verdicts = self._verdicts(texts=texts)
+        verdicts = self._verdicts(texts=texts, questions=questions)
         for task, question in self.each_question():
-            for trial in range(trials):
+            for trial in range(trials) if questions is None or (task, question.id) in questions else ():
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 

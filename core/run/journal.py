@@ -16,7 +16,7 @@ import time
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -26,8 +26,8 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.files import refuse_pointer
-from livek12.core.light import ResponseHead, StoredKey, light_model
 from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
+from livek12.core.packed_rows import StoredKey, light_model
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 from livek12.core.run.leases import Lease, shared
 from livek12.core.run.locks import close_own, lease_own, lock_own, owns
@@ -124,6 +124,15 @@ def heal(fd: int) -> None:
         os.write(fd, b"\n")
 
 
+class ResponseHead(Record, extra="ignore", title="Response"):
+    """Of a response whose it is; that its line is whole is looked at, and nothing is made of its thinking."""
+
+    key: Key
+    text: str
+    engine: str
+    model: str
+
+
 R = TypeVar("R", bound=Record)
 K = TypeVar("K", Response, ResponseHead, Failure, Verdict)
 N = TypeVar("N")
@@ -174,17 +183,21 @@ def placed_records(
 
 
 def placed_keys(
-    folder: Path, stem: str, model: type[K], on_problem: Callable[[str], None] | None = None
+    folder: Path,
+    stem: str,
+    model: type[K],
+    on_problem: Callable[[str], None] | None = None,
+    questions: Collection[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[Place, K | StoredKey]]:
-    """The same; of what is packed only the keys are read."""
-    return _placed(folder, stem, model, lambda path: PackedLines(path).keys(), on_problem)
+    """The same; of packed lines only the keys are read, and only those of some questions, if they are given."""
+    return _placed(folder, stem, model, lambda path: PackedLines(path).keys(questions), on_problem)
 
 
 def _placed(
     folder: Path,
     stem: str,
     model: type[R],
-    packed: Callable[[Path], Iterable[bytes | N]],
+    packed: Callable[[Path], Iterable[bytes | N | None]],
     on_problem: Callable[[str], None] | None,
 ) -> Iterator[tuple[Place, R | N]]:
     """What stands in the files of a stem, by lines or as `packed` reads the packed one."""
@@ -195,7 +208,9 @@ def _placed(
         is_packed = path.suffix == PACKED
         for number, line in enumerate(packed(path) if is_packed else _lines(path), 1):
             end = start + (1 if is_packed or not isinstance(line, bytes) else len(line))
-            if not isinstance(line, bytes):
+            if line is None:
+                read = True
+            elif not isinstance(line, bytes):
                 read = True
                 yield Place(path, start, end), line
             elif line.strip():
@@ -358,7 +373,8 @@ class Index(Generic[K]):
         wanted: which records count.
         wins: whether of two records of a key the one that was read later counts; by default it does.
         on_problem: told of damaged lines, one line each.
-        texts: whether records that are packed come with their texts (else as `core.light` has them).
+        texts: whether records that are packed come with their texts (else as `core.packed_rows` has them).
+        questions: of packed records only those of these questions (task and id); default all.
 
     Raises:
         UserError: a file cannot be read.
@@ -375,6 +391,7 @@ class Index(Generic[K]):
         wins: Callable[[K, K], bool] | None = None,
         on_problem: Callable[[str], None] | None = None,
         texts: bool = True,
+        questions: Collection[tuple[str, str]] | None = None,
     ) -> None:
         self._model: type[K] = model if texts else light_model(model)
         self._texts = texts
@@ -385,7 +402,7 @@ class Index(Generic[K]):
         self._begins: list[int] = []  # of each file, had all of them been one
         end = 0
         opened: dict[Path, int] = {}
-        found = placed_keys(folder, stem, model, on_problem)
+        found = placed_keys(folder, stem, model, on_problem, questions)
         for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
             if place.path not in opened:
                 opened[place.path] = self._open(place.path, end)

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
@@ -98,6 +98,8 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Key = tuple[str, str, str]
 """Task, question and hash of a response."""
+Change = Literal["settled", "changed", "confirmed"]
+"""Of a person's mark: it closes what judges left open, differs from theirs, or equals it."""
 
 
 class Regrade(Record):
@@ -245,6 +247,15 @@ def with_mark(row: Row, said: Regrade) -> Row:
     return replace(row, state="graded", verdict=verdict, judged=judged)
 
 
+def change_of(row: Row) -> Change | None:
+    """Effect of a person's mark on a row; None where it has none."""
+    if row.judged is None or row.verdict is None:
+        return None
+    if row.judged.state == "ungraded" or row.judged.low != row.judged.high:
+        return "settled"
+    return "confirmed" if _same(row.verdict, row.judged) else "changed"
+
+
 @dataclass
 class RegradeCounts:
     """How many marks people set, and what that changed.
@@ -263,14 +274,17 @@ class RegradeCounts:
 
     def add(self, row: Row) -> None:
         """Counts a row."""
-        if row.judged is None or row.verdict is None:
+        if row.verdict is not None:
+            self.note(change_of(row), row.verdict.judge)
+
+    def note(self, change: Change | None, judge: str, answers: int = 1) -> None:
+        """Counts answers with the same change by the same person."""
+        if change is None:
             return
-        self.answers += 1
-        self.by[row.verdict.judge.removeprefix(PERSON)] += 1
-        if row.judged.state == "ungraded" or row.judged.low != row.judged.high:
-            self.settled += 1
-        elif not _same(row.verdict, row.judged):
-            self.changed += 1
+        self.answers += answers
+        self.by[judge.removeprefix(PERSON)] += answers
+        self.settled += answers * (change == "settled")
+        self.changed += answers * (change == "changed")
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows, counted as they are taken."""

@@ -81,7 +81,7 @@ def run_folder(place: str | Path, texts: bool = True) -> Path:
 
     Args:
         place: a folder or an address.
-        texts: false where nothing but scores is made of it; then what is packed may come without texts (`core.light`).
+        texts: false where nothing but scores is made of it; packed journals may come without texts then.
 
     Raises:
         UserError: nothing can be fetched from the address.

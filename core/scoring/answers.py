@@ -1,4 +1,4 @@
-"""Outcomes as arrays: one `Table` a task. Two that are of one answer raise UserError with its key."""
+"""`Table`: sorted outcomes of one task as arrays; two outcomes of one answer raise UserError with its key."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.formulas import Answers
-from livek12.core.scoring.outcomes import Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
 from livek12.core.scoring.schema import STATES
 
 if TYPE_CHECKING:
@@ -22,11 +21,8 @@ class Table:
     """The answers to one set of questions, sorted by question, trial and task.
 
     Attributes:
-        rows: n outcomes.
         questions: sorted by id.
-        question: index into `questions`, length n.
-        trial: index into the sorted trial numbers, length n.
-        trials: how many trials there are.
+        question, trial: indices into `questions` and the sorted trial numbers, length n.
     """
 
     rows: Outcomes
@@ -40,15 +36,15 @@ class Table:
         """The arrays of the exam formulas."""
         import numpy as np
 
-        found, of = self.rows.findings, self.rows.finding
-        audited = bool(found.audited[of].any())
+        findings, of = self.rows.findings, self.rows.finding
+        audited = bool(findings.audited[of].any())
         missing = [STATES.index("failed"), STATES.index("unsupported")]
         return Answers(
             points=None if self.worth is None else self.worth[self.question],
-            share=found.share[of].T.copy(),
-            correct=found.correct[of].T.copy(),
-            presence=np.take(found.presence, of, axis=1) if audited and found.presence is not None else None,
-            steps=np.take(found.steps, of, axis=1) if audited and found.steps is not None else None,
+            share=findings.share[of].T.copy(),
+            correct=findings.correct[of].T.copy(),
+            presence=np.take(findings.presence, of, axis=1) if audited and findings.presence is not None else None,
+            steps=np.take(findings.steps, of, axis=1) if audited and findings.steps is not None else None,
             tokens=self.rows.lengths,
             came=~np.isin(self.states, missing),
             points_note=question_points(self.questions)[1],
@@ -57,7 +53,7 @@ class Table:
 
     @cached_property
     def worth(self) -> Floats | None:
-        """Points of each question; None where only some state them."""
+        """Points of each question; None if only some state them."""
         import numpy as np
 
         worth, _ = question_points(self.questions)
@@ -65,14 +61,14 @@ class Table:
 
     @cached_property
     def variables(self) -> Floats | None:
-        """(2, n) bounds of the share of correct variables; None where no question has variables."""
+        """(2, n) bounds of the share of correct variables; None without variables."""
         if not any(question.has_variables for question in self.questions):
             return None
         return self.rows.findings.variables[self.rows.finding].T.copy()
 
     @cached_property
     def begins(self) -> Indices:
-        """Where the answers to each question begin, and the end of all; they stand together. Length questions + 1."""
+        """Index of the first answer to each question, and the end of all; length questions + 1."""
         import numpy as np
 
         return np.searchsorted(self.question, np.arange(len(self.questions) + 1))
@@ -83,15 +79,15 @@ class Table:
         return self.rows.states
 
     def to(self, questions: Sequence[int]) -> Table:
-        """The answers to some of the questions (indices), at least one."""
+        """The table of some questions (indices), at least one."""
         return self if len(questions) == len(self.questions) else tabulate(self.rows.take(answers_of(self, questions)))
 
 
 def answers_of(table: Table, questions: Sequence[int]) -> Indices:
-    """The answers (indices) to these questions (indices)."""
+    """Indices of the answers to questions (indices)."""
     import numpy as np
 
-    # In the time of the answers found, not of all: a task may have thousands of groups (papers).
+    # Linear in the answers returned, not in all: a task may have thousands of groups (papers).
     some = np.unique(np.asarray(questions, dtype=np.intp))
     begins, ends = table.begins[some], table.begins[some + 1]
     counts = ends - begins
@@ -107,29 +103,29 @@ def tabulate(rows: Iterable[Outcome]) -> Table:
     """
     import numpy as np
 
-    found = Outcomes.of(rows)
-    if not len(found):
+    outcomes = Outcomes.of(rows)
+    if not len(outcomes):
         raise UserError("there are no answers to score: run or import some first")
-    asked = found.questions
-    question = ranked([one.id for one in asked], found.question)
-    trial = np.unique(found.trial, return_inverse=True)[1]
-    task = ranked(found.tasks, found.task)
+    questions = outcomes.questions
+    question = ranked([each.id for each in questions], outcomes.question)
+    trial = np.unique(outcomes.trial, return_inverse=True)[1]
+    task = ranked(outcomes.tasks, outcomes.task)
     order = np.lexsort((task, trial, question))
     question, trial, task = (column[order] for column in (question, trial, task))
-    found = found.take(order)
+    outcomes = outcomes.take(order)
     same = (np.diff(question) == 0) & (np.diff(trial) == 0) & (np.diff(task) == 0)
     if same.any():
-        twice = found[int(np.argmax(same))]
+        twice = outcomes[int(np.argmax(same))]
         raise UserError(
             f"{twice.task}/{twice.question.id}/{twice.trial} occurs twice: give each answer one trial number"
         )
     last = np.flatnonzero(np.concatenate([np.diff(question) != 0, [True]]))
-    questions = tuple(asked[code] for code in found.question[last].tolist())
-    return Table(found, questions, question, trial, trials=int(trial.max()) + 1)
+    ordered = tuple(questions[code] for code in outcomes.question[last].tolist())
+    return Table(outcomes, ordered, question, trial, trials=int(trial.max()) + 1)
 
 
 def ranked(names: Sequence[str], codes: Codes) -> Indices:
-    """For each code, an index into the names, the place of its name among all that occur, in their order."""
+    """Ranks of codes (indices into the names) by the sorted names that occur."""
     import numpy as np
 
     used = np.unique(codes)
@@ -140,21 +136,22 @@ def ranked(names: Sequence[str], codes: Codes) -> Indices:
 
 
 def question_sums(table: Table, *values: Floats) -> dict[tuple[str, str], tuple[float, ...]]:
-    """Each of the values, summed over the answers to each question of each task, in the order of the table."""
+    """Sums of values over the answers to each question of each task, in the order of the table."""
     import numpy as np
 
     task = ranked(table.rows.tasks, table.rows.task)
     pairs = table.question * (int(task.max()) + 1) + task
     _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)
     sums = np.stack([np.bincount(pair, value) for value in values], axis=1).tolist()
-    asked, tasks = table.question[first].tolist(), table.rows.task[first].tolist()
+    questions, tasks = table.question[first].tolist(), table.rows.task[first].tolist()
     return {
-        (table.rows.tasks[tasks[n]], table.questions[asked[n]].id): tuple(sums[n]) for n in np.argsort(first).tolist()
+        (table.rows.tasks[tasks[n]], table.questions[questions[n]].id): tuple(sums[n])
+        for n in np.argsort(first).tolist()
     }
 
 
 def question_points(questions: Sequence[SlimQuestion]) -> tuple[list[float] | None, str | None]:
-    """Points of each question and a remark; None and the reason where only some questions state points."""
+    """Points of each question and a remark; None and the reason if only some questions state points."""
     stated = sum(question.points is not None for question in questions)
     if stated == 0:
         return [1.0] * len(questions), "no question states points: each counts 1"
@@ -164,18 +161,18 @@ def question_points(questions: Sequence[SlimQuestion]) -> tuple[list[float] | No
 
 
 def points_awarded(outcomes: Outcomes) -> tuple[float, float] | None:
-    """The points of all answers together, with what is undecided at its worst and at its best.
+    """Bounds of the points of all answers.
 
-    None where only some questions of a task state points; where none does, each counts 1.
+    None if only some questions of a task state points; if none does, each counts 1.
     """
     import numpy as np
 
     total = np.zeros(2)
     for own in outcomes.by_task().values():
-        asked = np.unique(own.question)
-        worth, _ = question_points([own.questions[code] for code in asked.tolist()])
+        codes = np.unique(own.question)
+        worth, _ = question_points([own.questions[code] for code in codes.tolist()])
         if worth is None:
             return None
-        of_answers = np.array(worth)[np.searchsorted(asked, own.question)]
+        of_answers = np.array(worth)[np.searchsorted(codes, own.question)]
         total += of_answers @ own.findings.share[own.finding]
     return float(total[0]), float(total[1])

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, tabulate
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.flips import Flips
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
-from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.ranks import rank_ranges
 from livek12.core.scoring.schema import (
     FORMULAS,

@@ -1,22 +1,28 @@
-"""Rows made slim: of each answer and question what the formulas need and no text, so that a million can be held.
+"""Outcomes: the input of the formulas for each answer, without texts, as objects and as columns.
 
 Contract: a row enters every formula at its worst and at its best. Failed and unsupported answers are anything
 from nothing to full marks; an ungraded one is bounded by its verdict (its undecided parts count 0 and full;
 without a usable verdict the whole question does); no answer is worth 0. A row that contradicts itself raises
-UserError with the key.
+UserError with the key. `Outcomes` stores n answers as arrays; answers with the same marks share one `AnswerFinding`.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, overload
 
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
 from livek12.core.rows import Row
-from livek12.core.scoring.formulas import Presence, Steps
+from livek12.core.scoring.formulas import Presence, Steps, presence_bounds, step_bounds
+from livek12.core.scoring.schema import STATES
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Bools, Codes, Floats, Indices
 
 Bounds = tuple[float, float]
 Ending = Literal["whole", "truncated", "unknown"]
@@ -25,7 +31,7 @@ Judges = Literal["nobody", "rules", "models"]
 OPEN: Bounds = (0.0, 1.0)
 NOTHING: Bounds = (0.0, 0.0)
 DEEPEST = 4
-"""The last layer of a taxonomy that reports are grouped by."""
+"""Deepest taxonomy layer of report groups."""
 T = TypeVar("T")
 
 
@@ -36,9 +42,9 @@ def _one(value: str | int | bool | None) -> tuple[str, ...]:
 
 
 def _prefixes(path: Sequence[str]) -> tuple[str, ...]:
-    """The layers of a taxonomy below its first, which is the subject, each with those above it; a question is in each.
+    """The paths of a taxonomy below its first layer, the subject.
 
-    MDK12-Bench has grade, subfield and curriculum there; the layers below these are too many to report.
+    MDK12-Bench has grade, subfield and curriculum there; deeper layers are too many to report.
     """
     return tuple(" / ".join(path[:depth]) for depth in range(2, min(len(path), DEEPEST) + 1))
 
@@ -62,16 +68,16 @@ AXES: dict[str, Callable[[Question], Iterable[str]]] = {
     "korean_specific": lambda q: _one(q.flags.is_korean_specific),
     "paper": lambda q: _one(q.paper_id),
 }
-"""What reports are grouped by, and the values of a question on each axis."""
+"""The axes of report groups, and the values of a question on each."""
 _PLACES = {axis: place for place, axis in enumerate(AXES)}
 
 
 @dataclass(frozen=True, slots=True)
 class SlimQuestion:
-    """What scoring needs of a question; `values` has a tuple for each of `AXES`.
+    """The scoring fields of a question; `values` has a tuple for each of `AXES`.
 
-    `source` is the question that it was made from, itself where it was not: what comes from one is one cluster.
-    `translates` is the id of the question that it translates, "" where it is none.
+    `source` is the question that a variant was made from, else its own id: questions of one source are one cluster.
+    `translates` is the id of the original of a translation, else "".
     """
 
     id: str
@@ -85,7 +91,7 @@ class SlimQuestion:
 
     @classmethod
     def of(cls, question: Question, values: tuple[tuple[str, ...], ...]) -> SlimQuestion:
-        """Of a question, with its values on each of `AXES`."""
+        """Builds it from a question and its values on each of `AXES`."""
         return cls(
             id=question.id,
             source=question.variant.of if question.variant else question.id,
@@ -103,7 +109,7 @@ class SlimQuestion:
 
 
 class Used(NamedTuple):
-    """The tokens that a response states; `completion` includes the thinking, `reasoning` is that part alone."""
+    """Token counts of a response; `completion` includes `reasoning`."""
 
     prompt: int | None
     cached: int | None
@@ -111,58 +117,50 @@ class Used(NamedTuple):
     reasoning: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What scoring needs of one answer.
+class AnswerFinding(NamedTuple):
+    """The marks of an answer, which many answers share.
 
     Attributes:
-        task: that asked.
-        question: that was asked.
-        trial: from 0.
-        state: in which it ended.
-        share: bounds of the share of the points.
-        correct: bounds of being fully correct.
-        variables: bounds of the share of correct variables (`variable_bounds`).
-        presence: what the process audit found; None: not audited.
-        steps: how many erroneous steps its critics list; None: not audited, or it does not say.
-        tokens: None where there is no response.
-        ending: of the response; what has none is whole.
-        judged_by: nobody yet, the rules alone, or models that were asked; None without a verdict.
-        stages: for each part the stage that decided it, or "undecided".
-        spent: the tokens of all requests that were made for it.
+        share: of the points.
+        correct: fully.
+        variables: see `variable_bounds`.
+        presence: errors by the process audit; None: not audited.
+        steps: see `steps_of`.
+        judged_by: None without a verdict.
+        stages: of each part the deciding stage, or "undecided".
+    """
+
+    state: State
+    share: Bounds
+    correct: Bounds
+    variables: Bounds
+    presence: Presence | None = None
+    steps: Steps | None = None
+    judged_by: Judges | None = None
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One answer as scoring reads it.
+
+    Attributes:
+        tokens: None without a response.
+        ending: of the response; "whole" without one.
+        spent: tokens of all requests for it.
     """
 
     task: str
     question: SlimQuestion
     trial: int
-    state: State
-    share: Bounds
-    correct: Bounds
-    variables: Bounds
-    presence: Presence | None
-    steps: Steps | None
-    tokens: Used | None
-    ending: Ending
-    judged_by: Judges | None
-    stages: tuple[str, ...]
+    finding: AnswerFinding
+    tokens: Used | None = None
+    ending: Ending = "whole"
     spent: Used | None = None
 
 
-class AnswerFinding(NamedTuple):
-    """What was found of an answer, which many have in common; the fields are those of `Outcome`."""
-
-    state: State
-    share: Bounds
-    correct: Bounds
-    variables: Bounds
-    presence: Presence | None
-    steps: Steps | None
-    judged_by: Judges | None
-    stages: tuple[str, ...]
-
-
 def finding_of(row: Row) -> AnswerFinding:
-    """What was found of the answer in a row; of its response it tells nothing, and of its question what parts it has.
+    """The marks of a row.
 
     Raises:
         UserError: it lacks a verdict, or the verdict awards more points than there are.
@@ -182,12 +180,12 @@ def finding_of(row: Row) -> AnswerFinding:
 
 
 class Slim:
-    """Makes rows slim. What the rows of one `Slim` have in common is held once, be they of one run or of many."""
+    """Makes outcomes of rows; equal values of one `Slim` are one object, also across runs."""
 
     def __init__(self) -> None:
-        self._held: dict[object, object] = {}
-        self._asked: Question | None = None
-        self._item: SlimQuestion
+        self._values: dict[object, object] = {}
+        self._question: Question | None = None
+        self._slim: SlimQuestion
 
     def __call__(self, row: Row) -> Outcome:
         """The outcome of a row.
@@ -195,49 +193,48 @@ class Slim:
         Raises:
             UserError: it lacks a verdict, or the verdict awards more points than there are.
         """
-        if self._asked is not row.question:  # the trials of a question follow each other
-            self._asked, self._item = row.question, self.question(row.question)
-        found = self._same(finding_of(row))
+        if self._question is not row.question:  # the trials of a question follow each other
+            self._question, self._slim = row.question, self.question(row.question)
         used = Used(*map(self._same, _used(row.response))) if row.response else None
         return Outcome(
             task=self._same(row.task),
-            question=self._item,
+            question=self._slim,
             trial=row.trial,
+            finding=self._same(finding_of(row)),
             tokens=used,
             ending=ending_of(row.response.finish_reason) if row.response else "whole",
             spent=_spent(used, row.response.earlier) if row.response and used else None,
-            **found._asdict(),
         )
 
     def question(self, question: Question) -> SlimQuestion:
-        """What scoring needs of a question."""
+        """The scoring fields of a question."""
         values = tuple(self._same(tuple(values_of(question))) for values_of in AXES.values())
         return self._same(SlimQuestion.of(question, values))
 
     def _same(self, value: T) -> T:
-        held: T = self._held.setdefault(value, value)  # type: ignore[assignment]
-        return held
+        first: T = self._values.setdefault(value, value)  # type: ignore[assignment]
+        return first
 
 
 def steps_of(process: Process) -> Steps | None:
-    """Shares of the critics that list at least one and at least two erroneous steps; None where it names no critics.
+    """Shares of critics that list at least one, and at least two, erroneous steps; None where it names no critics.
 
-    What one critic lists twice, the same type in the same step, is one.
+    A type that a critic lists twice for one step counts once.
     """
     listed = {(error.judge, error.type, error.step) for error in process.errors}
     counts = Counter(judge for judge, _, _ in listed)
     if not process.critics or not counts.keys() <= set(process.critics):
         return None
-    one, two = (sum(counts[critic] >= least for critic in process.critics) for least in (1, 2))
-    return one / len(process.critics), two / len(process.critics)
+    some, several = (sum(counts[critic] >= least for critic in process.critics) for least in (1, 2))
+    return some / len(process.critics), several / len(process.critics)
 
 
 def _spent(used: Used, earlier: EarlierReply | None) -> Used:
-    """The tokens of a response and of the reply before it; a kind that one of them does not state is not known."""
+    """Tokens of a response and the reply before it; None for a kind that either does not state."""
     if earlier is None:
         return used
     both = zip(used, _used(earlier), strict=True)
-    return Used(*(None if one is None or other is None else one + other for one, other in both))
+    return Used(*(None if a is None or b is None else a + b for a, b in both))
 
 
 def _used(response: Response | EarlierReply) -> Used:
@@ -245,7 +242,7 @@ def _used(response: Response | EarlierReply) -> Used:
 
 
 def ending_of(finish_reason: str | None) -> Ending:
-    """How a response ended."""
+    """The ending of a response."""
     return "unknown" if finish_reason is None else "truncated" if finish_reason == "length" else "whole"
 
 
@@ -263,7 +260,7 @@ def outcome_bounds(row: Row) -> tuple[Bounds, Bounds]:
     correct = OPEN if verdict.correct is None else (float(verdict.correct), float(verdict.correct))
     share = _share(verdict, correct)
     if row.state == "ungraded" and share[0] == share[1]:
-        # A verdict that bounds nothing cannot vouch for an answer that nobody could grade.
+        # Equal bounds contradict an ungraded answer.
         return OPEN, OPEN if verdict.correct is not False else correct
     return share, correct
 
@@ -288,7 +285,7 @@ def _verdict(row: Row) -> Verdict:
 def variable_bounds(row: Row) -> Bounds:
     """Bounds of the share of correct variables (CFE-Bench: a failed extraction stays in the denominator).
 
-    A question without variables counts its sub-answers instead. Variables without a part in the verdict are
+    A question without variables counts its sub-answers. Variables without a part in the verdict are
     wrong in a graded answer and undecided in an ungraded one.
     """
     if row.state in ("failed", "unsupported"):
@@ -306,3 +303,299 @@ def variable_bounds(row: Row) -> Bounds:
         if not undecided:
             return OPEN
     return accepted / total, (accepted + undecided) / total
+
+
+# --- columns of outcomes ----------------------------------------------------------------------------------------------
+
+UNTOLD = -(1 << 62)
+"""In a column of tokens: not stated."""
+MOST_TOKENS = 1 << 40
+"""Greater counts are ignored."""
+
+
+class Findings:
+    """k different findings, and arrays of length k for the formulas."""
+
+    def __init__(self, findings: Sequence[AnswerFinding]) -> None:
+        self.distinct = findings
+
+    def __len__(self) -> int:
+        return len(self.distinct)
+
+    @cached_property
+    def states(self) -> Indices:
+        """Index into STATES."""
+        import numpy as np
+
+        return np.array([STATES.index(finding.state) for finding in self.distinct], dtype=np.intp)
+
+    @cached_property
+    def share(self) -> Floats:
+        """(k, 2)."""
+        return _pairs([finding.share for finding in self.distinct])
+
+    @cached_property
+    def correct(self) -> Floats:
+        """(k, 2)."""
+        return _pairs([finding.correct for finding in self.distinct])
+
+    @cached_property
+    def variables(self) -> Floats:
+        """(k, 2)."""
+        return _pairs([finding.variables for finding in self.distinct])
+
+    @cached_property
+    def audited(self) -> Bools:
+        """Presence of an audit."""
+        import numpy as np
+
+        return np.array([finding.presence is not None for finding in self.distinct], dtype=np.bool_)
+
+    @cached_property
+    def presence(self) -> Floats | None:
+        """(2, k, 3), see `presence_bounds`."""
+        return presence_bounds([finding.presence for finding in self.distinct])
+
+    @cached_property
+    def steps(self) -> Floats | None:
+        """(2, k, 2), see `step_bounds`."""
+        return step_bounds(
+            [None if finding.presence is None else (finding.presence, finding.steps) for finding in self.distinct]
+        )
+
+
+def _pairs(bounds: list[Bounds]) -> Floats:
+    import numpy as np
+
+    return np.array(bounds, dtype=np.float64).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes(Sequence[Outcome]):
+    """The outcomes of n answers.
+
+    Attributes:
+        tasks: their names; like questions and findings, some may have no answer here.
+        questions: may contain one twice.
+        task, question, finding, ending: indices into `tasks`, `questions`, `findings` and ENDINGS, length n.
+        came: presence of a response, and so of tokens.
+        used: (n, 4), the fields of `Used`; `UNTOLD` where not stated.
+        spent: the same of all requests; None if equal.
+    """
+
+    tasks: Sequence[str]
+    questions: Sequence[SlimQuestion]
+    findings: Findings
+    task: Codes
+    question: Codes
+    trial: Codes
+    finding: Codes
+    ending: Codes
+    came: Bools
+    used: Indices
+    spent: Indices | None = None
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Outcomes:
+        """Columns of outcomes; columns are returned as they are."""
+        if isinstance(outcomes, Outcomes):
+            return outcomes
+        made = OutcomeColumns()
+        for outcome in outcomes:
+            made.add(outcome)
+        return made.end()
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
+        """Concatenates outcomes."""
+        import numpy as np
+
+        if len(parts) == 1:
+            return parts[0]
+        sizes = [(len(part.tasks), len(part.questions), len(part.findings)) for part in parts]
+        begins = np.cumsum([(0, 0, 0), *sizes], axis=0)
+        spent = any(part.spent is not None for part in parts)
+        return cls(
+            tasks=[task for part in parts for task in part.tasks],
+            questions=[question for part in parts for question in part.questions],
+            findings=Findings([finding for part in parts for finding in part.findings.distinct]),
+            task=_end_to_end([part.task + begins[n, 0] for n, part in enumerate(parts)]),
+            question=_end_to_end([part.question + begins[n, 1] for n, part in enumerate(parts)]),
+            trial=_end_to_end([part.trial for part in parts]),
+            finding=_end_to_end([part.finding + begins[n, 2] for n, part in enumerate(parts)]),
+            ending=_end_to_end([part.ending for part in parts]),
+            came=np.concatenate([np.zeros(0, dtype=np.bool_), *(part.came for part in parts)]),
+            used=np.concatenate([np.zeros((0, 4), dtype=np.int64), *(part.used for part in parts)]),
+            spent=np.concatenate([part.spent if part.spent is not None else part.used for part in parts])
+            if spent
+            else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.trial)
+
+    @overload
+    def __getitem__(self, index: int) -> Outcome: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Outcomes: ...
+
+    def __getitem__(self, index: int | slice) -> Outcome | Outcomes:
+        import numpy as np
+
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        came = bool(self.came[index])
+        used = _used_of(self.used[index].tolist()) if came else None
+        return Outcome(
+            task=self.tasks[self.task[index]],
+            question=self.questions[self.question[index]],
+            trial=int(self.trial[index]),
+            finding=self.findings.distinct[self.finding[index]],
+            tokens=used,
+            ending=ENDINGS[self.ending[index]],
+            spent=used if self.spent is None or not came else _used_of(self.spent[index].tolist()),
+        )
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return (self[index] for index in range(len(self)))
+
+    def take(self, picked: Indices) -> Outcomes:
+        """Picks answers (indices, or a mask), in this order."""
+        return replace(
+            self,
+            task=self.task[picked],
+            question=self.question[picked],
+            trial=self.trial[picked],
+            finding=self.finding[picked],
+            ending=self.ending[picked],
+            came=self.came[picked],
+            used=self.used[picked],
+            spent=None if self.spent is None else self.spent[picked],
+        )
+
+    def where(self, takes: Callable[[SlimQuestion], bool]) -> Outcomes:
+        """Picks the answers to some questions."""
+        import numpy as np
+
+        taken: Bools = np.zeros(len(self.questions), dtype=np.bool_)
+        for code in np.unique(self.question).tolist():
+            taken[code] = takes(self.questions[code])
+        return self if taken.all() else self.take(np.flatnonzero(taken[self.question]))
+
+    def by_task(self) -> dict[str, Outcomes]:
+        """Groups answers by task, in order of first answers."""
+        import numpy as np
+
+        names, first, code = np.unique(self.task, return_index=True, return_inverse=True)
+        numbers: dict[str, list[int]] = {}  # two numbers may stand for one name
+        for number in np.argsort(first).tolist():
+            numbers.setdefault(self.tasks[names[number]], []).append(number)
+        if len(numbers) == 1:
+            return dict.fromkeys(numbers, self)
+        return {name: self.take(np.flatnonzero(np.isin(code, own))) for name, own in numbers.items()}
+
+    def asked(self) -> list[SlimQuestion]:
+        """The questions with answers here, in order of first answers."""
+        import numpy as np
+
+        codes, first = np.unique(self.question, return_index=True)
+        return [self.questions[code] for code in codes[np.argsort(first)].tolist()]
+
+    @property
+    def states(self) -> Indices:
+        """Index into STATES, length n."""
+        return self.findings.states[self.finding]
+
+    @property
+    def lengths(self) -> Floats:
+        """Completion tokens with thinking; NaN without a count (0 of an answer is none)."""
+        import numpy as np
+
+        tokens = self.used[:, 2]
+        counted = self.came & ((tokens > 0) | ((tokens == 0) & (self.states == STATES.index("no_answer"))))
+        return np.where(counted, tokens, np.nan)
+
+    def numbers(self) -> Iterator[tuple[AnswerFinding, int]]:
+        """The findings that occur, with their numbers of answers."""
+        import numpy as np
+
+        counts = np.bincount(self.finding, minlength=len(self.findings)).tolist()
+        return ((finding, count) for finding, count in zip(self.findings.distinct, counts, strict=True) if count)
+
+
+def _end_to_end(parts: Sequence[Codes]) -> Codes:
+    import numpy as np
+
+    return np.concatenate([np.zeros(0, dtype=np.intp), *parts])
+
+
+def _used_of(counts: list[int]) -> Used:
+    return Used(*(None if count == UNTOLD else count for count in counts))
+
+
+def stated(tokens: int | None) -> int:
+    """A count of tokens as a column has it."""
+    return UNTOLD if tokens is None or abs(tokens) > MOST_TOKENS else tokens
+
+
+class Numbers(dict[T, int]):
+    """Numbers values in the order of their first use."""
+
+    def __missing__(self, value: T) -> int:
+        self[value] = number = len(self)
+        return number
+
+
+class OutcomeColumns:
+    """Collects outcomes into columns."""
+
+    def __init__(self) -> None:
+        self._tasks = Numbers[str]()
+        self._questions: dict[int, int] = {}  # by identity, as comparing them is slow
+        self._slim: list[SlimQuestion] = []
+        self._findings = Numbers[AnswerFinding]()
+        self._codes = array("q")
+        self._used, self._spent = array("q"), array("q")
+        self._differs = False
+
+    def add(self, outcome: Outcome) -> None:
+        """Appends an outcome."""
+        number = self._questions.get(id(outcome.question))
+        if number is None:
+            number = self._questions[id(outcome.question)] = len(self._slim)
+            self._slim.append(outcome.question)
+        used, spent = outcome.tokens, outcome.spent or outcome.tokens
+        self._codes.extend(
+            (
+                self._tasks[outcome.task],
+                number,
+                outcome.trial,
+                self._findings[outcome.finding],
+                ENDINGS.index(outcome.ending),
+                used is not None,
+            )
+        )
+        self._used.extend((UNTOLD,) * 4 if used is None else map(stated, used))
+        self._spent.extend((UNTOLD,) * 4 if spent is None else map(stated, spent))
+        self._differs |= spent != used
+
+    def end(self) -> Outcomes:
+        """Returns the columns."""
+        import numpy as np
+
+        codes = np.array(self._codes, dtype=np.int64).reshape(-1, 6)
+        task, question, trial, finding, ending, came = (codes[:, n].copy() for n in range(6))
+        return Outcomes(
+            tasks=list(self._tasks),
+            questions=self._slim,
+            findings=Findings(list(self._findings)),
+            task=task,
+            question=question,
+            trial=trial,
+            finding=finding,
+            ending=ending,
+            came=came.astype(np.bool_),
+            used=np.array(self._used, dtype=np.int64).reshape(-1, 4),
+            spent=np.array(self._spent, dtype=np.int64).reshape(-1, 4) if self._differs else None,
+        )

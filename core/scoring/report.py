@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
 from livek12.core.scoring.answers import Table, answers_of, tabulate
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import modality_difference
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
 from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
 from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import (
     FORMULAS,
     INTERVALS,

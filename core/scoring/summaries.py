@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from livek12.core.scoring.answers import Table
-from livek12.core.scoring.columns import UNTOLD, Outcomes
-from livek12.core.scoring.outcomes import ENDINGS
+from livek12.core.scoring.outcomes import ENDINGS, UNTOLD, Outcomes
 from livek12.core.scoring.schema import (
     STATES,
     ContextCut,

@@ -19,7 +19,7 @@ from livek12.core.scoring.comparison import compare_tables
 from livek12.core.scoring.flips import PERMUTATIONS
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import AXES, Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, SlimQuestion
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
@@ -99,7 +99,7 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 
 def _basis(table: Table) -> list[Any]:
     asked = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
-    return [asked, [(row.question.id, row.trial, row.share, row.correct) for row in table.rows]]
+    return [asked, [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]]
 
 
 def _slim(question: Question) -> SlimQuestion:
@@ -112,9 +112,11 @@ def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, 
         for trial, (low, high, least, most, state, *_) in enumerate(trials):
             # Without tokens nothing is tested that is ranked by them.
             yield Outcome(
-                task, slim[anchor], trial, STATES[state], (low, high), (least, most), (least, most),
-                None, None, None, "whole", None, (),
-            )  # fmt: skip
+                task,
+                slim[anchor],
+                trial,
+                AnswerFinding(STATES[state], (low, high), (least, most), (least, most)),
+            )
 
 
 MOST_COMPARED = 2_000

@@ -24,9 +24,8 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.columns import OutcomeColumns
 from livek12.core.scoring.metrics import site_metrics
-from livek12.core.scoring.outcomes import Slim, finding_of
+from livek12.core.scoring.outcomes import OutcomeColumns, Slim, finding_of
 from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded

@@ -83,7 +83,7 @@ def _of_task(task: str, outcomes: list[_Seen], metric: str) -> list[Judged]:
 
 
 def _one(outcome: Outcome, voted: bool, weight: float, metric: str) -> Judged:
-    low, high = outcome.share if metric == "mark" else outcome.correct
+    low, high = outcome.finding.share if metric == "mark" else outcome.finding.correct
     paper = outcome.question.paper_id
     return Judged(
         key=(outcome.task, outcome.question.id, outcome.trial),
@@ -99,7 +99,7 @@ def _one(outcome: Outcome, voted: bool, weight: float, metric: str) -> Judged:
 def _stratum(outcome: Outcome, voted: bool, low: float, high: float) -> str:
     if low != high:
         return UNDECIDED
-    if outcome.state == "no_answer":
+    if outcome.finding.state == "no_answer":
         return NOTHING
     if voted:
         return RIGHT if low == 1 else WRONG if low == 0 else PARTLY

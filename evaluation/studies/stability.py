@@ -16,9 +16,8 @@ from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.answers import tabulate
-from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_std
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way

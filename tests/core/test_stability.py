@@ -9,7 +9,7 @@ import pytest
 from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import AXES, Bounds, Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import AXES, AnswerFinding, Bounds, Outcome, SlimQuestion
 from livek12.core.scoring.ranks import rank_stability
 from livek12.core.scoring.schema import parameters_of
 
@@ -30,7 +30,7 @@ def stability(
             paper = f"p{n * papers // len(shares)}" if papers else None
             question = SlimQuestion(f"q{n:03}", f"q{n:03}", "", "b", paper, 1.0, False, tuple(() for _ in AXES))
             ends = share if isinstance(share, tuple) else (share, share)
-            rows.append(Outcome("t", question, 0, "graded", ends, ends, ends, None, None, None, "whole", None, ()))
+            rows.append(Outcome("t", question, 0, AnswerFinding("graded", ends, ends, ends)))
         tables[name] = tabulate(rows)
     parameters = parameters_of("article")
     terms = {name: task_terms(table, "article", parameters)["mark"] for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""Answers read by column are those that rows say, one by one; what only rows can say is left to them."""
+"""Answers read from the table of a run are those that its rows have, one by one, as long as its files are the same."""
 
 from __future__ import annotations
 
@@ -11,25 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core import compaction
-from livek12.core.compaction import compact
-from livek12.core.light import light_line, without_key
-from livek12.core.packed import packed_path
-from livek12.core.packed_answers import PackedAnswers, packed_answers
+from livek12.core import compaction, run_answers
+from livek12.core.compaction import compact, restore
+from livek12.core.packed_rows import light_line, with_versions
 from livek12.core.records import Failure, Key, Question, Response, Verdict
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.keys import AnsweredKeys
-from livek12.core.run_answers import ScoredAnswers, answers_of
-from livek12.core.scoring.columns import Outcomes
-from livek12.core.scoring.outcomes import Slim
+from livek12.core.run_answers import ScoredAnswers, answers_of, read_answers
+from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.evaluation.reporting import score
 from tests.core.test_light import TASK, a_run, verdict
 
 
-def by_column(folder: Path, told: Callable[[str], None] | None = None, **options: Any) -> PackedAnswers:
-    found = packed_answers(RunFolder(folder, told), Slim(), versions=True, **options)
-    assert found is not None
-    return found
+@pytest.fixture(autouse=True)
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The passes over rows; tables are kept of small runs, too."""
+    passes: list[str] = []
+    real = run_answers.answers_of
+    monkeypatch.setattr(run_answers, "LEAST_KEPT", 0)
+    monkeypatch.setattr(run_answers, "answers_of", lambda *args: (passes.append("rows"), real(*args))[1])
+    return passes
+
+
+def read(folder: Path, told: Callable[[str], None] | None = None, **options: Any) -> ScoredAnswers:
+    return read_answers(RunFolder(folder, told), Slim(), **options)
 
 
 def by_row(folder: Path, told: Callable[[str], None] | None = None) -> ScoredAnswers:
@@ -68,71 +73,138 @@ def regrades(folder: Path) -> None:
     (folder / "regrades.jsonl").write_text("\n".join([*lines, lines[0].replace('"q', '"other q')]) + "\n")
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("judged", [False, True])
 @pytest.mark.parametrize("change", [None, again, regrades])
-def test_columns_say_what_rows_say(tmp_path: Path, judged: bool, change: Callable[[Path], None] | None) -> None:
-    folder, told = a_run(tmp_path / "run", judged), list[str]()
+def test_the_table_says_what_rows_say(
+    tmp_path: Path, judged: bool, change: Callable[[Path], None] | None, packed: bool, reads: list[str]
+) -> None:
+    folder, told = a_run(tmp_path / "run", judged), [list[str](), list[str](), list[str]()]
     if change is not None:
         change(folder)
-    before, scores = by_row(folder, told.append), score(RunFolder(folder))
-    compact(folder)
-    again = list[str]()
-    found = by_column(folder, again.append)
-    assert same(found.answers(), before)
-    assert {line for line in again if "regrades" in line} == {line for line in told if "regrades" in line}
+    before, scores = by_row(folder, told[0].append), score(RunFolder(folder))
+    if packed:
+        compact(folder)
+    assert same(read(folder, told[1].append), before)
+    reads.clear()
+    assert same(read(folder, told[2].append), before)
+    assert not reads
+    assert told[1] == told[2]
+    assert {line for line in told[2] if "regrades" in line} == {line for line in told[0] if "regrades" in line}
     assert {**score(RunFolder(folder)), "run": None} == {**scores, "run": None}
+
+
+def test_rows_of_some_questions_alone(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", judged=True)
+    regrades(folder)
+    chosen = {"q3", "q29"}
     for texts in (False, True):
-        rows = RunFolder(folder).rows(texts)
-        assert list(found.rows(lambda task, question: question.id in {"q3", "q29"}, texts)) == [
-            row for row in rows if row.question.id in {"q3", "q29"}
-        ]
+        rows = RunFolder(folder).rows(texts, {(TASK, id) for id in chosen})
+        assert list(rows) == [row for row in RunFolder(folder).rows(texts) if row.question.id in chosen]
+
+
+class Picker:
+    """As `report.shown.Shown`."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.questions = {(TASK, "q3"), (TASK, "q29")}
+
+    def passing(self, rows: Any) -> Any:
+        for row in rows:
+            if (row.task, row.question.id) in self.questions:
+                self.rows.append(row)
+            yield row
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_of_a_page_have_their_texts(tmp_path: Path, packed: bool, reads: list[str]) -> None:
+    folder = a_run(tmp_path / "run", judged=True)
+    regrades(folder)
+    before = by_row(folder)
+    if packed:
+        compact(folder)
+    for passes in (["rows"], []):
+        picker = Picker()
+        assert same(read(folder, picker=picker), before)
+        assert picker.rows == [row for row in RunFolder(folder).rows() if row.question.id in {"q3", "q29"}]
+        assert any(row.response.text for row in picker.rows)
+        assert reads == passes
+        reads.clear()
 
 
 def test_only_the_questions_that_are_asked_for(tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run", judged=False)
     regrades(folder)
-    compact(folder)
 
     def takes(question: Question) -> bool:
         return int(question.id[1:]) % 4 == 1
 
-    rows = (row for row in RunFolder(folder).rows() if takes(row.question))
-    assert same(by_column(folder, takes=takes).answers(), answers_of(rows, Slim()))
+    rows = answers_of((row for row in RunFolder(folder).rows() if takes(row.question)), Slim())
+    assert same(read(folder, takes=takes), rows)
+    read(folder)
+    assert same(read(folder, takes=takes), rows)
 
 
-def test_a_run_without_marks_and_one_that_was_hardly_begun(tmp_path: Path) -> None:
+def test_a_run_without_marks(tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run", judged=False)
     for file in folder.glob("verdicts-*.jsonl"):
         file.unlink()
     before = by_row(folder)
     compact(folder)
-    assert same(by_column(folder).answers(), before)
+    assert all(same(read(folder), before) for _ in range(2))
 
 
-def test_what_only_rows_can_say_is_left_to_them(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    folder = a_run(tmp_path / "run", judged=True)
-    assert packed_answers(RunFolder(folder), Slim()) is None
-    compact(folder)
-    assert packed_answers(RunFolder(folder), Slim()) is not None
-    table = pq.read_table(packed_path(folder, "verdicts"))
-    pq.write_table(table.drop_columns(["versions"]), packed_path(folder, "verdicts"), use_dictionary=["file", "task"])
-    assert packed_answers(RunFolder(folder), Slim()) is not None
-    assert packed_answers(RunFolder(folder), Slim(), versions=True) is None
-    with RunFolder(folder).writer("responses") as more:
-        more.append(response(0))
-    assert packed_answers(RunFolder(folder), Slim()) is None
+def more_answers(folder: Path) -> None:
+    with RunFolder(folder).writer("responses") as responses:
+        responses.append(response(0))
 
 
-def test_a_line_that_is_no_record_leaves_all_to_rows(tmp_path: Path) -> None:
+def other_judge(folder: Path) -> None:
+    RunFolder(folder).begin_marking({TASK: "rules-2"}, {"rules-2": "rules"}, 2)
+
+
+def damaged_table(folder: Path) -> None:
+    file = run_answers._file(RunFolder(folder))
+    file.write_bytes(file.read_bytes()[:-300])
+
+
+@pytest.mark.parametrize("change", [more_answers, again, regrades, other_judge, damaged_table])
+def test_a_table_of_other_files_is_made_anew(tmp_path: Path, change: Callable[[Path], None], reads: list[str]) -> None:
     folder = a_run(tmp_path / "run", judged=False)
+    read(folder)
+    change(folder)
+    reads.clear()
+    assert same(read(folder), by_row(folder))
+    assert reads == ["rows"]
+    assert same(read(folder), by_row(folder))
+    assert reads == ["rows"]
+
+
+def test_a_table_goes_with_a_run_that_is_packed_unless_a_problem_names_its_lines(
+    tmp_path: Path, reads: list[str]
+) -> None:
+    folder, told = a_run(tmp_path / "run", judged=True), list[str]()
+    before = read(folder)
+    reads.clear()
+    for change in (compact, restore, compact):
+        change(folder)
+        assert same(read(folder), before)
+        assert not reads
+    restore(folder)
     with (folder / "responses-0.jsonl").open("a") as lines:
         lines.write('{"damaged": 1}\n')
-    before = by_row(folder)
+    read(folder)
     compact(folder)
-    assert packed_answers(RunFolder(folder), Slim()) is None
-    assert list(by_row(folder).outcomes) == list(before.outcomes)
+    assert same(read(folder, told.append), before)
+    assert "responses.parquet:" in told[0]
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = a_run(tmp_path / "run", judged=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path / "file"))
+    assert all(same(read(folder), by_row(folder)) for _ in range(2))
 
 
 def test_columns_are_a_sequence_of_outcomes(tmp_path: Path) -> None:
@@ -160,12 +232,8 @@ def test_the_key_of_a_line_is_that_of_its_record(task: str, id: str, trial: int,
                     correct=True, judge=text)  # fmt: skip
     light = light_line(marks)
     assert light is not None
-    cut = without_key(light)
-    assert cut is not None
-    assert cut[0].decode() == one.sha256
-    other = light_line(marks.model_copy(update={"key": Key(task="t", question_id="q"), "response_sha256": None}))
-    assert other is not None
-    assert without_key(other) == (b"", cut[1])
+    assert Verdict.model_validate_json(with_versions(light, '{"a":"b"}')).versions == {"a": "b"}
+    assert Verdict.model_validate_json(with_versions(light, "{}")) == Verdict.model_validate_json(light)
 
 
 BROKEN = {
