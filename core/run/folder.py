@@ -1,20 +1,20 @@
-"""A run is a folder; this module is the only one that knows its files.
+"""Run folders: the only module that knows their files.
 
-    run.json            what was run, on which data, with which versions (`core.run.spec`)
-    questions.jsonl     the questions of the run with their keys, pictures by hash only
+    run.json            model, data and versions (`core.run.spec`)
+    questions.jsonl     the questions with their keys, pictures by hash only
     responses-N.jsonl   one `Response` a line; never more than one a key
-    earlier-N.jsonl     replies to requests before those on questions, as responses; a run that goes on finds them here
+    earlier-N.jsonl     replies to the requests before a question's own, kept for resuming
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
-    repeats-N.jsonl     one `Verdict` a line, of judges that were asked once more; none of them makes a mark
-    regrades.jsonl      marks that people set in place of the judges' (`core.run.markings`)
-    sessions-N.jsonl    when which engine was up, and what memory it held (`core.run.sessions`)
+    repeats-N.jsonl     one `Verdict` a line, of judges asked once more; none of them makes a mark
+    regrades.jsonl      marks set by people (`core.run.markings`)
+    sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     report.json, report.html
 
-Contract: a folder is opened with the spec of the command at hand. A new folder takes it, and so does one that holds no
-response while nobody is at work in it; any other refuses a spec that differs in anything that could change an answer or
-a mark, and says what differs. Of several commands that begin at once one makes the folder (`core.run.access`). A
-response of another model than the run's, or to what it does not ask, never counts.
+Contract: a folder is opened with the spec of the current command. A new folder takes it, and so does one that holds no
+response while no process works in it; any other refuses a spec that differs in anything that could change an answer or
+a mark. Of several commands that begin at once one makes the folder (`core.run.access`). A response of another model, or
+to a question outside the run, never counts.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Named(BaseModel):
 
 
 class _QuestionHead(BaseModel):
-    """Of a line of questions.jsonl, what names the question; the rest is not looked at."""
+    """The name of a question in a line of questions.jsonl."""
 
     task: str
     question: _Named
@@ -98,17 +98,14 @@ class RunFolder:
     ) -> RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
-        A folder that was made for another one takes this one if it holds no response and nobody is at work in it.
-        Nobody else can give it to a third one for as long as what is returned here lives and has not left.
+        A folder of another run takes this one if it holds no response and is not in use. No third run can take it until
+        the result is garbage or `leave` is called.
 
         Args:
             path: the folder; made where it is missing.
-            spec: what the command at hand would run.
+            spec: of the current command.
             questions: the questions of each task, kept in the folder so that marks can be traced.
-            on_problem: told of damaged lines, one line each, and of another run that gave way.
-
-        Raises:
-            UserError: the folder belongs to another run (says what differs), is none of a run, or cannot be written.
+            on_problem: receives one line for each damaged line, and for another run that gave way.
         """
         run = cls(path, on_problem)
         make_folder(path)
@@ -125,7 +122,7 @@ class RunFolder:
         return run
 
     def leave(self) -> None:
-        """Takes no part in the run any more, however long this object, kept by a traceback perhaps, still lives."""
+        """Leaves the run, even if a traceback keeps this object alive."""
         if self._part is not None:
             self._part()
 
@@ -137,11 +134,7 @@ class RunFolder:
             raise UserError(f"{self.path}: another command began a run here meanwhile; run yours again") from None
 
     def _take_over(self, different: str, fence: Fence) -> None:
-        """Clears away what another run left that came to nothing.
-
-        Raises:
-            UserError: it did come to something, or is about to.
-        """
+        """Removes another run without responses."""
         busy = in_use(self.path)  # first: who is at work may store a response and leave while we look
         if has_responses(self.path):
             raise UserError(
@@ -161,22 +154,14 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path, on_problem: Callable[[str], None] | None = None) -> RunFolder:
-        """Opens a folder that must hold a run.
-
-        Raises:
-            UserError: no run.json, or one that this version cannot read, or one of its files is a link.
-        """
+        """Opens a folder that must hold a run."""
         run = cls(path, on_problem)
         check_links(path)
         run.spec()
         return run
 
     def spec(self) -> RunSpec:
-        """The spec in run.json.
-
-        Raises:
-            UserError: it is missing or damaged, or of a later version than this one, or no longer that of this command.
-        """
+        """The spec in run.json."""
         file = self._file("run.json")
         try:
             found = read_spec(self.path, file.read_bytes())
@@ -190,7 +175,7 @@ class RunFolder:
         return found
 
     def amend(self, **changes: Any) -> None:
-        """Writes some fields of run.json anew; the others stand, whoever wrote them last."""
+        """Changes some fields of run.json; the others keep what is on disk."""
         with settling(self.path) as fence:
             self._write_spec(self.spec().model_copy(update=changes), fence)
 
@@ -198,7 +183,7 @@ class RunFolder:
         write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
-        """The questions of each task, in the order they are asked; pictures without bytes."""
+        """The questions of each task in run order; pictures without bytes."""
         if self._questions is None:
             found: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
             for task, question in self.each_question():
@@ -207,22 +192,18 @@ class RunFolder:
         return self._questions
 
     def each_question(self) -> Iterator[tuple[str, Question]]:
-        """Each question with its task, in the order they are asked; read as they are taken, and not kept.
-
-        Raises:
-            UserError: the file cannot be read; or, at its end, it is not what the run began with.
-        """
+        """Streams each question with its task, in run order."""
         return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
 
     def asked(self) -> Mapping[tuple[str, str], int]:
-        """Of the task and id of each question, where its line begins in questions.jsonl; raises as `each_question`."""
+        """Maps the task and id of each question to its line's place in questions.jsonl; raises as `each_question`."""
         if self._asked is None:
             found = self._question_lines(_QuestionHead)
             self._asked = {(item.task, item.question.id): place for item, place in found}
         return self._asked
 
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
-        """The lines of questions.jsonl, as much of each as a model takes, with their places."""
+        """The lines of questions.jsonl with their places, parsed as `model`."""
         spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
         try:
@@ -245,7 +226,7 @@ class RunFolder:
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
-        """The responses to what the run asks, one a key: the first that was stored."""
+        """The responses of the run, one a key: the first that was stored."""
         expected, seen = self.expected(), KeySet()
         for response in read_journal(self.path, "responses", Response, self.on_problem):
             if expected(response) and seen.add(response.key):
@@ -253,7 +234,7 @@ class RunFolder:
         expected.tell()
 
     def response_lines(self) -> Iterator[tuple[str, bytes]]:
-        """The same, each as its key and the line that holds it; damaged lines are passed over in silence."""
+        """The same, each as its key and its raw line; damaged lines are skipped silently."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
@@ -262,29 +243,29 @@ class RunFolder:
                     yield str(head.key), line
 
     def expected(self) -> Expected:
-        """Whether a response is one of this run."""
+        """The filter for responses of this run."""
         spec = self.spec()
         return Expected(self.path, spec.model, self.asked().keys(), spec.trials, self.on_problem)
 
     def answered(self) -> KeySet:
-        """The keys that have a response as of now; the same set each time, for which only what is new is read."""
+        """The keys that have a response now; the same set each time, reading only new lines."""
         self._answered = self._answered or self.follow()
         return self._answered()
 
     def follow(self) -> AnsweredKeys:
-        """The same for who looks more than once: each look reads what is new."""
+        """A set of answered keys for repeated looks: each reads what is new."""
         return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
-        """The replies to requests before those on questions, by the keys of the latter."""
+        """The replies to earlier requests, by the keys of the questions they precede."""
         yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
-        """Notes who marks from now on.
+        """Records the judges of a marking in run.json.
 
         Args:
             judges: version of each task's judges.
-            words: who they are, by version.
+            words: their descriptions, by version.
             marking: its number (see `core.run.markings`).
         """
         with settling(self.path) as fence:
@@ -298,7 +279,7 @@ class RunFolder:
         """The responses that have a verdict, with the one that counts.
 
         Args:
-            among: which verdicts are looked at; None: all.
+            among: filter of verdicts; None: all.
         """
         verdicts = self._verdicts(among)
         for response in self.responses():
@@ -307,7 +288,7 @@ class RunFolder:
                 yield response, verdict
 
     def repeats(self) -> Iterator[Verdict]:
-        """What judges said when they were asked once more, as it is stored; the caller looks what it belongs to."""
+        """The stored verdicts of repeated judging, unfiltered."""
         yield from read_journal(self.path, "repeats", Verdict, self.on_problem)
 
     def failures(self) -> dict[str, Failure]:
@@ -315,7 +296,7 @@ class RunFolder:
         return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self.on_problem)}
 
     def tries(self) -> Counter[str]:
-        """How often each key has failed so far."""
+        """The number of failures of each key."""
         return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self.on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
@@ -328,20 +309,18 @@ class RunFolder:
         return found
 
     def _verdicts(self, among: Callable[[Verdict], bool] | None = None, texts: bool = True) -> Index[Verdict]:
-        """The same where there may be millions."""
+        """The same as an index, for millions."""
         spec = self.spec()
         wins = partial(counts_over, known=spec.known_judges)
         told = self.on_problem
         return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
 
     def rows(self, texts: bool = True) -> Iterator[Row]:
-        """One row for each question and trial of the run, whatever became of it; read as they are taken.
-
-        Marks are those of the judges, save where people set others (`core.run.markings`).
+        """Streams one row for each question and trial, with people's marks in place of the judges'.
 
         Args:
-            texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
-                are not read (`core.light`).
+            texts: false where no text, thinking or verdict reason is needed: packed ones are then not read
+                (`core.light`).
         """
         from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
@@ -350,7 +329,7 @@ class RunFolder:
         return regraded(rows, said, self.on_problem) if said else rows
 
     def judged_rows(self, texts: bool = True) -> Iterator[Row]:
-        """The same with the marks of the judges alone, for whoever asks how good these are."""
+        """The rows with the judges' marks alone."""
         trials, told = self.spec().trials, self.on_problem
         expected = self.expected()
         responses = Index(
@@ -406,24 +385,20 @@ def without_bytes(question: Question) -> Question:
 
 
 class _Head(Record, extra="ignore"):
-    """Of a verdict, what it is on and what came of it; the rest of its line is not looked at."""
+    """The key and state of a verdict."""
 
     key: Key
     state: State
 
 
 def states(run: RunFolder) -> dict[State, int]:
-    """How many there are of each state, in the order of `State`.
-
-    Raises:
-        UserError: a file of the run cannot be read.
-    """
+    """Counts rows by state, in the order of `State`; from the heads of verdicts where these suffice."""
     found = _by_heads(run) or Counter(row.state for row in run.rows())
     return {state: found[state] for state in get_args(State)}
 
 
 def _by_heads(run: RunFolder) -> Counter[State] | None:
-    """The same, if one verdict on each answer is all that there is."""
+    """Counts by verdict heads; None unless each answer has one verdict and people set no mark."""
     if (run.path / REGRADES).exists():
         return None
     found, answered, marked = Counter[State](), run.answered(), KeySet()

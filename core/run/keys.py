@@ -1,4 +1,4 @@
-"""Sets of the keys of a run, small enough for millions: one number a question, one bit of it a trial."""
+"""Sets of a run's keys: compact for millions, filtered to the run, or kept up to date."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class KeySet(AbstractSet[str]):
-    """A set of keys as text (`str(Key)`); looks like any set of strings, and only grows."""
+    """A growing set of keys as text (`str(Key)`): one number a question, one bit of it a trial."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._trials: dict[str, int] = {}
@@ -27,7 +27,7 @@ class KeySet(AbstractSet[str]):
             self._mark(name, int(trial))
 
     def add(self, key: Key) -> bool:
-        """Adds a key; whether it is new.
+        """Adds a key; returns true if it is new.
 
         Raises:
             ValueError: a trial below 0.
@@ -66,26 +66,26 @@ class KeySet(AbstractSet[str]):
 
 
 class ByModel(Protocol):
-    """What is to be known of a response."""
+    """A response, as far as its key and model."""
 
     @property
     def key(self) -> Key:
-        """Names it."""
+        """Its key."""
 
     @property
     def model(self) -> str:
-        """Who said it."""
+        """Its model."""
 
 
 class Expected:
-    """Whether a response is by the model of a run, and to something that it asks; counts those that are not.
+    """Filter for responses of a run's model to its questions; counts the others.
 
     Args:
         path: of the run folder.
-        model: that the run asks.
+        model: of the run.
         asked: task and id of each of its questions.
         trials: of each question.
-        on_problem: told by `tell`.
+        on_problem: receives the counts from `tell`.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Expected:
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
     def __call__(self, response: ByModel) -> bool:
-        """Whether it is."""
+        """Returns true for a response of the run."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:
             return self._refused("unasked", f"is to {key}, which this run does not ask")
@@ -110,7 +110,7 @@ class Expected:
         return True
 
     def tell(self) -> None:
-        """Says of each kind in one line how many were passed over."""
+        """Reports skipped responses, one line for each kind."""
         for first, count in self._others.values():
             if self._on_problem:
                 self._on_problem(f"{self._path}: {count} of its responses passed over: the first {first}")
@@ -122,12 +122,12 @@ class Expected:
 
 
 class AnsweredKeys:
-    """The keys of the responses that a run asks for; they only become more.
+    """The answered keys of a run; reads all once and then what was added, as others may answer meanwhile.
 
     Args:
         folder: of the run.
-        expected: whether a response is one of the run.
-        on_problem: told of damaged lines, at the first look.
+        expected: the run's filter.
+        on_problem: receives damaged lines, at the first look.
     """
 
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
@@ -136,11 +136,7 @@ class AnsweredKeys:
         self._tail: Tail[ResponseHead] | None = None
 
     def __call__(self) -> KeySet:
-        """The keys as of now; the same set each time.
-
-        Raises:
-            UserError: a journal cannot be read.
-        """
+        """The keys as of now; the same set each time."""
         if self._tail is None:
             ends: dict[Path, int] = {}
             for place, response in placed_keys(self._folder, "responses", ResponseHead, self._on_problem):

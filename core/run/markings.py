@@ -1,16 +1,17 @@
-"""Which verdict on an answer counts, where it has several, and who marked what, in words.
+"""Markings: which of several verdicts on an answer counts, marks set by people, and judges in words.
 
-Contract: a run is marked once, and anew whenever somebody asks for that (`judge --again`); `Verdict.marking` says which
-time it is. Of two verdicts on one answer that of the later marking counts; within one marking a graded one before
-others, then one by the keys of another data set, then one of judge models that replied, then that which leaves less
-open, then that with an audit of the reasoning, then the later one. But a verdict that waits for a judge, which could
-not be asked, gives way to one that decides, whichever marking that is of; and of two within one marking that rules
-alone made, by the same keys, that of the rules which came later counts. So a mark stands until another has taken its
-place, answer by answer. A verdict of a judge whom run.json does not know, from before markings were counted, counts
-only where there is none besides.
+Contract: `Verdict.marking` counts the markings of a run (`judge --again`). Of two verdicts on one answer the later
+marking wins; within one marking, in this order: graded, by the keys of another data set, by judge models that replied,
+the narrower range, with an audit of the reasoning, the later one. But a verdict that waits for a judge loses to a
+decided one of any marking, and of two rules-only verdicts of one marking by the same keys the later rules win. A
+verdict of a judge that run.json does not know (from before markings were counted) counts only where it is the only one.
 
-A judge is named by a version, `rules-CODE+SETTINGS`, a space, the same of each method of its models (`count-…`), and
-what names its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a number that people raised.
+A judge's version is `rules-CODE+SETTINGS`, a space, the same for each method of its models (`count-…`), and the name of
+its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a hand-set number.
+
+People's marks (`regrades.jsonl`): a row is one person's mark of equal answers to one question, with a reason. It
+belongs to the responses that it names, whichever judge marks them; the last row on a response counts, and a withdrawn
+one restores the judges' verdict, which rows keep anyway. Invalid rows are reported with their line and ignored.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ _READER = re.compile(r"\+latex2sympy2_extended-[\w.]+")
 
 
 def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
-    """Whether of two verdicts on one answer the one that was read later counts.
+    """Returns true if the later of two verdicts on one answer counts.
 
     Args:
         new: read later.
         old: read before.
-        known: versions of the judges that run.json knows, in the order in which they came.
+        judges: versions of the judges in run.json, oldest first.
     """
     if new.waits != old.waits:
         waiting, other = (new, old) if new.waits else (old, new)
@@ -60,13 +61,13 @@ def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
 
 
 def other_rules(verdict: Verdict, judge: str) -> bool:
-    """Whether rules alone made a verdict, by the keys that a judge has, but not the rules of that judge."""
+    """Returns true for a rules-only verdict by the judge's keys but other rules."""
     (rules, *_), (others, *_) = verdict.judge.split(" "), judge.split(" ")
     return not verdict.by_models and rules != others and _keys(verdict.judge) == _keys(judge)
 
 
 def without_code(version: str) -> str:
-    """A judge whatever its code: who, by which methods and prompts, with which settings and keys."""
+    """The version without code hashes: methods, prompts, settings and keys."""
     return _CODE.sub(r"\1+", _READER.sub("", version))
 
 
@@ -82,7 +83,7 @@ def _rank(verdict: Verdict, known: Sequence[str]) -> tuple[float, ...]:
 
 
 def in_words(version: str) -> str:
-    """A judge by its version alone, for runs that do not say who it was: "rules 5 and judge models (count, audit)"."""
+    """A judge by its version alone, for runs without a description: "rules 5 and judge models (count, audit)"."""
     if version.startswith(PERSON):
         return f"{version.removeprefix(PERSON)} (a person)"
     names = dict.fromkeys(_CODE.findall(version.partition(KEYS)[0]))
@@ -104,15 +105,15 @@ class Regrade(Record):
     """A line of regrades.jsonl.
 
     Attributes:
-        task, question_id: which question.
-        responses: the equal answers to it, by their hashes (`Response.sha256`).
-        by: who says it.
-        reason: why; "" only where it is taken back.
+        task, question_id: the question.
+        responses: equal answers, by `Response.sha256`.
+        by: the person.
+        reason: "" only where it is withdrawn.
         share: of the full marks, 0 to 1.
         correct: fully right.
         parts: the share of each part, where the person told them apart.
-        withdrawn: the mark is the judges' again.
-        at: when (ISO 8601).
+        withdrawn: restores the judges' mark.
+        at: time (ISO 8601).
     """
 
     task: str
@@ -136,14 +137,11 @@ class Regrade(Record):
 
 
 def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> dict[Key, Regrade]:
-    """What people say of each response, as far as it stands.
+    """The people's mark of each response.
 
     Args:
         folder: of the run.
-        tell: told in one line of each row that cannot be used.
-
-    Raises:
-        UserError: the file cannot be read.
+        tell: receives one line for each unusable row.
     """
     found: dict[Key, Regrade] = {}
     for place, line in _lines(folder / REGRADES):
@@ -187,12 +185,12 @@ def _first(error: ValueError) -> str:
 def regraded(
     rows: Iterable[Row], said: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
-    """The rows with the marks that people set; each that has one keeps the judges' verdict beside it (`Row.judged`).
+    """The rows with people's marks; the judges' verdict moves to `Row.judged`.
 
     Args:
         rows: as judged.
-        said: from `read_regrades`.
-        tell: told at the end how many marks are of no answer among them.
+        regrades: from `read_regrades`.
+        tell: receives the number of marks without an answer, at the end.
     """
     questions = {key[:2] for key in said}
     left = set(said)
@@ -212,7 +210,7 @@ def regraded(
 
 
 def with_mark(row: Row, said: Regrade) -> Row:
-    """A row with the mark that a person set; the audit of the reasoning stays."""
+    """A row with a person's mark; the audit of the reasoning is kept."""
     judged = row.verdict
     if judged is None:
         return row
@@ -247,12 +245,12 @@ def with_mark(row: Row, said: Regrade) -> Row:
 
 @dataclass
 class RegradeCounts:
-    """How many marks people set, and what that changed.
+    """Counts of people's marks and their effect.
 
     Attributes:
-        answers: that people set the mark of.
-        changed: of these, how many the judges had marked otherwise.
-        settled: how many they had left open.
+        answers: marked by people.
+        changed: of these, marked otherwise by the judges.
+        settled: of these, left open by the judges.
         by: answers of each person.
     """
 
@@ -273,20 +271,20 @@ class RegradeCounts:
             self.changed += 1
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows, counted as they are taken."""
+        """The rows, counted as they pass."""
         for row in rows:
             self.add(row)
             yield row
 
     def summary(self) -> dict[str, Any]:
-        """For report.json; {} where nobody set a mark."""
+        """The `regraded` entry of report.json; {} without marks by people."""
         if not self.answers:
             return {}
         counts = {"answers": self.answers, "changed": self.changed, "settled": self.settled}
         return {**counts, "by": dict(sorted(self.by.items())), "line": self.line()}
 
     def line(self) -> str:
-        """What is said of them in one line."""
+        """The counts in one line."""
         same = self.answers - self.changed - self.settled
         done = [
             f"changed {_marks(self.changed)}",

@@ -1,4 +1,4 @@
-"""`compare`: several runs side by side, and each pair of them on the questions that both have."""
+"""Comparison of runs, each and pair by pair on the questions that both have."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def modality_delta(
     Args:
         standard: rows of the text-only and text-image tasks.
         image_only: rows of the image-only task.
-        subset: the subset it is taken on; None: all shared questions.
-        profile: which formulas.
-        parameters: their constants; None: the profile's own.
+        subset: restricts it to a subset; None: all shared questions.
+        profile: of the formulas.
+        parameters: constants; None: the profile's own.
 
     Returns:
         By metric; empty where the two share no question of the subset.
@@ -92,11 +92,7 @@ def modality_difference(
 
 
 def check_points(a: Table, b: Table) -> None:
-    """Two tables of the same questions must be of one data set.
-
-    Raises:
-        UserError: a question is worth more in one than in the other.
-    """
+    """Refuses tables in which a question has different points."""
     for one, other in zip(a.questions, b.questions, strict=True):
         if one.points != other.points:
             raise UserError(
@@ -106,18 +102,18 @@ def check_points(a: Table, b: Table) -> None:
 
 
 def differences(a: Mapping[str, Draw], b: Mapping[str, Draw], names: Iterable[str]) -> dict[str, Draw]:
-    """Those of the named metrics that both have: a's minus b's, of the same questions by the same unit."""
+    """Differences b - a of the named metrics that both have, on the same questions by the same unit."""
     return {name: a[name].minus(b[name]) for name in names if name in a and name in b}
 
 
 class Watch:
-    """Is told how far a comparison is; this one does not mind."""
+    """Observer of a comparison's progress; does nothing."""
 
     def step(self) -> None:
         """One run of one task, or one pair that shares questions, is done."""
 
     def flipped(self, share: float) -> None:
-        """Of the random signs that wait, this share (0 to 1) is tried."""
+        """This share (0 to 1) of the pending random signs is tried."""
 
 
 def compare(
@@ -125,19 +121,15 @@ def compare(
 ) -> Comparison:
     """Compares runs, task by task.
 
-    Each metric of each run is over all questions of that run. Differences (b - a) are over the shared
-    questions, by their correlation on these; p-values are of the paired test that `PairedTest` names: exact
-    McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or a t test by
-    papers where these are few. They are adjusted (Holm) over all pairs of all tasks, metric by metric. Under
-    profile `release` the ARL is `release_arl`.
+    Metrics of a run are over all its questions; differences (b - a) over the shared questions, with their correlation.
+    p-values: exact McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or
+    a t test by papers where these are few; adjusted (Holm) over all pairs of all tasks by metric. Under profile
+    `release` the ARL is `release_arl`.
 
     Args:
         runs: name to rows, of at least two runs; read one after the other, and none is kept.
-        profile: which formulas.
-        parameters: their constants; None: the profile's own.
-
-    Raises:
-        UserError: unknown profile; fewer than two runs; or a question is not worth the same in two runs.
+        profile: of the formulas.
+        parameters: constants; None: the profile's own.
     """
     slim = Slim()
     return compare_outcomes({name: map(slim, rows) for name, rows in runs.items()}, profile, parameters)
@@ -149,7 +141,7 @@ def compare_outcomes(
     parameters: Parameters | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
-    """The same of outcomes, and `watch` is told how far it is."""
+    """The same of outcomes, reporting progress to `watch`."""
     watch = watch or Watch()
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")
@@ -180,11 +172,8 @@ def release_arl(
 ) -> dict[str, Estimate]:
     """ARL of the release profile on one task: mean of S·(1 + 0.1·ln(l̄/l)) over the questions all models share.
 
-    l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where
-    any answer lacks its token count, one that never came included, l̄ does not exist and neither does the ARL.
-
-    Raises:
-        UserError: a model has no rows.
+    l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where any answer
+    lacks its token count (missing answers included) there is no ARL.
     """
     slim = Slim()
     tables = {name: tabulate(map(slim, rows)) for name, rows in rows_by_model.items()}
@@ -221,11 +210,7 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
 
 
 def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair:
-    """Two sets of answers to the very same questions: b - a, with intervals and tests.
-
-    Raises:
-        UserError: a question is worth more in one than in the other.
-    """
+    """The difference b - a of two sets of answers to the very same questions, with intervals and tests."""
     return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], Watch())["a", "b"]
 
 
@@ -236,17 +221,14 @@ def compare_tables(
     couples: Collection[tuple[str, str]] | None = None,
     watch: Watch | None = None,
 ) -> TaskComparison:
-    """One task of a comparison, by the tables of its runs; before its p-values are adjusted and its ranks are told.
+    """Compares the tables of one task, before p-values are adjusted and ranks are derived.
 
     Args:
         tables: by run.
-        profile: which formulas.
-        parameters: their constants.
-        couples: the pairs that are compared, each in the order of `tables`; None: all.
-        watch: is told how far it is.
-
-    Raises:
-        UserError: a question is not worth the same in two runs.
+        profile: of the formulas.
+        parameters: constants.
+        couples: the pairs to compare, each in the order of `tables`; None: all.
+        watch: observer of the progress.
     """
     watch = watch or Watch()
     wanted = list(combinations(tables, 2)) if couples is None else list(couples)
@@ -279,7 +261,7 @@ def compare_tables(
 
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
-    """The runs, those of the very same questions together."""
+    """Runs grouped by equal sets of questions."""
     found: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
     for name, table in tables.items():
         found[table.questions].append(name)
@@ -293,7 +275,7 @@ def _compare_unlike(
     parameters: Parameters,
     watch: Watch,
 ) -> dict[tuple[str, str], Pair]:
-    """Pairs of which all first ones have the same questions, and all second ones others, on those that both have."""
+    """Compares, on shared questions, pairs whose first runs have one set of questions and second runs another."""
     shared = _shared([tables[name] for name in couples[0]])
     if shared:
         names = dict.fromkeys([*(a for a, _ in couples), *(b for _, b in couples)])
@@ -308,11 +290,7 @@ def _compare_unlike(
 
 
 class _Sides:
-    """Runs over one set of questions; `metrics` has the estimates of each.
-
-    Raises:
-        UserError: a question is worth more in one than in another.
-    """
+    """Runs over one set of questions; `metrics` has the estimates of each."""
 
     def __init__(
         self,
@@ -344,7 +322,6 @@ class _Sides:
                 watch.step()
 
     def compare(self, couples: Iterable[tuple[str, str]], watch: Watch) -> dict[tuple[str, str], Pair]:
-        """Each pair of runs, a step each."""
         pairs: dict[tuple[str, str], Pair] = {}
         flips = Flips(self._units, self._means)
         for a, b in couples:
@@ -389,7 +366,7 @@ class _Sides:
 
 
 def adjust(pairs: Iterable[Pair]) -> None:
-    """Fills `p_holm`: one family of tests is one metric over all these pairs, as they are printed together."""
+    """Fills `p_holm`; a family of tests is one metric over all these pairs, as they are printed together."""
     pairs = list(pairs)
     for name in tested_metrics():
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
@@ -398,14 +375,14 @@ def adjust(pairs: Iterable[Pair]) -> None:
 
 
 def _numbered(codes: Indices) -> Indices:
-    """Codes from 0 on without gaps, in the same order; like the inverse of `numpy.unique`, without sorting."""
+    """Order-preserving codes from 0 without gaps: the inverse of `numpy.unique`, without sorting."""
     import numpy as np
 
     return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
 def _shared(tables: Iterable[Table]) -> set[str]:
-    """Ids of the questions that all tables have."""
+    """Ids of the questions in all tables."""
     return set.intersection(*({question.id for question in table.questions} for table in tables))
 
 

@@ -1,10 +1,9 @@
-"""Two ways of asking the same questions: every Δ, on all shared questions and on each value of each axis.
+"""Deltas of task variants: the same questions asked in two ways, overall and by each value of each axis.
 
-Contract: a Δ is the variant minus what it is a variant of, question by question: a question of the variant is paired
-with the one of the same id, else with the one it was made from (`SlimQuestion.source`); translations by the question
-that they translate. Several that were made from one question count as its trials; points and axes are those of the
-base. Only questions that both sides have enter; how many do not is said. Numbers, intervals and tests are those of
-`compare` (exact McNemar, else sign flips); the p of one metric are adjusted over the values of each axis (Holm).
+Contract: Δ is variant minus base, question by question, paired by id, else by the question it was made from
+(`SlimQuestion.source`); translations by their original. Several variants of one question count as its trials; points
+and axes are the base's. Unpaired questions are left out and counted. Numbers, intervals and tests are those of
+`compare`; p-values of a metric are adjusted over the values of each axis (Holm).
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ MOST_GROUPS = 200
 
 @dataclass(frozen=True)
 class Counterpart:
-    """What a task is compared with.
+    """The base of a task variant.
 
     Attributes:
         base: its name.
         tasks: those of the run that ask as it does: itself, or tasks for parts of its questions.
-        differs: what differs from it, in words.
+        differs: the difference in words.
     """
 
     base: str
@@ -45,7 +44,7 @@ def task_deltas(
     profile: Profile,
     parameters: Parameters,
 ) -> list[Delta]:
-    """Δ of each task to each task that it is a variant of, where they share questions."""
+    """Δ of each task to each of its bases with which it shares questions."""
     found = []
     for task, bases in beside.items():
         for base in bases:
@@ -59,13 +58,13 @@ def task_deltas(
 def language_deltas(
     by_task: Mapping[str, Outcomes], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
 ) -> list[Delta]:
-    """Δ between the languages of the questions that were asked in several, over tasks that ask alike.
+    """Δ between the languages of multilingual questions, over tasks that ask alike.
 
     Args:
         by_task: the answers.
-        alike: groups of tasks that differ in nothing but the questions they choose.
-        profile: which formulas.
-        parameters: their constants.
+        alike: groups of tasks that differ only in their choice of questions.
+        profile: of the formulas.
+        parameters: constants.
     """
     found = []
     for tasks in alike:
@@ -89,7 +88,7 @@ def own_id(question: SlimQuestion) -> str:
 
 
 def original_id(question: SlimQuestion) -> str:
-    """The id of the question that this one translates, else its own."""
+    """The id of the translated question, else its own."""
     return question.translates or question.id
 
 
@@ -108,12 +107,12 @@ def delta(
     Args:
         task: the name of the variant.
         of_task: its answers.
-        base: the name of the other.
+        base: the name of the base.
         of_base: its answers.
-        differs: what differs, in words.
-        profile: which formulas.
-        parameters: their constants.
-        key: the id by which questions are paired; those of the variant without a partner, by that of their source.
+        differs: the difference in words.
+        profile: of the formulas.
+        parameters: constants.
+        key: the id by which questions are paired; unpaired ones of the variant use that of their source.
     """
     sides = _once(Outcomes.of(of_base)), _once(Outcomes.of(of_task))
     known: dict[str, SlimQuestion] = {}
@@ -157,7 +156,7 @@ def _groups(
 
 
 def _once(rows: Outcomes) -> Outcomes:
-    """The answers, those to a question that several tasks asked for the first of them."""
+    """The answers; of a question that several tasks asked, those of the first task."""
     import numpy as np
 
     question = ranked([one.id for one in rows.questions], rows.question)
@@ -167,7 +166,7 @@ def _once(rows: Outcomes) -> Outcomes:
 
 
 def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[str, SlimQuestion]) -> Outcomes:
-    """The answers to the shared questions, as answers to those of the base, with trials counted anew."""
+    """The answers to the shared questions, keyed by the base's questions, with trials numbered anew."""
     import numpy as np
 
     place = {id: number for number, id in enumerate(shared)}

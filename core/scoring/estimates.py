@@ -1,10 +1,9 @@
-"""From terms to estimates: bounds, interval, spread over trials.
+"""Estimates from terms: bounds, interval, spread over trials; and by groups of questions.
 
-Contract: one `Units` a set of questions. The unit is the paper where the questions of the estimate come from at least
-`min_papers` papers, else the question; a question without a paper is a cluster of its own, and all trials of a question
-stay together, with all that is derived from it. The interval goes from the lower end at worst to the upper end at best
-(`livek12.core.statistics`). The difference of two estimates (groups, tasks, runs) knows which questions they share and
-costs a sum of products.
+Contract: the unit is the paper where an estimate's questions come from at least `min_papers` papers, else the question.
+A question without a paper is a cluster of its own; its trials and derivatives stay together. The interval reaches from
+the lower end at worst to the upper end at best (`livek12.core.statistics`). Differences of estimates account for shared
+questions at the cost of a sum of products.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Units:
-    """What the questions of a set belong to: papers, or each to itself."""
+    """The clusters of a set of questions: papers, or single questions."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         import numpy as np
@@ -44,7 +43,7 @@ class Units:
         }
 
     def unit(self, questions: Indices) -> Unit:
-        """What an estimate over these questions (indices) is clustered by."""
+        """The unit of an estimate over these questions (indices)."""
         import numpy as np
 
         papers = np.unique(self._paper[questions])
@@ -55,13 +54,13 @@ class Units:
         return self._codes[unit]
 
     def size(self, unit: Unit) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return int(self._codes[unit].max()) + 1
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A metric, at worst and at best, and how far its interval reaches; `note` alone where it is not available."""
+    """A metric at worst and at best with the reach of its interval; only `note` where it is not available."""
 
     low: float | None
     high: float | None
@@ -82,7 +81,7 @@ class Draw:
     note: str | None = None
 
     def minus(self, other: Draw) -> Draw:
-        """The difference: both are of one set of questions and by one unit."""
+        """The difference of two draws over one set of questions by one unit."""
         import numpy as np
 
         note = self.note or other.note
@@ -107,7 +106,7 @@ class Draw:
 
 
 def _correlation(one: Draw, other: Draw, side: int) -> Floats:
-    """Of one at its worst with another at its best (`side` 0), or the other way round (1)."""
+    """Correlation of one draw at its worst with another at its best (`side` 0), or the other way round (1)."""
     import numpy as np
 
     if one.influence is None or other.influence is None or one.members is None or other.members is None:
@@ -132,7 +131,7 @@ def draw(
 ) -> dict[str, Draw]:
     """Each metric over the picked answers (indices into the table, whose questions are the units').
 
-    Without `picked` all answers, without `unit` the one that fits the questions.
+    Default: all answers, and the unit that fits the questions.
     """
     import numpy as np
 
@@ -250,11 +249,11 @@ IMAGE_ONLY = "image_only"
 
 
 def question_groups(questions: Sequence[SlimQuestion], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
-    """The axes that these questions have: axis to value to indices of questions, values sorted, "(none)" last.
+    """Groups of questions: axis to value to indices, values sorted, "(none)" last.
 
     Args:
         questions: of one task.
-        modality: that of the task, where it is not that of its questions.
+        modality: the task's, if it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
     for axis in AXES:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def count(table: Table, picked: Indices | None = None) -> Counts:
-    """Counts of the picked answers (indices); without them, of all."""
+    """Counts of the picked answers (indices; default all)."""
     import numpy as np
 
     picked = np.arange(len(table.rows)) if picked is None else picked
@@ -49,7 +49,7 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
 
 
 def ungraded(rows: Outcomes) -> Ungraded:
-    """Who left the ungraded answers open."""
+    """Ungraded answers by their last judge."""
     judges = Counter[str]()
     for found, answers in rows.numbers():
         if found.state == "ungraded" and found.judged_by is not None:
@@ -58,12 +58,12 @@ def ungraded(rows: Outcomes) -> Ungraded:
 
 
 def points(table: Table, questions: Sequence[int]) -> float | None:
-    """Points of the questions (indices) together; None where only some questions of the task state them."""
+    """Total points of the questions (indices); None where only some questions of the task state them."""
     return None if table.worth is None else float(table.worth[questions].sum())
 
 
 def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
-    """How often critics saw each error type, in more than that mean presence; None where no answer was audited."""
+    """Process errors by type, by that threshold of mean presence; None without an audit."""
     found = rows.findings
     audited = rows.finding[found.audited[rows.finding]]
     if found.presence is None or not len(audited):
@@ -78,10 +78,7 @@ def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
 
 
 def token_use(rows: Outcomes) -> Tokens:
-    """Tokens of each kind over the responses, with those of requests before them.
-
-    A response that does not state a count is counted as missing.
-    """
+    """Tokens of each kind over the responses and their earlier requests; counts that are not stated are `missing`."""
     spent = rows.used if rows.spent is None else rows.spent
     prompt, cached, completion, reasoning = (_use(spent[rows.came, kind]) for kind in range(4))
     return Tokens(prompt=prompt, cached=cached, completion=completion, reasoning=reasoning)
@@ -101,7 +98,7 @@ def _use(counts: Indices) -> TokenUse:
 
 
 def prompt_cache(rows: Outcomes) -> PromptCache | None:
-    """What prefix caches served; None where no response says it."""
+    """Prefix-cache use; None where no response states it."""
     told = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
     if not len(told):
         return None
@@ -110,7 +107,7 @@ def prompt_cache(rows: Outcomes) -> PromptCache | None:
 
 
 def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
-    """How the responses kept a thinking budget; None without one."""
+    """Thinking against its budget; None without one."""
     if budget is None:
         return None
     counts = rows.used[rows.came, 3]
@@ -124,7 +121,7 @@ def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
 
 
 def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
-    """The answers that ended at a limit and are shorter than the budget; None without one or without such answers."""
+    """Answers that ended at a limit shorter than the budget; None without a budget or such answers."""
     if budget is None:
         return None
     lengths = rows.used[rows.came & (rows.ending == ENDINGS.index("truncated")), 2]

@@ -1,7 +1,7 @@
 """Variable accuracy and question accuracy of CFE-Bench as an `evaluate` metric.
 
-Contract: every question counts, and every variable of it: one without a verdict is wrong, as a failed extraction is,
-and one that nobody could decide (None) leaves bounds. Load it with `evaluate.load(livek12.metric_path("livek12_cfe"))`.
+Every question and variable counts: one without a verdict (failed extraction) is wrong, an undecided one (None) leaves
+bounds. Load it with `evaluate.load(livek12.metric_path("livek12_cfe"))`.
 """
 
 from __future__ import annotations
