@@ -24,18 +24,18 @@ _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 def parse_engine_args(text: str) -> dict[str, str]:
     """Splits "K=V,K2=V2" at the commas outside JSON brackets, braces and double quotes."""
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     for number, piece in enumerate(split_at_commas(text), 1):
         name, equals, value = piece.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
-            plain = re.fullmatch(r"[a-z_]+", piece.strip()) and not any(map(is_secret, found))
+            plain = re.fullmatch(r"[a-z_]+", piece.strip()) and not any(map(is_secret, arguments))
             shown = f" ({piece.strip()})" if plain else ""  # else it may be half of a key with a comma in it
             raise UserError(f"engine argument {number}{shown} is not NAME=VALUE")
-        if name in found:
+        if name in arguments:
             raise UserError(f"engine argument {name} is given twice")
-        found[name] = value.strip()
-    return found
+        arguments[name] = value.strip()
+    return arguments
 
 
 def arguments_of(given: str | Mapping[str, Any]) -> dict[str, Any]:

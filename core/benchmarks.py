@@ -56,8 +56,8 @@ def include(folders: Collection[Path]) -> None:
         _check_name(folder.resolve().name, str(folder))
         if os.pathsep in str(folder.resolve()):
             raise UserError(f"--include {folder}: its path holds {os.pathsep!r}, which parts folders; move it")
-    known = dict.fromkeys([*included(), *(folder.resolve() for folder in folders)])
-    os.environ[VARIABLE] = os.pathsep.join(map(str, known))
+    folders_by_path = dict.fromkeys([*included(), *(folder.resolve() for folder in folders)])
+    os.environ[VARIABLE] = os.pathsep.join(map(str, folders_by_path))
 
 
 def named() -> str:
@@ -88,17 +88,17 @@ def sides(side: Side, room: str, marker: str) -> dict[str, ModuleType]:
 
 @cache
 def _sides(side: Side, room: str, marker: str, named: str) -> dict[str, ModuleType]:
-    found = {name: importlib.import_module(f"{room}.{name}") for name in _inside(room, marker)}
-    for benchmark in _outside(included(), tuple(found)):
+    modules = {name: importlib.import_module(f"{room}.{name}") for name in _inside(room, marker)}
+    for benchmark in _outside(included(), tuple(modules)):
         if module := _imported(benchmark, side):
-            found[benchmark.name] = module
-    return found
+            modules[benchmark.name] = module
+    return modules
 
 
 def _outside(folders: Iterable[Path], inside: Iterable[str]) -> list[Benchmark]:
     """The benchmarks outside this package, not imported; refuses impossible names and those `inside`."""
     taken = dict.fromkeys(inside, "livek12 itself") | dict.fromkeys(RESERVED, "the data set of that name")
-    found = []
+    outsiders = []
     for benchmark in (*_installed(), *(Benchmark(f.name, str(f), f"{INCLUDED}.{f.name}") for f in folders)):
         _check_name(benchmark.name, benchmark.place)
         if benchmark.name in taken:
@@ -107,8 +107,8 @@ def _outside(folders: Iterable[Path], inside: Iterable[str]) -> list[Benchmark]:
                 " rename one or leave it out"
             )
         taken[benchmark.name] = benchmark.place
-        found.append(benchmark)
-    return found
+        outsiders.append(benchmark)
+    return outsiders
 
 
 def _check_name(name: str, place: str) -> None:
@@ -121,7 +121,7 @@ def _check_name(name: str, place: str) -> None:
 
 def _inside(room: str, marker: str) -> list[str]:
     paths = [Path(path) for path in importlib.import_module(room).__path__]
-    names = [found.name for found in pkgutil.iter_modules(map(str, paths)) if found.ispkg]
+    names = [module.name for module in pkgutil.iter_modules(map(str, paths)) if module.ispkg]
     return [name for name in names if any((path / name / marker).exists() for path in paths)]
 
 

@@ -77,25 +77,25 @@ def from_row(record: type[R], row: Mapping[str, Any]) -> R:
 
 
 def _known(record: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: row[name] for name in record.model_fields if row.get(name) is not None}
+    present = {name: row[name] for name in record.model_fields if row.get(name) is not None}
     for name, nested in _nested(record).items():
-        value = known.get(name)
+        value = present.get(name)
         if isinstance(value, Mapping):
-            known[name] = _known(nested, value)
+            present[name] = _known(nested, value)
         elif isinstance(value, list):
-            known[name] = [_known(nested, item) if isinstance(item, Mapping) else item for item in value]
-    return known
+            present[name] = [_known(nested, item) if isinstance(item, Mapping) else item for item in value]
+    return present
 
 
 @cache
 def _nested(record: type[Record]) -> dict[str, type[Record]]:
     """Fields that hold records, alone or in a list."""
-    found = {}
+    nested = {}
     for name, field in record.model_fields.items():
         for candidate in (field.annotation, *get_args(field.annotation)):
             if isinstance(candidate, type) and issubclass(candidate, Record):
-                found[name] = candidate
-    return found
+                nested[name] = candidate
+    return nested
 
 
 def _feature(annotation: Any) -> dict[str, Any]:

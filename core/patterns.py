@@ -20,7 +20,9 @@ class _Late(_Compiled):
         if name.startswith("_"):
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
-        self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("_")}
+        self.__dict__ |= {
+            attribute: getattr(compiled, attribute) for attribute in dir(compiled) if not attribute.startswith("_")
+        }
         self.__class__ = _Compiled  # type: ignore[assignment]
         return getattr(compiled, name)
 

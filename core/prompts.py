@@ -116,9 +116,9 @@ def fenced(text: str) -> tuple[str, str]:
 
 def marker(of: Callable[[int], str], texts: Iterable[str], digits: int) -> str:
     """The first hash of `of(0)`, `of(1)`, … that occurs in none of the texts, as so many hex digits."""
-    known = list(texts)
+    contents = list(texts)
     hashes = (hashlib.sha256(of(salt).encode("utf-8", "replace")).hexdigest()[:digits] for salt in count())
-    return next(found for found in hashes if not any(found in text for text in known))
+    return next(digest for digest in hashes if not any(digest in text for text in contents))
 
 
 def harmless(text: str) -> str:

@@ -67,9 +67,9 @@ def _leaves(parquet: pq.ParquetFile) -> list[str]:
     """The stored columns to read: pictures' names, where they have names, not their bytes."""
     paths = [parquet.schema.column(index).path for index in range(len(parquet.schema))]
     wanted = {*_WORDS, "subsets", "knowledge_points"}
-    found = [path for path in paths if path.split(".")[0] in wanted]
+    leaves = [path for path in paths if path.split(".")[0] in wanted]
     pictures = [path for path in paths if path.split(".")[0] == "images"]
-    return found + ([path for path in pictures if path.endswith(".path")] or pictures)
+    return leaves + ([path for path in pictures if path.endswith(".path")] or pictures)
 
 
 Pages = Mapping[tuple[str, int], Any]
@@ -84,9 +84,9 @@ def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator
         questions: `Question` records, or rows of config `image_only` as `datasets` gives them.
         pages: from `load_pages`, or `Page` records, or rows of config `pages` (one split, or a dict of splits).
     """
-    found = page_index(pages)
+    images = page_index(pages)
     for question in questions:
-        yield question, pages_of(question, found)
+        yield question, pages_of(question, images)
 
 
 def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
@@ -201,8 +201,8 @@ def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None
     if PAGES_CONFIG not in opened.configs:
         return {}
     pages = opened.records(Page, PAGES_CONFIG)
-    found = (((page.paper_id, page.page_number), page.image) for page in pages)
-    return {key: image for key, image in found if keys is None or key in keys}
+    images = (((page.paper_id, page.page_number), page.image) for page in pages)
+    return {key: image for key, image in images if keys is None or key in keys}
 
 
 def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> list[Question]:
@@ -220,8 +220,8 @@ def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> lis
             raise UserError(
                 f"question {question.id}: the held answer is of another text; give the answers of this data set"
             )
-        known = bool(question.answer or any(variable.value for variable in question.variables))
-        filled.append(question if row is None or known else _answered(question, row))
+        has_key = bool(question.answer or any(variable.value for variable in question.variables))
+        filled.append(question if row is None or has_key else _answered(question, row))
     return filled
 
 
@@ -275,13 +275,13 @@ def open_card(data: str | Path) -> tuple[str, Configs]:
 
 def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = False) -> list[Path]:
     """The files of a split, in the order of patterns and names; each pattern must match unless optional."""
-    found = []
+    matches = []
     for pattern in patterns:
         files = sorted(folder.glob(pattern))
         if not files and not missing_ok:
             raise UserError(f"{folder}: no file matches {pattern}, which its card names; build or fetch it again")
-        found += files
-    return found
+        matches += files
+    return matches
 
 
 def parts_of(config: str) -> list[str]:

@@ -56,8 +56,8 @@ def this_rank(environment: Mapping[str, str] = os.environ) -> Rank:
 
 def only_one_started(environment: Mapping[str, str] = os.environ) -> bool:
     """Detects `accelerate launch --cpu` with several processes: without MPI it starts a single one."""
-    asked = "ACCELERATE_USE_CPU" in environment and "MASTER_ADDR" in environment
-    return asked and _read(environment, _COUNT) is None
+    cpu_launch = "ACCELERATE_USE_CPU" in environment and "MASTER_ADDR" in environment
+    return cpu_launch and _read(environment, _COUNT) is None
 
 
 def join_launch(folder: Path) -> Rank:
@@ -92,13 +92,13 @@ def wait_until(ready: Callable[[], bool], say: Callable[[float], str], seconds: 
         say: the line to show, from the seconds waited so far.
         seconds: time limit; None where the end is certain.
     """
-    began = said = time.monotonic()
+    began = spoken = time.monotonic()
     while not ready():
         now = time.monotonic()
         if seconds is not None and now - began > seconds:
             return False
-        if now - said > _SAY_SECONDS:
-            said = now
+        if now - spoken > _SAY_SECONDS:
+            spoken = now
             print(say(now - began), file=sys.stderr, flush=True)
         time.sleep(_LOOK_SECONDS)
     return True

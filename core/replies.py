@@ -51,10 +51,10 @@ def _bare(text: str) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise Unreadable(f"gives a field twice: {glimpse(str([name for name, _ in pairs]))}")
-    return found
+    return fields
 
 
 def _no_number(name: str) -> Any:
@@ -73,10 +73,10 @@ def object_schema(**properties: Json) -> Json:
 
 def fields_of(value: Any, *names: str) -> Json:
     """The object, which must have exactly these fields."""
-    found = an_object(value, "an entry")
-    if set(found) != set(names):
-        raise Unreadable(f"has the fields {one_line(sorted(found), 100)} instead of {sorted(names)}")
-    return found
+    entry = an_object(value, "an entry")
+    if set(entry) != set(names):
+        raise Unreadable(f"has the fields {one_line(sorted(entry), 100)} instead of {sorted(names)}")
+    return entry
 
 
 def an_object(value: Any, what: str) -> Json:

@@ -54,10 +54,10 @@ def made_from(question: Question) -> list[Name]:
 
 def with_made(names: Iterable[Name], made: Mapping[Name, Collection[Name]]) -> set[Name]:
     """These questions and everything made of them; `made` names direct derivatives."""
-    found = set(names)
-    left = list(found)
-    while left:
-        new = set(made.get(left.pop(), ())) - found
-        found |= new
-        left += new
-    return found
+    family = set(names)
+    queue = list(family)
+    while queue:
+        new = set(made.get(queue.pop(), ())) - family
+        family |= new
+        queue += new
+    return family

@@ -126,8 +126,8 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
     p[~many] = [_all_flips(d[d != 0]) for d in differences.T[~many]]
     if many.any():
         p[many] = _sampled_flips(differences[:, many], permutations, seed)
-    found: list[float] = p.tolist()
-    return found
+    p_values: list[float] = p.tolist()
+    return p_values
 
 
 def _all_flips(d: Floats) -> float:
@@ -226,12 +226,12 @@ def _mean_variance(differences: Floats, clusters: Indices) -> float:
     """Variance of the mean difference: the larger of that over single ones and that over clusters."""
     import numpy as np
 
-    n, left = len(differences), differences - differences.mean()
+    n, residuals = len(differences), differences - differences.mean()
     groups = int(clusters.max()) + 1
-    single = float(n / (n - 1) * (left @ left))
+    single = float(n / (n - 1) * (residuals @ residuals))
     if groups < 2:
         return single / n**2
-    sums = np.bincount(clusters, left, groups)
+    sums = np.bincount(clusters, residuals, groups)
     return max(single, float(groups / (groups - 1) * (sums @ sums))) / n**2
 
 
@@ -342,8 +342,8 @@ def mean_interval(
 
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     scaled = (np.asarray(values, dtype=np.float64) - least) / (most - least)
-    found = ratio_spread((scaled * weight)[:, None], weight[:, None], clusters, 1.0, level)
-    mean, low, high = (least + (most - least) * float(end[0]) for end in (found.value, found.low, found.high))
+    spread = ratio_spread((scaled * weight)[:, None], weight[:, None], clusters, 1.0, level)
+    mean, low, high = (least + (most - least) * float(end[0]) for end in (spread.value, spread.low, spread.high))
     return mean, low, high
 
 
@@ -396,9 +396,9 @@ def t_quantile(freedom: Floats, level: float) -> Floats:
         large = np.expm1(a * large**2)
         small = (1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1
         small = small * (n + 1) / (n + 2) + 1 / y
-        found = np.sqrt(n * np.where(y > 0.05 + a, large, small))
-    found = np.where(n == 1, 1 / math.tan(p * math.pi / 2), found)
-    return np.asarray(np.where(n == 2, math.sqrt(2 / (p * (2 - p)) - 2), found))
+        quantile = np.sqrt(n * np.where(y > 0.05 + a, large, small))
+    quantile = np.where(n == 1, 1 / math.tan(p * math.pi / 2), quantile)
+    return np.asarray(np.where(n == 2, math.sqrt(2 / (p * (2 - p)) - 2), quantile))
 
 
 def _doubt(
@@ -426,9 +426,9 @@ def _freedom(influence: Floats) -> Floats:
     groups = len(influence)
     second, fourth = (influence**2).sum(axis=0), (influence**4).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 * second**2 / (fourth - second**2 / groups)
-    found = np.where((second > 0) & np.isfinite(found) & (found > 0), found, groups - 1)
-    return np.clip(found, min(LEAST_FREEDOM, groups - 1), groups - 1)
+        freedom = 2 * second**2 / (fourth - second**2 / groups)
+    freedom = np.where((second > 0) & np.isfinite(freedom) & (freedom > 0), freedom, groups - 1)
+    return np.clip(freedom, min(LEAST_FREEDOM, groups - 1), groups - 1)
 
 
 def _score_ends(share: Floats, doubt: Floats) -> tuple[Floats, Floats]:
@@ -476,19 +476,19 @@ def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> Lea
         return None
     q, r = np.linalg.qr(x)
     inverse = np.linalg.inv(r)
-    found = inverse @ (q.T @ seen)
-    left = seen - x @ found
-    variance = float(left @ left) / freedom
+    coefficients = inverse @ (q.T @ seen)
+    residuals = seen - x @ coefficients
+    variance = float(residuals @ residuals) / freedom
     errors = [math.sqrt(value) for value in (variance * (inverse**2).sum(axis=1)).tolist()]
     spread = float(((seen - seen.mean()) ** 2).sum())
     return LeastSquares(
-        coefficients=tuple(found.tolist()),
+        coefficients=tuple(coefficients.tolist()),
         errors=tuple(errors),
         p=tuple(
             t_tail(value / error, freedom) if error > 0 else None
-            for value, error in zip(found.tolist(), errors, strict=True)
+            for value, error in zip(coefficients.tolist(), errors, strict=True)
         ),
-        r2=1 - float(left @ left) / spread if spread > 0 else 0.0,
+        r2=1 - float(residuals @ residuals) / spread if spread > 0 else 0.0,
         freedom=freedom,
     )
 

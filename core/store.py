@@ -116,8 +116,8 @@ class Store:
             if db is None:
                 return None
             try:
-                found: tuple[object, ...] | None = db.execute(statement, values).fetchone()
-                return found
+                row: tuple[object, ...] | None = db.execute(statement, values).fetchone()
+                return row
             except sqlite3.Error as error:
                 self._mend(error)
         return None

@@ -67,8 +67,10 @@ def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
                 yield line, BadLine(line, f"it has {len(fields)} fields where the header has {len(header)}")
             else:
                 cells = enumerate(zip(header, fields, strict=True), start=1)
-                held = ((name or f"column {n}", name or not field.isdecimal(), field) for n, (name, field) in cells)
-                row = {name: field for name, counts, field in held if field and counts}
+                named_cells = (
+                    (name or f"column {n}", name or not field.isdecimal(), field) for n, (name, field) in cells
+                )
+                row = {name: field for name, counts, field in named_cells if field and counts}
                 yield line, row if _is_utf8(*fields) else BadLine(line, "not valid UTF-8", row.get("id"))
 
 

@@ -24,11 +24,11 @@ _REMEMBERED: Final = 8192
 
 def of_short(function: Callable[[str], _R]) -> Callable[[str], _R]:
     """Caches a pure function for the latest short texts (options and keys recur); its results must not be changed."""
-    known = lru_cache(maxsize=_REMEMBERED)(function)
+    cached = lru_cache(maxsize=_REMEMBERED)(function)
 
     @wraps(function)
     def said(text: str) -> _R:
-        return known(text) if len(text) <= _SHORT else function(text)
+        return cached(text) if len(text) <= _SHORT else function(text)
 
     return said
 

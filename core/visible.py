@@ -31,4 +31,4 @@ def visible(text: str) -> str:
     """The text with characters that could hide, reorder or break text as code points in brackets."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    return _UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)

@@ -107,6 +107,6 @@ def space(name: str, out: Path) -> Path:
 
 def _text(name: str, source: str) -> str:
     """A text constant of a module, read from its source so that `evaluate` need not be loaded."""
-    found = re.search(rf'^{name} = """\\\n(.+?)"""', source, flags=re.MULTILINE | re.DOTALL)
-    assert found is not None, name
-    return found[1].strip()
+    match = re.search(rf'^{name} = """\\\n(.+?)"""', source, flags=re.MULTILINE | re.DOTALL)
+    assert match is not None, name
+    return match[1].strip()

@@ -49,7 +49,7 @@ def check_links(path: Path) -> None:
 def check_out(path: Path) -> None:
     """Refuses an output folder that is a file, cannot be read, or holds other things than a run."""
     try:
-        found = sorted(file.name for file in path.iterdir())
+        entries = sorted(file.name for file in path.iterdir())
     except FileNotFoundError:
         return
     except NotADirectoryError as error:
@@ -59,9 +59,9 @@ def check_out(path: Path) -> None:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); choose another --out") from error
     check_links(path)
-    if "run.json" in found:
+    if "run.json" in entries:
         return
-    if foreign := [name for name in found if not any(fnmatch(name, pattern) for pattern in _LEFT)]:
+    if foreign := [name for name in entries if not any(fnmatch(name, pattern) for pattern in _LEFT)]:
         raise UserError(
             f"{path}: is no run folder, and not empty (it holds {foreign[0]!r}); give --out a new or an empty folder"
         )

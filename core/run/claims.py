@@ -203,11 +203,13 @@ class _Linked(_Book):
         self._lease.overdue()
         if self._lapses != self._lease.lapses:  # others may have taken over what was this process's
             self._lapses = self._lease.lapses
-            self._known = {one: (number, self._file()) for one, (number, held) in self._known.items() if held == _ME}
+            self._known = {
+                other: (number, self._file()) for other, (number, owner) in self._known.items() if owner == _ME
+            }
         if unit not in self._known:
             return None
-        number, held = self._known[unit]
-        return self._look(unit, number) if held == _NOT_SEEN else held
+        number, owner = self._known[unit]
+        return self._look(unit, number) if owner == _NOT_SEEN else owner
 
     @contextmanager
     def turn(self) -> Iterator[set[str]]:
@@ -224,9 +226,9 @@ class _Linked(_Book):
 
     def _look(self, unit: str, number: int) -> str:
         token = owner_of(self._lease.home / self._name(unit, number))
-        held = f"{self._stem}-{token}.jsonl" if token else _NOT_SEEN
-        self._known[unit] = (number, held)
-        return held
+        owner = f"{self._stem}-{token}.jsonl" if token else _NOT_SEEN
+        self._known[unit] = (number, owner)
+        return owner
 
     def _name(self, unit: str, number: int) -> str:
         digest = hashlib.sha256(unit.encode()).hexdigest()

@@ -112,11 +112,11 @@ class RunFolder:
         with settling(path) as fence:
             if not run._file("run.json").exists():
                 run._begin(spec, questions, fence)
-            elif different := "; ".join(differences(found := run.spec(), spec)):
+            elif different := "; ".join(differences(before := run.spec(), spec)):
                 run._take_over(different, fence)
                 run._begin(spec, questions, fence)
-            elif on_problem and found.package_version != spec.package_version:
-                on_problem(f"{path}: begun by livek12 {found.package_version}, goes on with {spec.package_version}")
+            elif on_problem and before.package_version != spec.package_version:
+                on_problem(f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}")
             run._part = weakref.finalize(run, close_own, take_part(path))
         run._own = spec
         return run
@@ -146,8 +146,8 @@ class RunFolder:
                 f"{self.path}: another command is at work on another run here: {different}; choose a new --out, or wait"
             )
         fence()
-        left = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
-        for file in (self._file("run.json"), *left):
+        files = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
+        for file in (self._file("run.json"), *files):
             file.unlink()
         if self.on_problem:
             self.on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
@@ -164,15 +164,15 @@ class RunFolder:
         """The spec in run.json."""
         file = self._file("run.json")
         try:
-            found = read_spec(self.path, file.read_bytes())
+            spec = read_spec(self.path, file.read_bytes())
         except (FileNotFoundError, NotADirectoryError) as error:
             what = "a data set, not a run folder" if (self.path / "statistics.json").is_file() else "not a run folder"
             raise UserError(f"{self.path}: {what} (no run.json); make one with `livek12 run`") from error
         except (OSError, ValidationError, ValueError) as error:
             raise UserError(f"{file}: cannot be read: {why(error)}") from error
-        if self._own is not None and (different := differences(self._own, found)):
+        if self._own is not None and (different := differences(self._own, spec)):
             raise UserError(f"{file}: was made that of another run meanwhile: {'; '.join(different)}")
-        return found
+        return spec
 
     def amend(self, **changes: Any) -> None:
         """Changes some fields of run.json; the others keep what is on disk."""
@@ -185,10 +185,10 @@ class RunFolder:
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each task in run order; pictures without bytes."""
         if self._questions is None:
-            found: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
+            by_task: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
             for task, question in self.each_question():
-                found[task].append(question)
-            self._questions = found
+                by_task[task].append(question)
+            self._questions = by_task
         return self._questions
 
     def each_question(self) -> Iterator[tuple[str, Question]]:
@@ -198,8 +198,8 @@ class RunFolder:
     def asked(self) -> Mapping[tuple[str, str], int]:
         """Maps the task and id of each question to its line's place in questions.jsonl; raises as `each_question`."""
         if self._asked is None:
-            found = self._question_lines(_QuestionHead)
-            self._asked = {(item.task, item.question.id): place for item, place in found}
+            heads = self._question_lines(_QuestionHead)
+            self._asked = {(item.task, item.question.id): place for item, place in heads}
         return self._asked
 
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
@@ -271,7 +271,7 @@ class RunFolder:
         with settling(self.path) as fence:
             spec = self.spec()
             before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
-            by = {version: said for version, said in before.items() if version not in words} | words
+            by = {version: text for version, text in before.items() if version not in words} | words
             marking = max(marking, spec.marking)
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
@@ -301,19 +301,21 @@ class RunFolder:
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdict that counts of each key."""
-        known, found = self.spec().known_judges, dict[str, Verdict]()
+        judges, best = self.spec().known_judges, dict[str, Verdict]()
         for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
-            before = found.get(str(verdict.key))
-            if before is None or counts_over(verdict, before, known):
-                found[str(verdict.key)] = verdict
-        return found
+            before = best.get(str(verdict.key))
+            if before is None or counts_over(verdict, before, judges):
+                best[str(verdict.key)] = verdict
+        return best
 
     def _verdicts(self, among: Callable[[Verdict], bool] | None = None, texts: bool = True) -> Index[Verdict]:
         """The same as an index, for millions."""
         spec = self.spec()
         wins = partial(counts_over, known=spec.known_judges)
-        told = self.on_problem
-        return Index(self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=told, texts=texts)
+        on_problem = self.on_problem
+        return Index(
+            self.path, "verdicts", Verdict, spec.trials, wanted=among, wins=wins, on_problem=on_problem, texts=texts
+        )
 
     def rows(self, texts: bool = True) -> Iterator[Row]:
         """Streams one row for each question and trial, with people's marks in place of the judges'.
@@ -324,19 +326,19 @@ class RunFolder:
         """
         from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
-        said = read_regrades(self.path, self.on_problem)
+        regrades = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts)
-        return regraded(rows, said, self.on_problem) if said else rows
+        return regraded(rows, regrades, self.on_problem) if regrades else rows
 
     def judged_rows(self, texts: bool = True) -> Iterator[Row]:
         """The rows with the judges' marks alone."""
-        trials, told = self.spec().trials, self.on_problem
+        trials, on_problem = self.spec().trials, self.on_problem
         expected = self.expected()
         responses = Index(
-            self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=told, texts=texts
+            self.path, "responses", Response, trials, named=expected, wins=_first, on_problem=on_problem, texts=texts
         )
         expected.tell()
-        failures = Index(self.path, "failures", Failure, trials, on_problem=told)
+        failures = Index(self.path, "failures", Failure, trials, on_problem=on_problem)
         verdicts = self._verdicts(texts=texts)
         for task, question in self.each_question():
             for trial in range(trials):
@@ -348,8 +350,8 @@ class RunFolder:
         digest = hashlib.sha256()
 
         def lines() -> Iterator[str]:
-            for task, asked in questions.items():
-                for question in asked:
+            for task, task_questions in questions.items():
+                for question in task_questions:
                     line = RunQuestion(task=task, question=without_bytes(question)).model_dump_json() + "\n"
                     digest.update(line.encode())
                     yield line
@@ -393,27 +395,27 @@ class _Head(Record, extra="ignore"):
 
 def states(run: RunFolder) -> dict[State, int]:
     """Counts rows by state, in the order of `State`; from the heads of verdicts where these suffice."""
-    found = _by_heads(run) or Counter(row.state for row in run.rows())
-    return {state: found[state] for state in get_args(State)}
+    counts = _by_heads(run) or Counter(row.state for row in run.rows())
+    return {state: counts[state] for state in get_args(State)}
 
 
 def _by_heads(run: RunFolder) -> Counter[State] | None:
     """Counts by verdict heads; None unless each answer has one verdict and people set no mark."""
     if (run.path / REGRADES).exists():
         return None
-    found, answered, marked = Counter[State](), run.answered(), KeySet()
+    counts, answered, marked = Counter[State](), run.answered(), KeySet()
     for verdict in read_journal(run.path, "verdicts", _Head):
         if not marked.add(verdict.key) or str(verdict.key) not in answered:
             return None
-        found[verdict.state] += 1
+        counts[verdict.state] += 1
     if len(marked) != len(answered):
         return None
-    asked, trials = run.asked(), run.spec().trials
-    left = len(asked) * trials - len(answered)
-    for failure in run.failures().values() if left else ():
+    places, trials = run.asked(), run.spec().trials
+    missing = len(places) * trials - len(answered)
+    for failure in run.failures().values() if missing else ():
         key = failure.key
-        if (key.task, key.question_id) in asked and 0 <= key.trial < trials and str(key) not in answered:
-            found[failure.state] += 1
-            left -= 1
-    found["failed"] += left
-    return found
+        if (key.task, key.question_id) in places and 0 <= key.trial < trials and str(key) not in answered:
+            counts[failure.state] += 1
+            missing -= 1
+    counts["failed"] += missing
+    return counts

@@ -360,8 +360,8 @@ class Index(Generic[K]):
         self._begins: list[int] = []  # of each file, had all of them been one
         end = 0
         opened: dict[Path, int] = {}
-        found = placed_keys(folder, stem, model, on_problem)
-        for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
+        keys = placed_keys(folder, stem, model, on_problem)
+        for place, record in keys if wanted is None else placed_records(folder, stem, model, on_problem):
             if place.path not in opened:
                 opened[place.path] = self._open(place.path, end)
             if named(record) and (wanted is None or isinstance(record, StoredKey) or wanted(record)):

@@ -45,8 +45,8 @@ class KeySet(AbstractSet[str]):
 
     def __contains__(self, key: object) -> bool:
         name, _, trial = str(key).rpartition("/")
-        found = self._trials.get(name)
-        return found is not None and trial.isdecimal() and bool(found >> int(trial) & 1)
+        trials = self._trials.get(name)
+        return trials is not None and trial.isdecimal() and bool(trials >> int(trial) & 1)
 
     def __len__(self) -> int:
         return self._count
@@ -115,8 +115,8 @@ class Expected:
             if self._on_problem:
                 self._on_problem(f"{self._path}: {count} of its responses passed over: the first {first}")
 
-    def _refused(self, kind: str, told: str) -> bool:
-        first, count = self._others.get(kind, (told, 0))
+    def _refused(self, kind: str, phrase: str) -> bool:
+        first, count = self._others.get(kind, (phrase, 0))
         self._others[kind] = (first, count + 1)
         return False
 

@@ -56,41 +56,41 @@ def shared(folder: Path) -> bool:
 
 
 def _is_shared(device: int, folder: Path) -> bool:
-    said = os.environ.get("LIVEK12_LEASES", "")
+    setting = os.environ.get("LIVEK12_LEASES", "")
     kind = _kinds().get((os.major(device), os.minor(device)), "")
     remote = kind in _REMOTE or (kind.startswith("fuse") and kind not in _LOCAL_FUSE)
-    return (said == "1" or (said != "0" and remote)) and _links(device, str(folder))
+    return (setting == "1" or (setting != "0" and remote)) and _links(device, str(folder))
 
 
 def _kinds() -> dict[tuple[int, int], str]:
     """The type of each mounted file system by device (Linux)."""
-    found = {}
+    kinds = {}
     with suppress(OSError):
         for line in Path("/proc/self/mountinfo").read_text().splitlines():
             place, _, kind = line.partition(" - ")
             major, minor = map(int, place.split()[2].split(":"))
-            found[major, minor] = kind.split()[0]
-    return found
+            kinds[major, minor] = kind.split()[0]
+    return kinds
 
 
 @cache
 def _links(device: int, folder: str) -> bool:
     """Checks that files can be hard-linked between folders; some mounted buckets cannot."""
-    one = Path(folder) / f".linked.{uuid.uuid4().hex}"
-    other = one.with_name(one.name + ".too")
+    probe = Path(folder) / f".linked.{uuid.uuid4().hex}"
+    other = probe.with_name(probe.name + ".too")
     try:
-        one.mkdir()
-        (one / "file").touch()
-        os.link(one / "file", other)
+        probe.mkdir()
+        (probe / "file").touch()
+        os.link(probe / "file", other)
     except OSError as error:
         return error.errno not in _NO_LINKS
     finally:
         with suppress(OSError):
             other.unlink()
         with suppress(OSError):
-            (one / "file").unlink()
+            (probe / "file").unlink()
         with suppress(OSError):
-            one.rmdir()
+            probe.rmdir()
     return True
 
 
@@ -235,8 +235,8 @@ def in_doubt(folder: Path, token: str) -> bool:
     """Returns true if a holder counts as alive only because it was not watched for long enough."""
     if not lives(folder, token) or (seen := _SEEN.get(folder / FOLDER / f"alive-{token}")) is None:
         return False
-    _, at, beats = seen
-    return not beats or time.monotonic() - at > SECONDS / 2
+    _, seconds, beats = seen
+    return not beats or time.monotonic() - seconds > SECONDS / 2
 
 
 def _long_ago(path: Path) -> bool:
@@ -327,8 +327,8 @@ def holders(lease: Lease, name: str) -> list[str | None]:
 
 def _last(lease: Lease, name: str) -> int:
     """The last visible number of a name; there may be later ones."""
-    found = (file.suffix[1:] for file in lease.home.glob(f"{name}.*"))
-    return max((int(number) for number in found if number.isdecimal()), default=0)
+    numbers = (file.suffix[1:] for file in lease.home.glob(f"{name}.*"))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
 # --- the beating of all leases of this process ------------------------------------------------------------------------

@@ -23,8 +23,8 @@ _TOKEN = re.compile(r"-([0-9a-f]{16})\.\w+")
 
 def lease_of(file: Path) -> str | None:
     """The token in the name of a file that is held by a lease; None for one held by a lock."""
-    found = _TOKEN.search(file.name)
-    return found[1] if found and shared(file.parent) else None
+    match = _TOKEN.search(file.name)
+    return match[1] if match and shared(file.parent) else None
 
 
 def is_held(file: Path) -> bool:

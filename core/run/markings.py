@@ -48,7 +48,7 @@ def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
     Args:
         new: read later.
         old: read before.
-        judges: versions of the judges in run.json, oldest first.
+        known: versions of the judges in run.json, oldest first.
     """
     if new.waits != old.waits:
         waiting, other = (new, old) if new.waits else (old, new)
@@ -75,8 +75,8 @@ def _keys(version: str) -> str:
     return version.partition(KEYS)[2]
 
 
-def _rank(verdict: Verdict, known: Sequence[str]) -> tuple[float, ...]:
-    marking = verdict.marking if verdict.marking or verdict.judge in known else -1
+def _rank(verdict: Verdict, judges: Sequence[str]) -> tuple[float, ...]:
+    marking = verdict.marking if verdict.marking or verdict.judge in judges else -1
     heard = verdict.by_models and not verdict.waits
     narrow = (verdict.low - verdict.high) / verdict.max_points if verdict.max_points else 0.0
     return marking, verdict.state == "graded", KEYS in verdict.judge, heard, narrow, verdict.process is not None
@@ -143,20 +143,20 @@ def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> di
         folder: of the run.
         tell: receives one line for each unusable row.
     """
-    found: dict[Key, Regrade] = {}
+    marks: dict[Key, Regrade] = {}
     for place, line in _lines(folder / REGRADES):
         try:
-            said = Regrade.model_validate_json(line)
+            regrade = Regrade.model_validate_json(line)
         except (ValidationError, ValueError) as error:
             if tell is not None:
                 tell(f"{REGRADES}:{place}: says no mark that can be used; passed over: {_first(error)}")
             continue
-        for response in said.responses:
-            key = (said.task, said.question_id, response)
-            found.pop(key, None)
-            if not said.withdrawn:
-                found[key] = said
-    return found
+        for response in regrade.responses:
+            key = (regrade.task, regrade.question_id, response)
+            marks.pop(key, None)
+            if not regrade.withdrawn:
+                marks[key] = regrade
+    return marks
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
@@ -178,12 +178,12 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
 def _first(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)[:200]
-    one = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, one['loc']))[:60]} {one['msg']}".strip()[:200]
+    detail = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, detail['loc']))[:60]} {detail['msg']}".strip()[:200]
 
 
 def regraded(
-    rows: Iterable[Row], said: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
+    rows: Iterable[Row], regrades: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
     """The rows with people's marks; the judges' verdict moves to `Row.judged`.
 
@@ -192,30 +192,30 @@ def regraded(
         regrades: from `read_regrades`.
         tell: receives the number of marks without an answer, at the end.
     """
-    questions = {key[:2] for key in said}
-    left = set(said)
+    questions = {key[:2] for key in regrades}
+    unused = set(regrades)
     for row in rows:
         if row.response is None or (row.task, row.question.id) not in questions:
             yield row
             continue
         key = (row.task, row.question.id, row.response.sha256)
-        left.discard(key)
-        yield with_mark(row, said[key]) if key in said else row
-    if left and tell is not None:
-        task, question, response = min(left)
+        unused.discard(key)
+        yield with_mark(row, regrades[key]) if key in regrades else row
+    if unused and tell is not None:
+        task, question, response = min(unused)
         tell(
-            f"{REGRADES}: {len(left):,} of the answers that it marks are not in the run, such as"
+            f"{REGRADES}: {len(unused):,} of the answers that it marks are not in the run, such as"
             f" {response[:12]}… to {task}/{question}: nothing is changed by them"
         )
 
 
-def with_mark(row: Row, said: Regrade) -> Row:
+def with_mark(row: Row, regrade: Regrade) -> Row:
     """A row with a person's mark; the audit of the reasoning is kept."""
     judged = row.verdict
     if judged is None:
         return row
-    shares = said.parts if len(said.parts) == len(judged.parts) else [said.share] * len(judged.parts)
-    by = PERSON + said.by
+    shares = regrade.parts if len(regrade.parts) == len(judged.parts) else [regrade.share] * len(judged.parts)
+    by = PERSON + regrade.by
     parts = [
         part.model_copy(
             update={
@@ -227,7 +227,7 @@ def with_mark(row: Row, said: Regrade) -> Row:
         )
         for part, share in zip(judged.parts, shares, strict=True)
     ]
-    points = round(said.share * judged.max_points, 9)
+    points = round(regrade.share * judged.max_points, 9)
     verdict = judged.model_copy(
         update={
             "state": "graded",
@@ -235,8 +235,8 @@ def with_mark(row: Row, said: Regrade) -> Row:
             "points": points,
             "low": points,
             "high": points,
-            "correct": said.correct,
-            "reason": said.reason,
+            "correct": regrade.correct,
+            "reason": regrade.reason,
             "judge": by,
         }
     )
@@ -294,8 +294,8 @@ class RegradeCounts:
         return f"people {', '.join(done)} ({', '.join(f'{name}: {n:,}' for name, n in sorted(self.by.items()))})"
 
 
-def _same(one: Verdict, other: Verdict) -> bool:
-    return abs(one.low - other.low) < 1e-9 and one.correct == other.correct
+def _same(verdict: Verdict, other: Verdict) -> bool:
+    return abs(verdict.low - other.low) < 1e-9 and verdict.correct == other.correct
 
 
 def _marks(number: int) -> str:

@@ -122,17 +122,19 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
         return {}
     except Exception as error:
         raise failure(address, error) from None
-    found: dict[str, Stored] = {}
+    files_by_name: dict[str, Stored] = {}
     for entry in entries:
         folder, _, name = str(entry["name"]).rpartition("/")
         if folder.strip("/") == path.strip("/") and entry.get("type") == "file" and RUN_FILE.fullmatch(name):
             about = json.dumps(entry, sort_keys=True, default=str)
-            found[name] = Stored(
+            files_by_name[name] = Stored(
                 str(entry["name"]), int(entry.get("size") or 0), hashlib.sha256(about.encode()).hexdigest()
             )
-    if len(found) > MOST_FILES:
-        raise UserError(f"{shown(address)}: has {len(found):,} files; `livek12 compact` makes few of a run's many")
-    return found
+    if len(files_by_name) > MOST_FILES:
+        raise UserError(
+            f"{shown(address)}: has {len(files_by_name):,} files; `livek12 compact` makes few of a run's many"
+        )
+    return files_by_name
 
 
 def fetch(address: str, texts: bool = True) -> Path:
@@ -205,21 +207,23 @@ _CHANGED: Final = "{}: was changed while it was read; run the same command again
 
 def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path, texts: bool) -> None:
     """Fetches new and changed files, and removes deleted ones."""
-    known = _known(account)
-    due = {name: one for name, one in there.items() if known.get(name) != one.print or not (folder / name).is_file()}
-    size, room = sum(one.size for one in due.values()), shutil.disk_usage(folder).free
+    prints = _known(account)
+    due = {
+        name: file for name, file in there.items() if prints.get(name) != file.print or not (folder / name).is_file()
+    }
+    size, room = sum(file.size for file in due.values()), shutil.disk_usage(folder).free
     if size > min(MOST_BYTES, room):
         most = f"{room / 1e9:,.1f} GB are free" if size > room else f"{MOST_BYTES / 1e9:,.0f} GB are the most"
         raise UserError(f"{shown(address)}: {size / 1e9:,.1f} GB to fetch, and {most}; make room in {folder.parent}")
-    for name in known.keys() - there.keys():
+    for name in prints.keys() - there.keys():
         (folder / name).unlink(missing_ok=True)
-    kept = {name: known[name] for name in known.keys() & there.keys() - due.keys()}
+    kept = {name: prints[name] for name in prints.keys() & there.keys() - due.keys()}
     try:
         with Progress(f"fetching {shown(address)}", len(due), patient=True) as progress:
-            for name, one in due.items():
-                if texts or not _copied_light(address, files, one, folder / name):
-                    _copy(address, files, one, folder / name, progress)
-                kept[name] = one.print
+            for name, file in due.items():
+                if texts or not _copied_light(address, files, file, folder / name):
+                    _copy(address, files, file, folder / name, progress)
+                kept[name] = file.print
                 progress.step()
     finally:
         write_atomically(account, json.dumps(kept))
@@ -228,9 +232,9 @@ def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, 
 def _known(account: Path) -> dict[str, str]:
     """The prints of earlier fetches by name."""
     with suppress(OSError, ValueError):
-        found = json.loads(account.read_bytes())
-        if isinstance(found, dict):
-            return {str(name): str(print) for name, print in found.items() if RUN_FILE.fullmatch(str(name))}
+        prints = json.loads(account.read_bytes())
+        if isinstance(prints, dict):
+            return {str(name): str(print) for name, print in prints.items() if RUN_FILE.fullmatch(str(name))}
     return {}
 
 
@@ -248,31 +252,31 @@ def _part_of(address: str, target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progress) -> None:
+def _copy(address: str, files: Any, file: Stored, target: Path, progress: Progress) -> None:
     """Fetches one file, never more than its stated size."""
     with _part_of(address, target) as part:
-        with create(part) as copy, files.open(one.path, "rb", block_size=_BLOCK) as source:
-            left, digest = one.size, hashlib.sha256()
-            while block := source.read(min(_BLOCK, left + 1)):
-                left -= len(block)
-                if left < 0:
+        with create(part) as copy, files.open(file.path, "rb", block_size=_BLOCK) as source:
+            remaining, digest = file.size, hashlib.sha256()
+            while block := source.read(min(_BLOCK, remaining + 1)):
+                remaining -= len(block)
+                if remaining < 0:
                     break
                 copy.write(block)
                 digest.update(block)
                 progress.beat()
-        if left:
+        if remaining:
             raise UserError(_CHANGED.format(f"{shown(address)}: {target.name}"))
-        if one.sha256 not in (None, digest.hexdigest()):
+        if file.sha256 not in (None, digest.hexdigest()):
             raise UserError(f"{shown(address)}: {target.name} is another than when the run was pushed; push it again")
         part.replace(target)
 
 
-def _copied_light(address: str, files: Any, one: Stored, target: Path) -> bool:
+def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
     """Fetches a packed file without its texts; false if they are not stored apart."""
     if target.suffix != PACKED:
         return False
     with _part_of(address, target) as part:
-        with files.open(one.path, "rb", cache_type="none") as source:
+        with files.open(file.path, "rb", cache_type="none") as source:
             if not PackedLines(target, source=source).write_light(part):
                 return False
         part.replace(target)
@@ -295,6 +299,6 @@ def _library(scheme: str, error: ImportError) -> str:
     """The install hint for a scheme's library, where fsspec names one, with its import error."""
     from fsspec.registry import known_implementations
 
-    said = one_line(error.__cause__ or error, 160)
+    reason = one_line(error.__cause__ or error, 160)
     package = str(known_implementations.get(scheme, {}).get("class", "")).partition(".")[0]
-    return f"pip install {package} ({said})" if package not in ("", "fsspec") else said
+    return f"pip install {package} ({reason})" if package not in ("", "fsspec") else reason

@@ -154,8 +154,8 @@ class Session(Record):
         if self.before_load is None or self.after_load is None or self.after_close is None:
             return False
         taken = self.after_load.on_devices - self.before_load.on_devices
-        left = self.after_close.on_devices - self.before_load.on_devices
-        return left > max(taken / 10, GIB)
+        leaked = self.after_close.on_devices - self.before_load.on_devices
+        return leaked > max(taken / 10, GIB)
 
 
 class Usage(TypedDict):

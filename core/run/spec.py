@@ -168,11 +168,11 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
     revision that one side does not know yet, and hand-set versions of livek12, its records and a task: hashes identify
     what a task asks.
     """
-    found: list[str] = []
+    phrases: list[str] = []
 
     def check(name: str, was: Any, now: Any) -> None:
         if was != now:
-            found.append(f"{name} was {was!r}, now {now!r}")
+            phrases.append(f"{name} was {was!r}, now {now!r}")
 
     for name in ("model", "engine", "trials", "limit"):
         check(name.replace("_", " "), getattr(old, name), getattr(new, name))
@@ -192,12 +192,12 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
         check(f"prompt of {name}", was.prompt_sha256[:12], now.prompt_sha256[:12])
         check(f"data of {name}", was.data_sha256[:12], now.data_sha256[:12])
         check(f"sampling of {name}", *_unlike(was.sampling, now.sampling))
-    return found
+    return phrases
 
 
 def _unlike(was: Sampling, now: Sampling) -> tuple[str, str]:
     """Differences of two samplings in words; a thinking budget that may be exceeded counts as the same."""
     fields = [name for name in Sampling.model_fields if name != "thinking_optional"]
     fields = [name for name in fields if getattr(was, name) != getattr(now, name)]
-    first, second = (" ".join(f"{name}={getattr(one, name)!r}" for name in fields) for one in (was, now))
+    first, second = (" ".join(f"{name}={getattr(sampling, name)!r}" for name in fields) for sampling in (was, now))
     return first, second

@@ -64,8 +64,8 @@ def modality_delta(
         By metric; empty where the two share no question of the subset.
     """
     slim = Slim()
-    one, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
-    return modality_difference(one, other, subset, profile, parameters or parameters_of(profile))
+    text_image, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
+    return modality_difference(text_image, other, subset, profile, parameters or parameters_of(profile))
 
 
 def modality_difference(
@@ -93,10 +93,10 @@ def modality_difference(
 
 def check_points(a: Table, b: Table) -> None:
     """Refuses tables in which a question has different points."""
-    for one, other in zip(a.questions, b.questions, strict=True):
-        if one.points != other.points:
+    for question, other in zip(a.questions, b.questions, strict=True):
+        if question.points != other.points:
             raise UserError(
-                f"question {one.id} is worth {one.points} points in one run and {other.points} in the other:"
+                f"question {question.id} is worth {question.points} points in one run and {other.points} in the other:"
                 " they used different data, so score both on one revision"
             )
 
@@ -148,8 +148,8 @@ def compare_outcomes(
     parameters = parameters or parameters_of(profile)
     by_task: defaultdict[str, dict[str, Outcomes]] = defaultdict(dict)
     for name, outcomes in runs.items():
-        for asked, rows in Outcomes.of(outcomes).by_task().items():
-            by_task[asked][name] = rows
+        for task_name, rows in Outcomes.of(outcomes).by_task().items():
+            by_task[task_name][name] = rows
     tasks = {}
     for name in sorted(by_task):
         tables = {run: tabulate(rows) for run, rows in by_task.pop(name).items()}
@@ -188,16 +188,16 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
     if shared:
         tables = {name: _restrict(table, shared) for name, table in tables.items()}
     missing = sum(_without_tokens(table) for table in tables.values())
-    found: dict[str, Term | str]
+    arls: dict[str, Term | str]
     if not shared:
-        found = dict.fromkeys(tables, "the models share no question")
+        arls = dict.fromkeys(tables, "the models share no question")
     elif missing:
-        found = dict.fromkeys(tables, no_tokens(missing))
+        arls = dict.fromkeys(tables, no_tokens(missing))
     else:
         note = f"{left_out} questions that not all models have are left out" if left_out else None
         means = [_question_means(table, table.answers.tokens) for table in tables.values()]
         mean = np.mean(means, axis=0)
-        found = {
+        arls = {
             name: replace(arl_term(table.answers, mean[table.question], parameters.length_weight), note=note)
             for name, table in tables.items()
         }
@@ -205,7 +205,7 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
     for names in _alike(tables):
         units = Units(tables[names[0]].questions, parameters)
         for name in names:
-            draws |= draw({name: found[name]}, tables[name], units)
+            draws |= draw({name: arls[name]}, tables[name], units)
     return estimates({name: draws[name] for name in tables})
 
 
@@ -237,18 +237,18 @@ def compare_tables(
     between: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     for a, b in wanted:
         between[place[a], place[b]].append((a, b))
-    found: dict[str, dict[str, Estimate]] = {}
+    by_metric: dict[str, dict[str, Estimate]] = {}
     pairs: dict[tuple[str, str], Pair] = {}
     # Each run is drawn once, however many of the same questions it is compared with.
     for index, names in enumerate(alike):
         sides = _Sides({name: tables[name] for name in names}, profile, parameters, watch)
-        found |= sides.metrics
+        by_metric |= sides.metrics
         pairs |= sides.compare(between.pop((index, index), []), watch)
     for unlike in between.values():
         pairs |= _compare_unlike(unlike, tables, profile, parameters, watch)
     metrics: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
     for name in tables:
-        for metric, estimate in found[name].items():
+        for metric, estimate in by_metric[name].items():
             metrics[metric][name] = estimate
     if profile == "release" and len(tables) > 1:
         metrics["ARL"] = _release_arl(tables, parameters)
@@ -262,10 +262,10 @@ def compare_tables(
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
     """Runs grouped by equal sets of questions."""
-    found: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
+    groups: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
     for name, table in tables.items():
-        found[table.questions].append(name)
-    return list(found.values())
+        groups[table.questions].append(name)
+    return list(groups.values())
 
 
 def _compare_unlike(
@@ -280,13 +280,13 @@ def _compare_unlike(
     if shared:
         names = dict.fromkeys([*(a for a, _ in couples), *(b for _, b in couples)])
         restricted = {name: _restrict(tables[name], shared) for name in names}
-        found = _Sides(restricted, profile, parameters).compare(couples, watch)
+        pairs = _Sides(restricted, profile, parameters).compare(couples, watch)
     else:
-        found = {(a, b): Pair(a=a, b=b, shared=0, only_a=0, only_b=0, metrics={}) for a, b in couples}
+        pairs = {(a, b): Pair(a=a, b=b, shared=0, only_a=0, only_b=0, metrics={}) for a, b in couples}
     for a, b in couples:
-        found[a, b]["only_a"] = len(tables[a].questions) - len(shared)
-        found[a, b]["only_b"] = len(tables[b].questions) - len(shared)
-    return found
+        pairs[a, b]["only_a"] = len(tables[a].questions) - len(shared)
+        pairs[a, b]["only_b"] = len(tables[b].questions) - len(shared)
+    return pairs
 
 
 class _Sides:
@@ -334,7 +334,7 @@ class _Sides:
     def _metrics(self, a: str, b: str, flips: Flips) -> dict[str, PairMetric]:
         drawn = differences(self._draws[b], self._draws[a], tested_metrics())
         drawn = {name: difference for name, difference in drawn.items() if difference.low is not None}
-        return {name: self._tested(name, found, a, b, flips) for name, found in estimates(drawn).items()}
+        return {name: self._tested(name, estimate, a, b, flips) for name, estimate in estimates(drawn).items()}
 
     def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: Flips) -> PairMetric:
         """Tests the questions' differences where both runs are decided."""
@@ -343,7 +343,7 @@ class _Sides:
         (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
         decided = (low_a == high_a) & (low_b == high_b)
         questions = int(decided.sum())
-        found = np.where(decided, low_b - low_a, 0.0)
+        values = np.where(decided, low_b - low_a, 0.0)
         clusters = _numbered(self._units.clusters(self._unit)[decided])
         few = self._unit == "paper" and questions > 0 and 1 < clusters.max() + 1 < self._units.parameters.few_papers
         apart = self._unit == "question" and self._units.size("question") == self._questions
@@ -357,12 +357,12 @@ class _Sides:
             undecided=len(decided) - questions,
         )
         if questions and mcnemar:
-            test["p"] = mcnemar_exact(int((found < 0).sum()), int((found > 0).sum()))
+            test["p"] = mcnemar_exact(int((values < 0).sum()), int((values > 0).sum()))
         elif questions:
             # A t test by few papers is never surer than flips of the questions' signs would be.
-            flips.add(test, name, a, b, found, "question" if few else self._unit)
-            test["p"] = clustered_t_test(found[decided], clusters) if few else None
-        return PairMetric(difference=difference, test=test, needed=questions_needed(found[decided], clusters))
+            flips.add(test, name, a, b, values, "question" if few else self._unit)
+            test["p"] = clustered_t_test(values[decided], clusters) if few else None
+        return PairMetric(difference=difference, test=test, needed=questions_needed(values[decided], clusters))
 
 
 def adjust(pairs: Iterable[Pair]) -> None:

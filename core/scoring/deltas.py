@@ -45,14 +45,14 @@ def task_deltas(
     parameters: Parameters,
 ) -> list[Delta]:
     """Δ of each task to each of its bases with which it shares questions."""
-    found = []
+    deltas = []
     for task, bases in beside.items():
         for base in bases:
             rows = [by_task[name] for name in base.tasks if name in by_task]
             if task in by_task and rows:
                 of_base = Outcomes.joined(rows)
-                found.append(delta(task, by_task[task], base.base, of_base, base.differs, profile, parameters))
-    return [each for each in found if each is not None]
+                deltas.append(delta(task, by_task[task], base.base, of_base, base.differs, profile, parameters))
+    return [each for each in deltas if each is not None]
 
 
 def language_deltas(
@@ -66,16 +66,16 @@ def language_deltas(
         profile: of the formulas.
         parameters: constants.
     """
-    found = []
+    deltas = []
     for tasks in alike:
         named = [task for task in tasks if task in by_task]
         rows = Outcomes.joined([by_task[task] for task in named])
         spoken = {language for question in rows.asked() for language in question.on("language")}
-        for one, other in combinations(sorted(spoken), 2):
+        for first, other in combinations(sorted(spoken), 2):
             names = "+".join(named)
-            sides = (f"{names} in {one}", _in(rows, one), f"{names} in {other}", _in(rows, other))
-            found.append(delta(*sides, f"{one} instead of {other}", profile, parameters, original_id))
-    return [each for each in found if each is not None]
+            sides = (f"{names} in {first}", _in(rows, first), f"{names} in {other}", _in(rows, other))
+            deltas.append(delta(*sides, f"{first} instead of {other}", profile, parameters, original_id))
+    return [each for each in deltas if each is not None]
 
 
 def _in(rows: Outcomes, language: str) -> Outcomes:
@@ -115,15 +115,15 @@ def delta(
         key: the id by which questions are paired; unpaired ones of the variant use that of their source.
     """
     sides = _once(Outcomes.of(of_base)), _once(Outcomes.of(of_task))
-    known: dict[str, SlimQuestion] = {}
+    originals: dict[str, SlimQuestion] = {}
     for question in sides[0].asked():
-        known.setdefault(key(question), question)
+        originals.setdefault(key(question), question)
 
     def partner(question: SlimQuestion) -> str:
-        return own if (own := key(question)) in known else question.source
+        return own if (own := key(question)) in originals else question.source
 
-    asked = {partner(question) for question in sides[1].asked()}
-    shared = {id: replace(known[id], id=id) for id in sorted(known.keys() & asked)}
+    partners = {partner(question) for question in sides[1].asked()}
+    shared = {id: replace(originals[id], id=id) for id in sorted(originals.keys() & partners)}
     if not shared:
         return None
     a, b = (tabulate(_as_one(*side, shared)) for side in zip(sides, (key, partner), strict=True))
@@ -138,8 +138,8 @@ def delta(
         base=base,
         differs=differs,
         shared=len(shared),
-        only_task=len(asked) - len(shared),
-        only_base=len(known) - len(shared),
+        only_task=len(partners) - len(shared),
+        only_base=len(originals) - len(shared),
         metrics=whole["metrics"],
         groups=groups,
     )
@@ -159,7 +159,7 @@ def _once(rows: Outcomes) -> Outcomes:
     """The answers; of a question that several tasks asked, those of the first task."""
     import numpy as np
 
-    question = ranked([one.id for one in rows.questions], rows.question)
+    question = ranked([item.id for item in rows.questions], rows.question)
     task = ranked(rows.tasks, rows.task)
     first = np.unique(question, return_index=True)[1]
     return rows.take(np.flatnonzero(task == task[first][question]))
@@ -173,9 +173,9 @@ def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[
     places = np.full(len(rows.questions), -1)
     for code in np.unique(rows.question).tolist():
         places[code] = place.get(key(rows.questions[code]), -1)
-    found = places[rows.question]
-    order = np.argsort(found, kind="stable")
-    order = order[found[order] >= 0]
-    found = found[order]
-    trial = np.arange(len(found)) - np.searchsorted(found, found)
-    return replace(rows.take(order), questions=list(shared.values()), question=found, trial=trial)
+    numbers = places[rows.question]
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] >= 0]
+    numbers = numbers[order]
+    trial = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)
+    return replace(rows.take(order), questions=list(shared.values()), question=numbers, trial=trial)

@@ -105,25 +105,25 @@ class Draw:
         )
 
 
-def _correlation(one: Draw, other: Draw, side: int) -> Floats:
+def _correlation(draw_a: Draw, other: Draw, side: int) -> Floats:
     """Correlation of one draw at its worst with another at its best (`side` 0), or the other way round (1)."""
     import numpy as np
 
-    if one.influence is None or other.influence is None or one.members is None or other.members is None:
+    if draw_a.influence is None or other.influence is None or draw_a.members is None or other.members is None:
         return np.zeros(())
-    a, b = one.influence[-side], other.influence[side - 1]
-    if not np.array_equal(one.members, other.members):  # only where they share a cluster do they move together
-        every = np.union1d(one.members, other.members)
-        a, b = (_spread_over(every, each.members, values) for each, values in ((one, a), (other, b)))
+    a, b = draw_a.influence[-side], other.influence[side - 1]
+    if not np.array_equal(draw_a.members, other.members):  # only where they share a cluster do they move together
+        every = np.union1d(draw_a.members, other.members)
+        a, b = (_spread_over(every, each.members, values) for each, values in ((draw_a, a), (other, b)))
     return correlation(a, b)
 
 
 def _spread_over(every: Indices, members: Indices | None, values: Floats) -> Floats:
     import numpy as np
 
-    found = np.zeros(len(every))
-    found[np.searchsorted(every, members)] = values
-    return found
+    sums = np.zeros(len(every))
+    sums[np.searchsorted(every, members)] = values
+    return sums
 
 
 def draw(
@@ -136,9 +136,9 @@ def draw(
     import numpy as np
 
     picked = np.arange(len(table.rows)) if picked is None else picked
-    asked = table.question[picked]
-    begins = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
-    questions = asked[begins]
+    picked_questions = table.question[picked]
+    begins = np.flatnonzero(np.concatenate([[True], picked_questions[1:] != picked_questions[:-1]]))
+    questions = picked_questions[begins]
     unit = unit or units.unit(questions)
     members, local = np.unique(units.clusters(unit)[questions], return_inverse=True)
     shape = (unit, len(members), len(questions))
@@ -257,14 +257,14 @@ def question_groups(questions: Sequence[SlimQuestion], modality: str | None = No
     """
     axes: dict[str, dict[str, list[int]]] = {}
     for axis in AXES:
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        members: defaultdict[str, list[int]] = defaultdict(list)
         for index, question in enumerate(questions):
             values = (modality,) if modality and axis == "modality" else question.on(axis)
             for value in values or (NO_VALUE,):
-                found[value].append(index)
-        named = sorted(value for value in found if value != NO_VALUE)
+                members[value].append(index)
+        named = sorted(value for value in members if value != NO_VALUE)
         if len(named) > (axis == "paper"):
-            axes[axis] = {value: found[value] for value in (*named, NO_VALUE) if value in found}
+            axes[axis] = {value: members[value] for value in (*named, NO_VALUE) if value in members}
     return axes
 
 
@@ -278,8 +278,8 @@ def group_deltas(
     def add(axis: str, newer: str, older: str, picked: Terms) -> None:
         a, b = (answers_of(table, groups[axis][value]) for value in (newer, older))
         drawn = group_difference(picked, table, units, a, b)
-        found = estimates(drawn)
-        deltas.update({f"{name}/{axis}/{newer}-{older}": delta for name, delta in found.items()})
+        metrics = estimates(drawn)
+        deltas.update({f"{name}/{axis}/{newer}-{older}": delta for name, delta in metrics.items()})
 
     if {"true", "false"} <= groups.get("korean_specific", {}).keys():
         add("korean_specific", "true", "false", {"accuracy": terms["accuracy"]})

@@ -65,8 +65,8 @@ class Flips:
         slack = 1e-9 * float(np.abs(d).sum())
         rounding = _ROUNDING * len(difference) ** 0.5 * (self._size(metric, a) + self._size(metric, b))
         if np.count_nonzero(d) > FEW_FLIPS and rounding < slack / 8:
-            found = _Waiting(test, a, b, float(d.sum()), float(seen_sum(d)), float((d**2).sum()))
-            self._together[unit][metric].append(found)
+            waiting = _Waiting(test, a, b, float(d.sum()), float(seen_sum(d)), float((d**2).sum()))
+            self._together[unit][metric].append(waiting)
             return
         self._alone[unit].append((test, d))
         if len(self._alone[unit]) * size >= _AT_ONCE:
@@ -101,8 +101,8 @@ class Flips:
         for waiting in self._alone.values():
             if waiting:
                 differences = np.column_stack([difference for _, difference in waiting])
-                found = sign_flip_tests(differences, permutations=PERMUTATIONS, seed=self._units.parameters.seed)
-                for (test, _), p in zip(waiting, found, strict=True):
+                p_values = sign_flip_tests(differences, permutations=PERMUTATIONS, seed=self._units.parameters.seed)
+                for (test, _), p in zip(waiting, p_values, strict=True):
                     _raise(test, p)
             waiting.clear()
 
@@ -139,13 +139,13 @@ class _Together:
             by_first[place[each.a]].append(each)
         self._firsts = {
             a: _First(
-                waiting=found,
-                others=np.array([place[each.b] for each in found], dtype=np.intp),
-                total=np.array([each.total for each in found]),
-                seen=np.array([each.seen for each in found]),
-                hits=np.zeros(len(found)),
+                waiting=pending,
+                others=np.array([place[each.b] for each in pending], dtype=np.intp),
+                total=np.array([each.total for each in pending]),
+                seen=np.array([each.seen for each in pending]),
+                hits=np.zeros(len(pending)),
             )
-            for a, found in by_first.items()
+            for a, pending in by_first.items()
         }
 
     def count(self, signs: Floats) -> None:

@@ -305,8 +305,8 @@ def exam_scores(
             raise UserError(f"answer {index} has {points} of {worth} points: give it 0 to all of a positive number")
     shares = [None if p is None else p / worth for p, worth in zip(awarded, possible, strict=True)]
     right = [
-        share == 1 if share is not None and known is None else known
-        for share, known in zip(shares, correct or unknown, strict=True)
+        share == 1 if share is not None and full is None else full
+        for share, full in zip(shares, correct or unknown, strict=True)
     ]
     audits = presence or unknown
     listed = [None if not counts else _shares(counts) for counts in steps or unknown]
@@ -315,7 +315,9 @@ def exam_scores(
         share=np.array([OPEN if s is None else (s, s) for s in shares]).T.copy(),
         correct=np.array([OPEN if c is None else (float(c), float(c)) for c in right]).T.copy(),
         presence=presence_bounds(audits),
-        steps=step_bounds([None if a is None else (a, found) for a, found in zip(audits, listed, strict=True)]),
+        steps=step_bounds(
+            [None if a is None else (a, step_counts) for a, step_counts in zip(audits, listed, strict=True)]
+        ),
         tokens=np.array([_count(t, c) for t, c in zip(tokens or unknown, right, strict=True)]),
         came=np.ones(len(awarded), dtype=np.bool_),
     )
@@ -331,8 +333,8 @@ def _shares(counts: Sequence[int]) -> tuple[float, float]:
 
 def _count(tokens: int | None, correct: bool | None) -> float:
     """A token count as a number; 0 is possible for a wrong answer only."""
-    known = tokens is not None and (tokens >= 1 or (tokens == 0 and correct is False))
-    return float(tokens or 0) if known else float("nan")
+    valid = tokens is not None and (tokens >= 1 or (tokens == 0 and correct is False))
+    return float(tokens or 0) if valid else float("nan")
 
 
 def _score(term: Term | str) -> Score:

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 
 
-def side(found: PairMetric) -> int:
+def side(metric: PairMetric) -> int:
     """1 where the interval of b - a lies above 0, -1 where below, else 0."""
-    difference = found["difference"]
+    difference = metric["difference"]
     low, high = difference["ci"] or (difference["low"] or 0.0, difference["high"] or 0.0)
     return (low > 0) - (high < 0)
 
 
-def told(found: PairMetric) -> int:
+def told(metric: PairMetric) -> int:
     """1 where b is significantly better than a, -1 where worse, else 0."""
-    p = found["test"]["p_holm"]
-    return 0 if p is None or p >= ALPHA else side(found)
+    p = metric["test"]["p_holm"]
+    return 0 if p is None or p >= ALPHA else side(metric)
 
 
 def rank_ranges(task: TaskComparison, metric: str) -> dict[str, list[int]]:
@@ -67,13 +67,13 @@ def tied(order: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[st
         pairs: (a, b, result of `told`).
     """
     apart = {couple for a, b, sign in pairs if sign for couple in ((a, b), (b, a))}
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     first = 0
     for place, run in enumerate(order):
         if (order[first], run) in apart:
             first = place
-        found[run] = first + 1
-    return found
+        places[run] = first + 1
+    return places
 
 
 DRAWS = 2000

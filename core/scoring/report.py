@@ -175,10 +175,10 @@ def _allowed(limit: Limit) -> float:
 def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
     """Acc≤r of answers drawn under the limit; notes where the engine exceeded it."""
     over = int((table.answers.tokens > allowed).sum())
-    found = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
-    if over and found["note"] is None:
-        found["note"] = f"{over} answers are longer than the limit, which was not kept: they count as not given"
-    return found
+    estimate = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
+    if over and estimate["note"] is None:
+        estimate["note"] = f"{over} answers are longer than the limit, which was not kept: they count as not given"
+    return estimate
 
 
 def _drawn(terms: Terms, table: Table, parameters: Parameters) -> dict[str, Estimate]:
@@ -224,7 +224,7 @@ def score_outcomes(
     """The same of outcomes, which may be scored several times."""
     parameters = options.get("parameters") or parameters_of(profile)
     modalities, limits = options.get("modalities") or {}, options.get("limits") or {}
-    thinking, asked = options.get("thinking") or {}, options.get("asked") or {}
+    thinking, requested = options.get("thinking") or {}, options.get("asked") or {}
     by_task = Outcomes.of(outcomes).by_task()
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
@@ -238,7 +238,13 @@ def score_outcomes(
         parameters=asdict(parameters),
         tasks={
             task: _score_task(
-                table, profile, parameters, modalities.get(task), limits.get(task), thinking.get(task), asked.get(task)
+                table,
+                profile,
+                parameters,
+                modalities.get(task),
+                limits.get(task),
+                thinking.get(task),
+                requested.get(task),
             )
             for task, table in tables.items()
         },
@@ -255,7 +261,7 @@ def _score_task(
     modality: str | None,
     limit: Limit | None,
     thinking: int | None,
-    asked: int | None,
+    requested: int | None,
 ) -> TaskReport:
     terms = within_limit(task_terms(table, profile, parameters), limit, parameters)
     units = Units(table.questions, parameters)
@@ -278,13 +284,13 @@ def _score_task(
         points=points(table, range(len(table.questions))),
         metrics=everything,
         against_mark=against_mark(terms, table),
-        groups={axis: {value: group(found) for value, found in values.items()} for axis, values in groups.items()},
+        groups={axis: {value: group(indices) for value, indices in values.items()} for axis, values in groups.items()},
         deltas=group_deltas(groups, terms, table, units),
         process_errors=process_errors(table.rows, parameters.error_threshold),
         tokens=token_use(table.rows),
         prompt_cache=prompt_cache(table.rows),
         thinking=thinking_use(table.rows, thinking),
-        context_cut=context_cut(table.rows, asked),
+        context_cut=context_cut(table.rows, requested),
         decided_by=decided_by(table.rows),
     )
 
@@ -306,8 +312,8 @@ def _task_deltas(
         benchmark = by_task[task][0].question.benchmark
         others = [n for n in by_task if modalities.get(n) != IMAGE_ONLY and budget[n] == budget[task]]
         standard = Outcomes.joined([by_task[name].where(partial(_is_of, benchmark)) for name in others])
-        found = modality_difference(standard, by_task[task], subset, profile, parameters)
-        deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}
+        by_metric = modality_difference(standard, by_task[task], subset, profile, parameters)
+        deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in by_metric.items()}
     return deltas
 
 
@@ -318,7 +324,7 @@ def _is_of(benchmark: str, question: SlimQuestion) -> bool:
 def _flat(pairs: Iterable[Delta]) -> dict[str, Estimate]:
     """The Δ on all shared questions, under names like those of the other differences."""
     return {
-        f"{pair['task']}/{metric}/variant/{pair['task']}-{pair['base']}": found["difference"]
+        f"{pair['task']}/{metric}/variant/{pair['task']}-{pair['base']}": estimate["difference"]
         for pair in pairs
-        for metric, found in pair["metrics"].items()
+        for metric, estimate in pair["metrics"].items()
     }

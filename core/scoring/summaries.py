@@ -51,9 +51,9 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
 def ungraded(rows: Outcomes) -> Ungraded:
     """Ungraded answers by their last judge."""
     judges = Counter[str]()
-    for found, answers in rows.numbers():
-        if found.state == "ungraded" and found.judged_by is not None:
-            judges[found.judged_by] += answers
+    for verdict, answers in rows.numbers():
+        if verdict.state == "ungraded" and verdict.judged_by is not None:
+            judges[verdict.judged_by] += answers
     return Ungraded(nobody=judges["nobody"], rules=judges["rules"], models=judges["models"])
 
 
@@ -64,11 +64,11 @@ def points(table: Table, questions: Sequence[int]) -> float | None:
 
 def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
     """Process errors by type, by that threshold of mean presence; None without an audit."""
-    found = rows.findings
-    audited = rows.finding[found.audited[rows.finding]]
-    if found.presence is None or not len(audited):
+    findings = rows.findings
+    audited = rows.finding[findings.audited[rows.finding]]
+    if findings.presence is None or not len(audited):
         return None
-    presence = found.presence[0]
+    presence = findings.presence[0]
 
     def tally(kind: int) -> ErrorCount:
         seen = presence[audited, kind].tolist()
@@ -87,23 +87,23 @@ def token_use(rows: Outcomes) -> Tokens:
 def _use(counts: Indices) -> TokenUse:
     import numpy as np
 
-    known = np.sort(counts[counts != UNTOLD])
-    total, number = int(known.sum()), len(known)
+    stated = np.sort(counts[counts != UNTOLD])
+    total, number = int(stated.sum()), len(stated)
     return TokenUse(
         sum=total,
         mean=total / number if number else None,
-        median=(int(known[(number - 1) // 2]) + int(known[number // 2])) / 2 if number else None,
+        median=(int(stated[(number - 1) // 2]) + int(stated[number // 2])) / 2 if number else None,
         missing=len(counts) - number,
     )
 
 
 def prompt_cache(rows: Outcomes) -> PromptCache | None:
     """Prefix-cache use; None where no response states it."""
-    told = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
-    if not len(told):
+    stated = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
+    if not len(stated):
         return None
-    prompt, cached = map(int, told.sum(axis=0))
-    return PromptCache(answers=len(told), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
+    prompt, cached = map(int, stated.sum(axis=0))
+    return PromptCache(answers=len(stated), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
 
 
 def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
@@ -111,12 +111,12 @@ def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
     if budget is None:
         return None
     counts = rows.used[rows.came, 3]
-    known = counts[counts != UNTOLD]
+    stated = counts[counts != UNTOLD]
     return ThinkingUse(
         budget=budget,
-        over=int((known > budget).sum()),
-        unknown=len(counts) - len(known),
-        most=int(known.max()) if len(known) else None,
+        over=int((stated > budget).sum()),
+        unknown=len(counts) - len(stated),
+        most=int(stated.max()) if len(stated) else None,
     )
 
 
@@ -132,7 +132,7 @@ def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
 def decided_by(rows: Outcomes) -> dict[str, int]:
     """Parts by the stage that decided them, most first; undecided ones under "undecided"."""
     stages = Counter[str]()
-    for found, answers in rows.numbers():
-        for stage in found.stages:
+    for verdict, answers in rows.numbers():
+        for stage in verdict.stages:
             stages[stage] += answers
     return dict(sorted(stages.items(), key=lambda item: (-item[1], item[0])))

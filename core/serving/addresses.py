@@ -71,8 +71,12 @@ class Idlers:
 
     async def close(self) -> None:
         """Closes each connection without a request since the last call."""
-        waiting = {one: one.cycle for one in self._connections if one.cycle is None or one.cycle.response_complete}
-        for one, cycle in waiting.items():
-            if self._waiting.get(one, self) is cycle:
-                one.transport.close()
+        waiting = {
+            connection: connection.cycle
+            for connection in self._connections
+            if connection.cycle is None or connection.cycle.response_complete
+        }
+        for connection, cycle in waiting.items():
+            if self._waiting.get(connection, self) is cycle:
+                connection.transport.close()
         self._waiting = waiting

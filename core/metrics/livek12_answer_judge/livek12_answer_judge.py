@@ -65,15 +65,16 @@ class Livek12AnswerJudge(evaluate.Metric):  # type: ignore[misc]
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:
         """Adds one answer; the optional columns may be left out."""
-        said = {name: columns.get(name) or "" for name in OPTIONAL}
-        super().add(prediction=prediction, reference=reference, **(columns | said))
+        optional = {name: columns.get(name) or "" for name in OPTIONAL}
+        super().add(prediction=prediction, reference=reference, **(columns | optional))
 
     def _compute(
         self, predictions: Any, references: Any, judge: str | None = None, **columns: list[Any]
     ) -> dict[str, Any]:
-        said = {field: columns[name] for name, field in OPTIONAL.items()}
+        optional = {field: columns[name] for name, field in OPTIONAL.items()}
         rows = [
-            {"response": response, "gold": gold} | {field: each[number] for field, each in said.items() if each[number]}
+            {"response": response, "gold": gold}
+            | {field: each[number] for field, each in optional.items() if each[number]}
             for number, (response, gold) in enumerate(zip(predictions, references, strict=True))
         ]
         with Verifier(judge=judge) as verifier:
