@@ -120,9 +120,6 @@ class WaitProgress:
     """Shows the duration of a wait and its current stage; a context manager.
 
     On a terminal from the third second on, elsewhere every ten seconds, and then also at the end.
-
-    Args:
-        what: the wait: "loading MODEL".
     """
 
     def __init__(self, what: str) -> None:

@@ -48,13 +48,7 @@ def kind_of(raw: str | None) -> str | None:
 
 
 def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
-    """The canonical type of a kind.
-
-    Args:
-        kind: from `kind_of`.
-        several: a key of the question holds several letters.
-        has_key: there is a key to compare an answer with.
-    """
+    """The canonical type of a kind."""
     if kind == CHOICE:
         return "multiple_choice" if several else "single_choice"
     if kind == FREE:
@@ -66,10 +60,6 @@ def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | 
     """The type of a question, and its name, without its key.
 
     An own name that depends on the key may have been settled by it, so only its kind is used.
-
-    Args:
-        raw: the source's name of the type.
-        has_options: the question has options.
     """
     kind = kind_of(raw) or (CHOICE if has_options else FREE)
     if raw in CHOICE_TYPES:

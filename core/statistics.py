@@ -461,12 +461,7 @@ class LeastSquares:
 
 
 def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> LeastSquares | None:
-    """Ordinary least squares; None where columns and constant depend on each other, or for too few observations.
-
-    Args:
-        y: n observations.
-        columns: each of n values.
-    """
+    """Ordinary least squares; None where columns and constant depend on each other, or for too few observations."""
     import numpy as np
 
     seen = np.asarray(y, dtype=np.float64)

@@ -287,14 +287,7 @@ def _reason(error: ValueError) -> str:
 
 
 class Tail(Generic[R]):
-    """Incremental reader of a stem: whole lines, each once.
-
-    Args:
-        folder: of the journal.
-        stem: of its files.
-        model: of its records.
-        read: the end of reading so far, by file (`Place.end`).
-    """
+    """Incremental reader of a stem: whole lines, each once."""
 
     def __init__(self, folder: Path, stem: str, model: type[R], read: Mapping[Path, int] | None = None) -> None:
         self._folder, self._stem, self._model = folder, stem, model

@@ -78,15 +78,7 @@ class ByModel(Protocol):
 
 
 class Expected:
-    """Filter for responses of a run's model to its questions; counts the others.
-
-    Args:
-        path: of the run folder.
-        model: of the run.
-        asked: task and id of each of its questions.
-        trials: of each question.
-        on_problem: receives the counts from `tell`.
-    """
+    """Filter for responses of a run's model to its questions; counts the others."""
 
     def __init__(
         self,
@@ -122,13 +114,7 @@ class Expected:
 
 
 class AnsweredKeys:
-    """The answered keys of a run; reads all once and then what was added, as others may answer meanwhile.
-
-    Args:
-        folder: of the run.
-        expected: the run's filter.
-        on_problem: receives damaged lines, at the first look.
-    """
+    """The answered keys of a run; reads all once and then what was added, as others may answer meanwhile."""
 
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
         self._folder, self._expected, self._on_problem = folder, expected, on_problem

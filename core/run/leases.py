@@ -108,9 +108,6 @@ class Beat(NamedTuple):
 class Lease:
     """A holder, alive until `end` or the end of its process; forks do not inherit it.
 
-    Args:
-        folder: in which it holds names.
-
     Attributes:
         token: its name.
         lapses: how often it was silent for so long that others may have taken it for gone.
@@ -281,12 +278,7 @@ def take_next(lease: Lease, name: str) -> int:
 
 
 class Turn:
-    """Exclusive turn of a lease at a name; waits for the turn before it to end.
-
-    Args:
-        lease: the holder.
-        name: of the resource.
-    """
+    """Exclusive turn of a lease at a name; waits for the turn before it to end."""
 
     def __init__(self, lease: Lease, name: str) -> None:
         self._lease, self._name, self._number = lease, name, _last(lease, name)

@@ -95,10 +95,6 @@ def _forget_own() -> None:
 def lock_own(path: Path, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> int | None:
     """Opens a file by `open_own` and locks it.
 
-    Args:
-        path: the file; made where it is missing.
-        how: flags of `flock`.
-
     Returns:
         The open file, locked until it is closed; None where another process holds it and `how` does not wait.
     """

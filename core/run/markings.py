@@ -137,12 +137,7 @@ class Regrade(Record):
 
 
 def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> dict[Key, Regrade]:
-    """The people's mark of each response.
-
-    Args:
-        folder: of the run.
-        tell: receives one line for each unusable row.
-    """
+    """The people's mark of each response."""
     marks: dict[Key, Regrade] = {}
     for place, line in _lines(folder / REGRADES):
         try:

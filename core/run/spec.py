@@ -144,10 +144,6 @@ class _Maker(BaseModel):
 def read_spec(path: Path, content: bytes) -> RunSpec:
     """Parses a run.json.
 
-    Args:
-        path: of the run folder, for the message.
-        content: of the file.
-
     Raises:
         UserError: a later version has made it.
         ValueError: it is no spec.

@@ -42,12 +42,7 @@ class _Waiting(NamedTuple):
 
 
 class Flips:
-    """A batch of pending tests.
-
-    Args:
-        units: of the questions.
-        means: of the runs.
-    """
+    """A batch of pending tests."""
 
     def __init__(self, units: Units, means: Means) -> None:
         self._units, self._means = units, means
