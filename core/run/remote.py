@@ -299,6 +299,6 @@ def _library(scheme: str, error: ImportError) -> str:
     """The install hint for a scheme's library, where fsspec names one, with its import error."""
     from fsspec.registry import known_implementations
 
-    reason = one_line(error.__cause__ or error, 160)
+    cause = one_line(error.__cause__ or error, 160)
     package = str(known_implementations.get(scheme, {}).get("class", "")).partition(".")[0]
-    return f"pip install {package} ({reason})" if package not in ("", "fsspec") else reason
+    return f"pip install {package} ({cause})" if package not in ("", "fsspec") else cause
