@@ -30,12 +30,11 @@ from livek12.engines import check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.chosen import chosen_questions
-from livek12.evaluation.memory import tell_memory
 from livek12.evaluation.recordings import recorded_trials, tell_unlike
 from livek12.evaluation.task_data import TaskData, load_task_data, make_spec, sampling_of
-from livek12.tasks.budgets import siblings, side_by_side
-from livek12.tasks.derived import source_of
-from livek12.tasks.registry import default_trials, get_tasks
+from livek12.evaluation.usage import tell_memory
+from livek12.tasks.families import source_of
+from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_side
 
 if TYPE_CHECKING:
     from livek12.core.run.keys import AnsweredKeys

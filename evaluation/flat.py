@@ -17,8 +17,7 @@ from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Failure, Image, Question, Request
 from livek12.evaluation.stitching import one_picture
 from livek12.tasks.base import Task
-from livek12.tasks.census import Census
-from livek12.tasks.loading import pages_for, questions_of
+from livek12.tasks.loading import Census, pages_for, questions_of
 from livek12.tasks.prompting import Pages, requests
 from livek12.tasks.registry import disjoint, get_task
 

@@ -6,25 +6,29 @@ once, and any number of threads may mark with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
-from livek12.core.records import Call, Image, PartVerdict, Question, Response, Verdict
+from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
+from livek12.core.run.keys import KeySet
 from livek12.core.run.markings import KEYS, in_words, other_rules
+from livek12.evaluation.workers import Flow
 from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
+from livek12.judges.llm.client import waits_for_turn
 from livek12.judges.rules.pool import shared_pool
-from livek12.tasks.logged import is_logged
-from livek12.tasks.registry import get_task
+from livek12.tasks.registry import get_task, is_logged
 from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:
+    from livek12.core.progress import Progress
+    from livek12.core.run.claims import Claims
     from livek12.core.run.folder import RunFolder
     from livek12.core.run.spec import RunSpec
     from livek12.evaluation.task_data import TaskData
@@ -62,9 +66,61 @@ def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = Fa
             raise UserError(f"judge {judge.model}: {error}") from error
 
 
-def quick_threads() -> int:
-    """Threads for the rules: enough to keep every symbolic worker busy while one of them parses."""
-    return 2 * max(2, shared_pool().size)
+class Waiting(Protocol):
+    """A response to be marked, under the key that it is claimed by."""
+
+    @property
+    def key(self) -> Key:
+        """Its name among all that waits."""
+
+
+W = TypeVar("W", bound=Waiting)
+
+
+def marking_flow(judges: Jury, mark: Callable[[W], Verdict]) -> Flow[W, Verdict]:
+    """Threads that keep every judge busy or, where none is asked, every symbolic worker while one of them parses."""
+    return Flow(mark, judges.threads if judges.panel else 2 * max(2, shared_pool().size))
+
+
+def in_rounds(
+    stream: Callable[[], Iterator[W | None]],
+    judges: Jury,
+    flow: Flow[W, Verdict],
+    claims: Claims,
+    progress: Progress | None,
+    claimed_by: Callable[[Verdict], Key] = lambda verdict: verdict.key,
+) -> Iterator[Verdict]:
+    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.schedule`), once a round.
+
+    Args:
+        stream: reads what waits, from the beginning; None where none waits at the moment.
+        judges: who marks.
+        flow: marks.
+        claims: on what this process is to do.
+        progress: hears that there is life.
+        claimed_by: the key under which the subject of a verdict was claimed.
+    """
+    done = KeySet()
+
+    def waiting() -> Iterator[W | None]:
+        for item in stream():
+            if progress is not None:
+                progress.beat()
+            if item is None or (str(item.key) not in done and claims.take(str(item.key))):
+                yield item
+
+    while True:
+        postponed = False
+        for verdict in flow.run(waiting()):
+            if waits_for_turn(verdict.calls):
+                postponed = True
+                continue
+            if judges.schedule is not None:
+                done.add(claimed_by(verdict))
+            yield verdict
+        if judges.schedule is None or not postponed:
+            return
+        judges.schedule.end_round()
 
 
 def unanswered(verdict: Verdict) -> bool:
@@ -191,8 +247,7 @@ class RunScorer:
         """What the rules say."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
-            from livek12.evaluation.pair_rules import rule_verdict
-            from livek12.evaluation.pairs import JudgedPair
+            from livek12.evaluation.pairs import JudgedPair, rule_verdict
 
             pair = JudgedPair(question.id, question, response)
             return self._named(stamped(rule_verdict(pair, scorer.cascade), response))
@@ -205,12 +260,11 @@ class RunScorer:
         part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
         return self._named(stamped(total(question, response.key, [part], scorer.config), response))
 
-    def is_open(self, response: Response, verdict: Verdict) -> bool:
-        """Whether judges have to be asked."""
-        return self.scorers[response.key.task].is_open(self._question(response), response, verdict)
-
-    def by_models(self, response: Response, verdict: Verdict, repeat: int = 0) -> Verdict:
-        """What the panel says to what the rules left open, and to the reasoning; `repeat` times before as well."""
+    def mark(self, response: Response, repeat: int = 0) -> Verdict:
+        """The verdict of the rules and, where they leave something open, of models, asked `repeat` times before."""
+        verdict = self.by_rules(response)
+        if not self.scorers[response.key.task].is_open(self._question(response), response, verdict):
+            return verdict
         question, task = self._question(response), response.key.task
         pages: tuple[Image, ...] = ()
         if get_task(task).modality == "image_only" and question.paper_id:

@@ -10,7 +10,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
-from livek12.evaluation.studies.planned import PLAN
+from livek12.evaluation.studies.label_plan import PLAN
 
 
 def corrected_marks(run: RunFolder) -> dict[str, Any]:

@@ -12,38 +12,39 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from livek12.core.process import Link
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import wait_until
 from livek12.core.records import Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
-from livek12.core.run.folder import RunFolder, keys_of
+from livek12.core.run.folder import QUESTIONS, RunFolder, keys_of
 from livek12.core.run.journal import Tail, has_lines
 from livek12.core.run.keys import KeySet
 from livek12.core.run.markings import other_rules
 from livek12.core.run.sessions import RULES
 from livek12.core.run.spec import RunSpec
 from livek12.engines.sessions import SessionWriter
-from livek12.evaluation.flow import Flow
-from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
-from livek12.evaluation.line_workers import CHUNK
-from livek12.evaluation.mark_workers import MarkPool, line_of, processes
-from livek12.evaluation.memory import tell_memory
-from livek12.evaluation.rounds import in_rounds
+from livek12.evaluation.judging import JudgeUsage, RunScorer, in_rounds, marking_flow, unanswered
+from livek12.evaluation.usage import tell_memory
+from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, default_size, judge_lines, ray_batches
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.judges.llm.schedule import waits_for_turn
 
 if TYPE_CHECKING:
     from livek12.evaluation.task_data import TaskData
 
 LOOK_SECONDS = 0.2
-"""How often it is looked for new responses while none wait."""
+"""Between looks for new responses while none wait."""
+WORTH_A_PROCESS = 100
+"""So many responses take as long as the start of a process."""
 
 
 @dataclass
@@ -117,39 +118,39 @@ class _Share:
                 stack.enter_context(progress)
             session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
             session.loaded()  # judge models have sessions of their own
-            pool = self._pool(waiting.total()) if by_rules and waiting else None
-            if pool is not None:
-                replies = stack.enter_context(pool).batches(_claimed_lines(run, claims, progress))
+            lines = _claimed_lines(run, claims, progress)
+            size = processes(self.workers, waiting.total()) if by_rules and waiting else 0
+            if by_rules and waiting and self.ray:
+                batches = self._on_ray(lines, waiting.total())
+            elif size:
+                marking = self.marking
+                pool = mark_pool(run, marking.scorer, self.judges.options, marking.number, size)
+                batches = stack.enter_context(pool).batches(lines)
             else:
-                replies = self._here(stack.enter_context(self._flow()), claims, progress)
-            for lines in replies:
-                verdicts = [line for line in lines if line]
+                flow = stack.enter_context(marking_flow(self.judges, self.marking.scorer.mark))
+                batches = self._here(flow, claims, progress)
+            for batch in batches:
+                verdicts = [line for line in batch if line]
                 writer.write_lines(verdicts)
                 session.count(len(verdicts))
                 if progress is not None:
                     progress.step(len(verdicts))
             return bool(claims.refused)
 
-    def _pool(self, waiting: int) -> MarkPool | None:
-        """Processes that mark so many responses by the rules; None where this one does it sooner alone."""
-        given = self.marking.run, self.marking.scorer, self.judges.options, self.marking.number
-        if self.ray:
-            from livek12.evaluation.ray_workers import RayMarkPool
-
-            return RayMarkPool(*given, self.ray, self.workers, waiting)
-        size = processes(self.workers, waiting)
-        return MarkPool(*given, size) if size else None
-
-    def _flow(self) -> Flow[Response, Verdict]:
-        """The rules, and the models where there are some, in threads of this process."""
-        scorer = self.marking.scorer
-        return Flow(
-            scorer.by_rules,
-            scorer.by_models if self.judges.panel else None,
-            scorer.is_open,
-            quick_threads=quick_threads(),
-            slow_threads=self.judges.threads,
-            unfinished=lambda verdict: waits_for_turn(verdict.calls),
+    def _on_ray(self, lines: Iterator[bytes], waiting: int) -> Iterator[list[str]]:
+        """The lines of verdicts from a Ray cluster, whose nodes need no disk of ours."""
+        run, number = self.marking.run, self.marking.number
+        return ray_batches(
+            lines,
+            self.ray,
+            self.workers,
+            -(-waiting // WORTH_A_PROCESS),
+            mark_responses,
+            {name: (run.path / name).read_bytes() for name in ("run.json", QUESTIONS)},
+            self.judges.options,
+            number,
+            LINE_SECONDS,
+            unmarked=partial(_unmarked, self.marking.scorer, number),
         )
 
     def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[list[str]]:
@@ -162,7 +163,7 @@ class _Share:
             if unanswered(verdict):
                 why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
                 warn(f"{verdict.key}: {why}", kind="not judged")
-            yield [line_of(verdict, self.marking.number)]
+            yield [_line_of(verdict, self.marking.number)]
 
 
 def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
@@ -172,6 +173,79 @@ def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) ->
         if progress is not None:
             progress.beat()
         yield from (some[key] for key in claims.take_all(some))
+
+
+# ---- processes that mark by the rules ----
+
+
+def mark_pool(
+    run: RunFolder, scorer: RunScorer, options: JudgeOptions, number: int, size: int, seconds: float = LINE_SECONDS
+) -> MarkPool[str]:
+    """Processes that mark responses as one would; they reply with verdicts, each a line of JSON ("": none).
+
+    What the caller does for a response is reading its line, a claim, and writing the verdict's.
+
+    Args:
+        run: the run folder.
+        scorer: marks what breaks a limit.
+        options: who judges; the rules alone.
+        number: of the marking.
+        size: the most processes.
+        seconds: processor time of one response, without its symbolic comparisons.
+    """
+    given = run.path.resolve(), options, number, seconds
+    return MarkPool(mark_responses, *given, unmarked=partial(_unmarked, scorer, number), size=size)
+
+
+def processes(limit: int | None, waiting: int) -> int:
+    """How many processes mark so many responses; 0 where this one does it sooner alone.
+
+    Args:
+        limit: the user's; None for the cores of this machine.
+        waiting: how many responses there are.
+    """
+    most = min(limit or default_size(), waiting // WORTH_A_PROCESS)
+    return most if most > 1 else 0
+
+
+def mark_responses(
+    link: Link, run: Path | Mapping[str, bytes], options: JudgeOptions, number: int, seconds: float
+) -> None:
+    """Marks the responses that a pool sends, in a process of its own; arguments as those of `mark_pool`.
+
+    Args:
+        link: to the pool.
+        run: the folder, or the files that are read of it, by name.
+        options: who judges.
+        number: of the marking.
+        seconds: of processor time.
+    """
+    with Jury(options) as judges:
+        if isinstance(run, Path):
+            scorer = RunScorer.open(RunFolder(run), judges)
+        else:
+            with TemporaryDirectory(prefix="livek12-") as folder:  # an open scorer has read or opened its files
+                for name, data in run.items():
+                    (Path(folder) / name).write_bytes(data)
+                scorer = RunScorer.open(RunFolder(Path(folder)), judges)
+        judge_lines(link, seconds, lambda line: _marked(line, scorer.by_rules, number), judges.cascade.flush)
+
+
+def _unmarked(scorer: RunScorer, number: int, line: bytes, why: str) -> str:
+    return _marked(line, lambda response: scorer.unmarked(response, why), number)
+
+
+def _marked(line: bytes, mark: Callable[[Response], Verdict], number: int) -> str:
+    """The line of the verdict on a response; "" where the line is damaged and holds none."""
+    try:
+        response = Response.model_validate_json(line)
+    except ValueError:
+        return ""
+    return _line_of(mark(response), number)
+
+
+def _line_of(verdict: Verdict, number: int) -> str:
+    return verdict.model_copy(update={"marking": number}).model_dump_json()
 
 
 def _waited(run: RunFolder, seconds: float) -> str:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from livek12.core.records import (
     Key,
     Language,
     Option,
+    PartVerdict,
     Question,
     QuestionType,
     Response,
@@ -35,11 +36,14 @@ from livek12.core.records import (
     Verdict,
 )
 from livek12.core.text import clean_json, one_line
+from livek12.judges.cascade import Cascade
+from livek12.judges.grade import GradingConfig, grade, judge_version, total
 from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.regions import boxes
+from livek12.tasks.extraction.regions import boxes, spoken
+from livek12.tasks.scorer import mark_response, unless_broken
 
 TASK = "judge-pairs"
 MAX_IMAGE_BYTES = 64 * 2**20
@@ -48,6 +52,9 @@ LONG_KEY = 200
 PRINTED_DIGITS = 9
 """A float with more digits was computed: it is what it says to 15 digits, of which none is a rounding."""
 MOST_POINTS = 1e15
+BARE_CHARS: Final = 300
+"""A response of one line that is no longer and commits to nothing is itself the answer."""
+PAIR_CONFIG: Final = GradingConfig(partial_credit="proportional")
 Json = dict[str, Any]
 
 
@@ -377,6 +384,65 @@ def _image(entry: Any, folder: Path | None) -> Image:
         return Image(bytes=base64.b64decode(text[data.end() :] if data else text, validate=True))
     except (binascii.Error, ValueError):
         raise BadPair("has an image that is no base64") from None
+
+
+# --- the rules ------------------------------------------------------------------------------------------------------
+
+
+def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
+    """The verdict on a pair.
+
+    Raises:
+        UserError: this machine cannot run the rules.
+    """
+    return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
+
+
+def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
+    verdict = mark_response(pair.question, pair.response, PAIR_CONFIG, cascade)
+    if verdict.state != "no_answer" or not (text := spoken(pair.response.text, pair.question)):
+        return verdict
+    if len(text) <= BARE_CHARS and "\n" not in text:
+        return grade(pair.question, pair.response.key, [text], config=PAIR_CONFIG, cascade=cascade)
+    open_parts = [
+        PartVerdict(
+            name=part.name,
+            answer=None,
+            gold=part.gold,
+            decision="undecided",
+            score=None,
+            decided_by="extraction",
+            reason="no answer was found in the response",
+        )
+        for part in verdict.parts
+    ]
+    return total(pair.question, pair.response.key, open_parts, PAIR_CONFIG) if open_parts else verdict
+
+
+def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) -> Json:
+    """The reply to a row (`workers.Reply`).
+
+    Args:
+        line: the row.
+        folder: where image files may lie; None for nowhere.
+        cascade: the stages that decide.
+        whole: whether it holds the verdict, too.
+
+    Raises:
+        UserError: this machine cannot run the rules.
+    """
+    try:
+        pair = read_pair(line, folder)
+    except BadPair as error:
+        return open_reply(line, "input", str(error))
+    verdict = rule_verdict(pair, cascade)
+    reply: Json = {"row": verdict_row(pair, verdict), "extracted": extracted(pair, verdict)}
+    return {**reply, "verdict": verdict.model_dump(mode="json")} if whole else reply
+
+
+def open_reply(line: bytes, by: str, reason: str) -> Json:
+    """The reply to a row that nobody could judge."""
+    return {"row": open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
 
 
 # --- verdicts as lines ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from livek12.core.records import Failure, Question, Request, Sampling
 from livek12.core.text import tokens_in
 from livek12.evaluation.task_data import TaskData
 from livek12.tasks.base import Task
-from livek12.tasks.derived import source_of
+from livek12.tasks.families import source_of
 from livek12.tasks.prompting import requests
 
 _PICTURE = re.compile(r"\0[0-9a-f]{64}")

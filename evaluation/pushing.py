@@ -40,8 +40,7 @@ from livek12.core.run.remote import (
 )
 from livek12.core.run.spec import RunSpec, differences, read_spec
 from livek12.evaluation.exports import held_releases
-from livek12.evaluation.site.hidden import HELD_BACK, Hidden
-from livek12.evaluation.site.reading import keys_from_elsewhere
+from livek12.evaluation.site.reading import HELD_BACK, Hidden, keys_from_elsewhere
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -31,7 +31,7 @@ from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.paths import field_names
 from livek12.evaluation.logs.rows import LoggedQuestion, asked
 from livek12.evaluation.pairs import BadPair
-from livek12.tasks.logged import logged_name, logged_task
+from livek12.tasks.registry import logged_name, logged_task
 
 ENGINE: Final = "replay"
 NOBODY: Final = "unknown"

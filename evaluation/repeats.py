@@ -17,11 +17,8 @@ from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Key, Response, Verdict
 from livek12.core.run.claims import Claims
 from livek12.core.run.keys import KeySet
-from livek12.evaluation.flow import Flow
-from livek12.evaluation.judging import JudgeUsage, RunScorer, quick_threads, unanswered
-from livek12.evaluation.rounds import in_rounds
+from livek12.evaluation.judging import JudgeUsage, RunScorer, in_rounds, marking_flow, unanswered
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.judges.llm.schedule import waits_for_turn
 
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
@@ -90,16 +87,11 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
             return lost, spent
         judges.try_out(local=False)
         progress = stack.enter_context(Progress("judging again", requests, 0))
-        flow: Flow[_Again, Verdict] = stack.enter_context(
-            Flow(
-                lambda again: _as(again, scorer.by_rules(again.response)),
-                lambda again, verdict: _as(again, scorer.by_models(again.response, verdict, again.repeat)),
-                lambda again, verdict: scorer.is_open(again.response, verdict),
-                quick_threads=quick_threads(),
-                slow_threads=judges.threads,
-                unfinished=lambda verdict: waits_for_turn(verdict.calls),
-            )
-        )
+
+        def marked(again: _Again) -> Verdict:
+            return scorer.mark(again.response, again.repeat).model_copy(update={"repeat": again.repeat})
+
+        flow = stack.enter_context(marking_flow(judges, marked))
         named = in_rounds(waiting, judges, flow, claims, progress, lambda verdict: _key(verdict.key, verdict.repeat))
         for verdict in named:
             writer.append(verdict.model_copy(update={"marking": marking}))
@@ -109,10 +101,6 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
             if unanswered(verdict):
                 warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged again")
     return lost, spent
-
-
-def _as(again: _Again, verdict: Verdict) -> Verdict:
-    return verdict.model_copy(update={"repeat": again.repeat})
 
 
 def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:

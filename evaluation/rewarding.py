@@ -9,17 +9,20 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import livek12
 from livek12.core.errors import UserError
 from livek12.core.process import cores, tell_of_forks
-from livek12.evaluation.line_workers import MOST
-from livek12.evaluation.plain import listed
+from livek12.evaluation.verify import Judgement, Verifier, listed
+from livek12.evaluation.workers import MOST
 
 if TYPE_CHECKING:
-    from livek12.evaluation.verify import Judgement, Verifier
+    from livek12.tasks.plugins.harness_task import Guide
 
 KEYS = ("gold", "ground_truth", "answer", "solution")
 """Columns of keys; the first that says something holds the key of a row."""
@@ -34,6 +37,8 @@ _TURN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """Where a question begins in a prompt that is one text: after it the last one is asked, before it are examples."""
+TRAINERS = ("trl", "verl", "openrlhf", "verifiers")
+_UNDECIDED = "what stays undecided counts 0 there, and is counted; another value: see docs/rewards.md"
 Row = dict[str, Any]
 _log = logging.getLogger("livek12.rewards")
 _SEEN = 200
@@ -49,8 +54,6 @@ class _Verifiers:
         tell_of_forks(self)
 
     def of(self, workers: int | None, judge: str | None) -> Verifier:
-        from livek12.evaluation.verify import Verifier
-
         with self._lock:
             if (workers, judge) not in self._made:
                 self._made[workers, judge] = Verifier(workers=workers, judge=judge)
@@ -241,3 +244,43 @@ def _options(said: Any) -> Any:
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
         return said
     return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
+
+
+# --- guides --------------------------------------------------------------------------------------------------------
+
+
+def trainer_guide(trainer: str) -> Guide:
+    """How a trainer of `TRAINERS` is called with the rules as its reward."""
+    from livek12.tasks.plugins.harness_task import Guide
+
+    file = str(Path(livek12.__file__).resolve().with_name("rewards.py"))
+    path, call, notes = {
+        "trl": (
+            (name := "livek12.rewards.accuracy_reward"),
+            f"trl grpo --model_name_or_path MODEL --dataset_name DATA --reward_funcs {name}",
+            ("the data set needs a column gold, ground_truth, answer or solution",),
+        ),
+        "verl": (
+            file,
+            f"python3 -m verl.trainer.main_ppo {shlex.quote(f'reward.custom_reward_function.path={file}')}"
+            " reward.custom_reward_function.name=compute_score",
+            ("the batch reward manager calls compute_scores", _UNDECIDED),
+        ),
+        "openrlhf": (
+            file,
+            f"python3 -m openrlhf.cli.train_ppo_ray --reward.remote_url {shlex.quote(file)} --data.label_key answer",
+            (_UNDECIDED,),
+        ),
+        "verifiers": (
+            "livek12.evaluation.verifiers_exam",
+            "vf-validate livek12-exam --taskset.data DATA --only-gold --runtime.type subprocess",
+            (
+                "an environment (v1): the questions of a task with our judge as the reward; vf-eval asks a model",
+                "the package livek12-exam is integrations/livek12_exam of the clone, installed beside livek12",
+                "the newest release, and what the data set holds back, is left out (--taskset.held)",
+                _UNDECIDED,
+            ),
+        ),
+    }[trainer]
+    beside = " integrations/livek12_exam" if trainer == "verifiers" else ""
+    return Guide(path, f"pip install {trainer} '.'{beside} in the clone of livek12", call, notes)

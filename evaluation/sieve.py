@@ -24,8 +24,7 @@ from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.answers import Table, question_sums, ranked
 from livek12.core.scoring.columns import Outcomes
-from livek12.tasks.logged import is_logged
-from livek12.tasks.registry import find_task, way_of
+from livek12.tasks.registry import find_task, is_logged, way_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats

@@ -13,19 +13,21 @@ import base64
 import json
 import logging
 import math
+import struct
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from livek12.core.errors import UserError
-from livek12.evaluation.plain import plain
-from livek12.evaluation.row_workers import Reply, RowPool
+from livek12.evaluation.workers import MarkPool, Reply, pair_pool
 
 if TYPE_CHECKING:
-    from livek12.evaluation.pair_models import HeldModels
+    from livek12.evaluation.pair_file import HeldModels
 
 Row = Mapping[str, Any]
 FIELDS: Final = (
@@ -34,6 +36,8 @@ FIELDS: Final = (
 )
 """What is read of a row besides its id (see docs/judge-pairs.md); `gold` and `response` must be there."""
 MOST_WORKERS: Final = 1024
+_PACKED: Final = {"float16": "e", "float32": "f"}
+"""Of short floats the form in `struct`, by the last part of their type's name."""
 _log = logging.getLogger("livek12.verify")
 
 
@@ -98,8 +102,8 @@ class Verifier:
             raise UserError(f"judge {judge!r:.40}: give MODEL[@ENGINE[:K=V,…]][,…], or None")
         self.workers, self.undecided, self.judge = workers, undecided, judge
         self._models = None if judge is None else _models(judge)
-        self._rules = RowPool(workers, whole=self._models is not None)
-        weakref.finalize(self, RowPool.abandon, self._rules)
+        self._rules = pair_pool(workers, whole=self._models is not None)
+        weakref.finalize(self, MarkPool.abandon, self._rules)
         if self._models is not None:
             weakref.finalize(self, self._models.abandon).atexit = False
 
@@ -226,7 +230,7 @@ def _is_number(value: object, kind: type | UnionType) -> bool:
 
 def _models(judge: str) -> HeldModels | None:
     from livek12.evaluation.judging import judge_options
-    from livek12.evaluation.pair_models import HeldModels
+    from livek12.evaluation.pair_file import HeldModels
 
     options = judge_options(judge)
     return None if options.panel is None else HeldModels(options)
@@ -275,3 +279,39 @@ def _json(field: str, value: Any) -> str:
 
 def _of_images(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else plain(value)
+
+
+# --- values of other libraries, none of which is imported ----------------------------------------------------------
+
+
+def listed(value: Any) -> Any:
+    """Python's own value for one of numpy or torch; any other as it is.
+
+    Short floats become the shortest that is the same there: float32's 0.1 is 0.1, not 0.10000000149011612.
+    """
+    if not callable(own := getattr(value, "tolist", None)):
+        return value
+    kind = str(getattr(value, "dtype", "")).rpartition(".")[2]
+    return _shortest(own(), _PACKED[kind]) if kind in _PACKED else own()
+
+
+def plain(value: Any) -> Any:
+    """What `json.dumps` cannot say by itself: numbers and lists of other libraries; else what no field may be."""
+    if isinstance(value, Decimal | Fraction):
+        return str(value)
+    own = listed(value)
+    return {"kind": type(value).__name__} if own is value else own
+
+
+def _shortest(value: Any, packed: str) -> Any:
+    if isinstance(value, list):
+        return [_shortest(entry, packed) for entry in value]
+    texts = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return next((short for short in texts if _bits(short, packed) == _bits(value, packed)), value)
+
+
+def _bits(value: float, packed: str) -> bytes:
+    try:
+        return struct.pack(packed, value)
+    except OverflowError:  # rounded up beyond the largest
+        return b""

@@ -2,7 +2,7 @@
 
 Contract: `Jury` is a context manager: leaving it writes what waits and closes every engine. Commands and plug-ins
 for harnesses open their judges here. Of judges that take turns (`schedule` is there then) one is up at a time: their
-caller asks about what is open round by round (judges.llm.schedule).
+caller asks about what is open round by round (judges.llm.client).
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from livek12.judges.grade import GradingConfig
 
 if TYPE_CHECKING:
     from livek12.judges.llm.audit import Auditor
-    from livek12.judges.llm.client import JudgeModel
-    from livek12.judges.llm.panel_scorer import PanelScorer
-    from livek12.judges.llm.schedule import Schedule
+    from livek12.judges.llm.client import JudgeModel, Schedule
+    from livek12.judges.llm.panel import PanelScorer
     from livek12.judges.llm.spec import PanelSpec
 
 MOST_THREADS = 256
@@ -71,9 +70,8 @@ class Jury:
         self.schedule: Schedule | None = None
         self._models: list[JudgeModel] = []
         if options.panel is not None:
-            from livek12.judges.llm.client import JudgeModel
+            from livek12.judges.llm.client import JudgeModel, Schedule
             from livek12.judges.llm.panel import Panel
-            from livek12.judges.llm.schedule import Schedule
 
             local = [judge for judge in options.panel.judges if not kind_of(judge.runs_on).is_direct]
             self.schedule = Schedule() if in_turn and len(local) > 1 else None
@@ -127,7 +125,7 @@ class Jury:
         """The panel with the method of a task; None for rules alone."""
         if self.panel is None:
             return None
-        from livek12.judges.llm.panel_scorer import PanelScorer
+        from livek12.judges.llm.panel import PanelScorer
 
         return PanelScorer(self.panel, named, config, self.cascade)
 

@@ -18,7 +18,7 @@ from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
 from livek12.core.run.claims import with_its_trials
 from livek12.tasks.base import Task
-from livek12.tasks.derived import source_of
+from livek12.tasks.families import source_of
 
 Pages = Mapping[tuple[str, int], Image]
 """The page images of a data set by paper and page number (from 1)."""

@@ -53,7 +53,7 @@ class Speed:
 
 def calm(rows: Sequence[Json]) -> list[Judgement]:
     """What one process says to the rows, one by one."""
-    from livek12.evaluation.pair_rules import reply_to
+    from livek12.evaluation.pairs import reply_to
     from livek12.evaluation.verify import _lines
     from livek12.judges.cascade import default_cascade
 
@@ -67,14 +67,14 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
     """A step in threads beside each other: what differs from the calm judgements, and the longest silence."""
     times: list[float] = []
     with Verifier(workers=workers) as verifier, ThreadPoolExecutor(THREADS) as threads:
-        said_to = verifier._rules._said
+        said_to = verifier._rules._replies
 
         def heard(lines: Sequence[bytes], closed: int) -> list[Json]:
             replies = said_to(lines, closed)
             times.append(time.perf_counter())
             return replies
 
-        verifier._rules._said = heard  # type: ignore[method-assign]
+        verifier._rules._replies = heard  # type: ignore[method-assign]
         verifier.verify("(x+1)^2", "x^2+2x+1")  # started
         times[:] = [time.perf_counter()]
         share = -(-len(rows) // THREADS)

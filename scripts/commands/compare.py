@@ -30,8 +30,7 @@ def compare(
     from livek12.core.visible import visible
     from livek12.evaluation.comparing import compare_runs
     from livek12.evaluation.labelled_marks import corrected_lines
-    from livek12.report.compared import print_comparison
-    from livek12.report.compared_files import as_csv, as_markdown
+    from livek12.report.compared import as_csv, as_markdown, print_comparison
 
     if as_json + csv + markdown > 1:
         raise UserError("--json, --csv and --md: give one of them")

@@ -27,9 +27,8 @@ def label_plan(
     from livek12.core.files import write_atomically
     from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
+    from livek12.evaluation.studies.label_plan import METRICS, PLAN
     from livek12.evaluation.studies.label_plan import label_plan as chosen
-    from livek12.evaluation.studies.planned import PLAN
-    from livek12.evaluation.studies.strata import METRICS
 
     file = out or run / PLAN
     if file.exists():

@@ -46,7 +46,7 @@ def plugins(
 ) -> None:
     """Say where the plug-in for a harness, or the reward for a trainer, lies and how it is called."""
     from livek12.core.arguments import one_of
-    from livek12.evaluation.trainers import TRAINERS, trainer_guide
+    from livek12.evaluation.rewarding import TRAINERS, trainer_guide
     from livek12.tasks.plugins import HARNESSES
 
     name = harness.lower().replace("_", "-")

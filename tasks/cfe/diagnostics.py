@@ -24,7 +24,7 @@ from typing import Any
 from livek12.core.prompts import without_marks
 from livek12.core.records import IMAGE_MARK, FlowStep, Question, Variable
 from livek12.tasks.base import Derive, Task
-from livek12.tasks.derived import Diagnostic, variant_of
+from livek12.tasks.families import Diagnostic, variant_of
 
 TRIALS = 8
 """Samples of each request (sections 5.2 to 5.4)."""

@@ -16,7 +16,7 @@ from livek12.core.prompts import without_marks
 from livek12.core.records import Question
 from livek12.core.text import tokens_in
 from livek12.tasks.base import Task
-from livek12.tasks.derived import Diagnostic, variant_of
+from livek12.tasks.families import Diagnostic, variant_of
 
 SHOWN = 0.35
 """The part of a question that is shown."""

@@ -96,6 +96,7 @@ def pid_of(folder: Path, rank: int) -> int:
     raise AssertionError(f"no process {rank}")
 
 
+@pytest.mark.release
 def test_two_processes_share_a_run_and_a_killed_one_costs_nothing(asked: list[Any], tmp_path: Path) -> None:
     alone, out, line = tmp_path / "alone", tmp_path / "out", tmp_path / "line"
     line.mkdir()

@@ -26,8 +26,7 @@ from tests.test_docs import fences, printed
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 from livek12 import Verifier
 from livek12.core.serving.addresses import Idlers
-from livek12.evaluation.judge_requests import DEEPEST, MOST_IN_BODY, MOST_ROWS, MOST_VALUES, PairRow
-from livek12.evaluation.judge_service import LARGEST_BODY, Gate
+from livek12.evaluation.judge_service import DEEPEST, LARGEST_BODY, MOST_IN_BODY, MOST_ROWS, MOST_VALUES, Gate, PairRow
 from livek12.evaluation.verify import FIELDS
 
 pytestmark = pytest.mark.slow

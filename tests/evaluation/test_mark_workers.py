@@ -13,8 +13,7 @@ import pytest
 from livek12.core.records import Failure, Key, Question, Verdict
 from livek12.core.run.folder import RunFolder, states
 from livek12.evaluation.judging import RunScorer
-from livek12.evaluation.mark_workers import WORTH_A_PROCESS, MarkPool, processes
-from livek12.evaluation.marking import judge
+from livek12.evaluation.marking import WORTH_A_PROCESS, judge, mark_pool, processes
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.scripts.bench.marking import TASK, make_run
 from livek12.scripts.bench.verify_rows import step
@@ -101,7 +100,7 @@ def test_a_response_that_breaks_the_limit_is_ungraded_and_its_neighbours_are_mar
     run = RunFolder.open(make_run(tmp_path / "run", few))
     with (
         Jury(RULES) as judges,
-        MarkPool(run, RunScorer.open(run, judges), RULES, 0, 1, seconds=0.2) as pool,
+        mark_pool(run, RunScorer.open(run, judges), RULES, 0, 1, seconds=0.2) as pool,
     ):
         found = [Verdict.model_validate_json(line) for line in pool.stream(line for _, line in run.response_lines())]
     assert [verdict.key.question_id for verdict in found] == [f"q{number}" for number in range(6)]

@@ -332,6 +332,7 @@ def test_without_a_cache_turns_are_taken_too_and_nothing_is_remembered(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.release
 def test_killed_in_the_second_turn_the_first_is_not_taken_again(
     data: Path, models: dict[str, Path], tmp_path: Path
 ) -> None:

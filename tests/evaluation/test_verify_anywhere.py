@@ -19,7 +19,7 @@ import pytest
 
 from livek12 import UserError, Verifier
 from livek12.core.process import ChildProcess, Link
-from livek12.evaluation.row_workers import RowPool, judge_rows
+from livek12.evaluation.workers import judge_rows, pair_pool
 from livek12.judges.rules import pool
 from tests.engines.conftest import needs
 from tests.engines.helpers import children, gone, wait_until
@@ -122,6 +122,7 @@ def test_a_forked_data_loader(verifier: Verifier) -> None:
     assert [found for batch in loader for found in batch] == calm()  # type: ignore[attr-defined]
 
 
+@pytest.mark.release
 def test_ray_tasks(verifier: Verifier) -> None:
     needs("ray")
     import ray
@@ -156,7 +157,7 @@ def test_killed_workers_change_nothing(verifier: Verifier) -> None:
 def test_a_row_beyond_the_limits_costs_itself() -> None:
     line = b'{"id": 1, "gold": "12", "response": "\\\\boxed{12}"}'
     endless = b'{"id": 2, "gold": "12", "response": "%s"}' % (b"\\\\boxed{%s}" % (b"\\\\x" * 12_000_000))
-    with RowPool(1, seconds=0.5) as rows:
+    with pair_pool(1, seconds=0.5) as rows:
         said = [reply["row"] for reply in rows.stream([line, line, endless, line])]
     assert [row["decision"] for row in said] == ["accept", "accept", "undecided", "accept"]
     assert said[2]["reason"] == "no result: its process ended by SIGPROF"

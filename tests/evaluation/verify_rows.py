@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any
 
 from livek12 import Judgement
-from livek12.evaluation.pair_rules import rule_verdict
-from livek12.evaluation.pairs import extracted, read_pair, verdict_row
+from livek12.evaluation.pairs import extracted, read_pair, rule_verdict, verdict_row
 from livek12.judges.cascade import default_cascade
 from tests.judges.hostile import hostile_strings
 

@@ -130,7 +130,7 @@ def tell(
     title: str, found: Mapping[str, Any], sentences: Callable[[Mapping[str, Any]], Iterator[str]], as_json: bool
 ) -> None:
     """Prints a result: as JSON, or as sentences and tables."""
-    from livek12.evaluation.studies.show import show
+    from livek12.evaluation.studies.study import show
 
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
