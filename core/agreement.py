@@ -1,7 +1,6 @@
-"""How far raters agree: chance-corrected coefficients for marks, and the likeness of rankings.
+"""Agreement of raters: chance-corrected coefficients for marks, and likeness of rankings.
 
-Contract: small pure functions over plain sequences. A coefficient that does not exist (nothing to compare, or
-no spread to correct for chance with) is None, never a stand-in number.
+Pure functions over plain sequences; a coefficient that does not exist (nothing to compare, no spread) is None.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Level = Literal["nominal", "interval"]
 
 
 class Agreement(TypedDict):
-    """A judge beside a human on yes-or-no marks; `accepted` is the positive class."""
+    """A judge against a human on yes-or-no marks; `accepted` is the positive class."""
 
     n: int
     true_accepts: int
@@ -30,11 +29,7 @@ class Agreement(TypedDict):
 
 
 def binary_agreement(human: Sequence[bool], judge: Sequence[bool]) -> Agreement:
-    """Confusion counts, accuracy, precision, recall, F1 and Cohen's κ of a judge against human marks.
-
-    Raises:
-        ValueError: the two differ in length.
-    """
+    """Confusion counts, accuracy, precision, recall, F1 and Cohen's κ of a judge against human marks."""
     pairs = Counter(zip(human, judge, strict=True))
     tp, fp, fn, tn = (pairs[key] for key in ((True, True), (False, True), (True, False), (False, False)))
     return {
@@ -52,13 +47,9 @@ def binary_agreement(human: Sequence[bool], judge: Sequence[bool]) -> Agreement:
 
 
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
-    """Agreement of two raters on nominal labels, corrected for chance (Cohen 1960): (p_o - p_e) / (1 - p_e).
+    """Chance-corrected agreement of two raters on nominal labels (Cohen 1960): (p_o - p_e) / (1 - p_e).
 
-    Returns:
-        κ; None for no items, or where both raters gave one and the same label throughout.
-
-    Raises:
-        ValueError: the two differ in length.
+    None for no items, or where both raters gave one and the same label throughout.
     """
     n = len(a)
     if not n:
@@ -70,15 +61,9 @@ def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
 
 
 def quadratic_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Cohen's κ weighted by the squared distance of the marks (Cohen 1968): 1 - Σ o·d² / Σ e·d².
+    """Cohen's κ weighted by the squared distance of the mark values (Cohen 1968): 1 - Σ o·d² / Σ e·d².
 
-    The marks are taken at their values, so that unequal steps between them count as they are.
-
-    Returns:
-        κ; None for no items, or where all marks of both raters are equal.
-
-    Raises:
-        ValueError: the two differ in length.
+    None for no items, or where all marks of both raters are equal.
     """
     n = len(a)
     observed = math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True))
@@ -91,8 +76,8 @@ def krippendorff_alpha(units: Sequence[Sequence[float | str | bool]], level: Lev
     """Agreement of any number of raters with gaps (Krippendorff 2011): α = 1 - D_o / D_e.
 
     Args:
-        units: the values each unit got; units with fewer than two values cannot be paired and do not count.
-        level: `nominal` (equal or not) or `interval` (squared distance; the values are numbers).
+        units: the values of each unit; units with fewer than two values do not count.
+        level: `nominal` (equal or not) or `interval` (squared distance of numbers).
 
     Returns:
         α; None where nothing can be paired, or all values are equal.
@@ -109,11 +94,7 @@ def krippendorff_alpha(units: Sequence[Sequence[float | str | bool]], level: Lev
 def kendall_tau(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Likeness of two rankings of the same things, with ties (Kendall's τ-b, 1945).
 
-    Returns:
-        τ-b in [-1, 1]; None for fewer than two things, or where a ranking ties them all.
-
-    Raises:
-        ValueError: the two differ in length.
+    None for fewer than two things, or where a ranking ties them all.
     """
     if len(x) != len(y):
         raise ValueError(f"{len(x)} and {len(y)} ranks")

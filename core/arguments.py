@@ -1,4 +1,4 @@
-"""Arguments that a command passes on, as one text: K=V,K2=V2; which of them are secret, and what may be shown."""
+"""Engine arguments as text (K=V,K2=V2): parsing, secrets, and the form that may be shown."""
 
 from __future__ import annotations
 
@@ -23,31 +23,23 @@ _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 def parse_engine_args(text: str) -> dict[str, str]:
-    """Splits "K=V,K2=V2" at the commas outside JSON brackets, braces and double quotes.
-
-    Raises:
-        UserError: a piece without "=", an empty or repeated name, or brackets that do not close.
-    """
-    found: dict[str, str] = {}
+    """Splits "K=V,K2=V2" at the commas outside JSON brackets, braces and double quotes."""
+    arguments: dict[str, str] = {}
     for number, piece in enumerate(split_at_commas(text), 1):
         name, equals, value = piece.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
-            plain = re.fullmatch(r"[a-z_]+", piece.strip()) and not any(map(is_secret, found))
+            plain = re.fullmatch(r"[a-z_]+", piece.strip()) and not any(map(is_secret, arguments))
             shown = f" ({piece.strip()})" if plain else ""  # else it may be half of a key with a comma in it
             raise UserError(f"engine argument {number}{shown} is not NAME=VALUE")
-        if name in found:
+        if name in arguments:
             raise UserError(f"engine argument {name} is given twice")
-        found[name] = value.strip()
-    return found
+        arguments[name] = value.strip()
+    return arguments
 
 
 def arguments_of(given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Engine arguments from a command's text, or from Python values by name.
-
-    Raises:
-        UserError: it is neither.
-    """
+    """Engine arguments from a command's text, or from Python values by name."""
     if isinstance(given, str):
         return dict(parse_engine_args(given))
     if not isinstance(given, Mapping):
@@ -56,16 +48,12 @@ def arguments_of(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """A value as it would be written on the command line."""
+    """A value as written on the command line."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def split_at_commas(text: str) -> list[str]:
-    """The pieces between commas that stand in no quote and no bracket; empty ones are left out.
-
-    Raises:
-        UserError: the text ends inside a quote or bracket.
-    """
+    """The non-empty pieces between commas outside quotes and brackets."""
     pieces, start, open_brackets, quoted, escaped = [], 0, "", False, False
     for place, character in enumerate(text):
         if quoted:
@@ -86,7 +74,7 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def typed_value(text: str) -> Any:
-    """A value whose type nobody declared: JSON where it is JSON, true/false/none in any case, else the text."""
+    """A value of undeclared type: JSON if valid, true/false/none in any case, else the text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
@@ -96,10 +84,9 @@ def typed_value(text: str) -> Any:
 
 
 def masked(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Engine arguments as they may be stored and shown: a secret is `HIDDEN`, an address has nothing secret in it.
+    """Engine arguments for storage and display: secrets are `HIDDEN`, addresses are without secrets.
 
-    A secret is what has the name of one (api_key, hf_token, Authorization, …), in objects and lists within an argument
-    too, be they values or JSON texts. Numbers are none: many a count is one of tokens.
+    A secret is a non-number with a secret's name, also nested in objects, lists and JSON texts.
     """
     return {name: _masked(name, value) for name, value in args.items()}
 
@@ -131,17 +118,13 @@ def _masked_text(name: str, text: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a name is that of a secret: `hf_token` and `X-Api-Key` are, `tokenizer` and `token_budget` are not."""
+    """Recognises names of secrets: `hf_token` and `X-Api-Key`, but not `tokenizer` or `token_budget`."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
     return bool(_SECRET.search(name.lower())) or (bool(words) and words[-1].lower() in _SECRET_WORDS)
 
 
 def one_of(option: str, value: str, choices: Collection[C]) -> C:
-    """The value as one of the choices.
-
-    Raises:
-        UserError: it is none of them.
-    """
+    """The value, which must be one of the choices."""
     for choice in choices:
         if value == choice:
             return choice

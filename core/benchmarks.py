@@ -1,11 +1,9 @@
-"""Which benchmarks there are: folders of this package, installed packages, and folders that the user names.
+"""Registry of benchmarks: folders of this package, installed packages, and folders that the user names.
 
-Contract: a benchmark has a name and up to two sides that know nothing of each other: `tasks` (what is asked) and
-`builder` (how its data set is built). Inside, they are packages of two rooms, found by their folders. Outside, they
-are the modules `tasks` and `builder` of one package: one that an installed distribution names in the entry-point group
-`livek12.benchmarks` (NAME = PACKAGE), or a folder NAME given by `--include` (the variable LIVEK12_INCLUDE, which child
-processes inherit). What is named there is the user's own code and is imported; nothing that a data set or a run folder
-says is. Two benchmarks of one name are an error.
+Contract: a benchmark has two independent sides: `tasks` and `builder`. Inside they are packages of two rooms. Outside
+they are the modules `tasks` and `builder` of one package: the value of an entry point in the group
+`livek12.benchmarks` (NAME = PACKAGE), or a folder NAME given by `--include` (LIVEK12_INCLUDE, which child processes
+inherit). Only such user-named code is imported, never names from a data set or run folder. Duplicate names are errors.
 """
 
 from __future__ import annotations
@@ -35,12 +33,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Where a benchmark was found.
+    """The location of a benchmark.
 
     Attributes:
         name: as tasks, data sets and the command line call it.
         place: for people: the folder or the distribution.
-        package: the package whose modules are its sides.
+        package: the package of its sides.
     """
 
     name: str
@@ -49,11 +47,7 @@ class Benchmark:
 
 
 def include(folders: Collection[Path]) -> None:
-    """Adds the folders of benchmarks to those that this process and its children know.
-
-    Raises:
-        UserError: there is no such folder, or it holds no side of a benchmark.
-    """
+    """Adds folders of benchmarks for this process and its children."""
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"--include {folder}: no such folder; name the folder of a benchmark")
@@ -62,12 +56,12 @@ def include(folders: Collection[Path]) -> None:
         _check_name(folder.resolve().name, str(folder))
         if os.pathsep in str(folder.resolve()):
             raise UserError(f"--include {folder}: its path holds {os.pathsep!r}, which parts folders; move it")
-    known = dict.fromkeys([*included(), *(folder.resolve() for folder in folders)])
-    os.environ[VARIABLE] = os.pathsep.join(map(str, known))
+    folders_by_path = dict.fromkeys([*included(), *(folder.resolve() for folder in folders)])
+    os.environ[VARIABLE] = os.pathsep.join(map(str, folders_by_path))
 
 
 def named() -> str:
-    """The value of LIVEK12_INCLUDE: while it is the same, so are the benchmarks."""
+    """The value of LIVEK12_INCLUDE, a cache key of the benchmarks."""
     return os.environ.get(VARIABLE, "")
 
 
@@ -77,7 +71,7 @@ def included() -> list[Path]:
 
 
 def include_flags() -> list[str]:
-    """The arguments that make another `livek12` know the same folders."""
+    """The arguments that give another `livek12` the same folders."""
     return [word for folder in included() for word in ("--include", str(folder))]
 
 
@@ -86,36 +80,25 @@ def sides(side: Side, room: str, marker: str) -> dict[str, ModuleType]:
 
     Args:
         side: the module of a package outside.
-        room: the package whose packages are that side of the benchmarks inside.
-        marker: what each of these holds, and no other package of the room does.
-
-    Raises:
-        UserError: two benchmarks have one name, or one outside cannot be imported.
+        room: the package of that side inside.
+        marker: a file that the benchmarks' packages in the room have, and no others.
     """
     return _sides(side, room, marker, named())
 
 
 @cache
 def _sides(side: Side, room: str, marker: str, named: str) -> dict[str, ModuleType]:
-    found = {name: importlib.import_module(f"{room}.{name}") for name in _inside(room, marker)}
-    for benchmark in _outside(included(), tuple(found)):
+    modules = {name: importlib.import_module(f"{room}.{name}") for name in _inside(room, marker)}
+    for benchmark in _outside(included(), tuple(modules)):
         if module := _imported(benchmark, side):
-            found[benchmark.name] = module
-    return found
+            modules[benchmark.name] = module
+    return modules
 
 
 def _outside(folders: Iterable[Path], inside: Iterable[str]) -> list[Benchmark]:
-    """The benchmarks that do not lie in this package; nothing is imported.
-
-    Args:
-        folders: those that are named.
-        inside: names that are taken.
-
-    Raises:
-        UserError: one has no possible name, or one that is taken.
-    """
+    """The benchmarks outside this package, not imported; refuses impossible names and those `inside`."""
     taken = dict.fromkeys(inside, "livek12 itself") | dict.fromkeys(RESERVED, "the data set of that name")
-    found = []
+    outsiders = []
     for benchmark in (*_installed(), *(Benchmark(f.name, str(f), f"{INCLUDED}.{f.name}") for f in folders)):
         _check_name(benchmark.name, benchmark.place)
         if benchmark.name in taken:
@@ -124,8 +107,8 @@ def _outside(folders: Iterable[Path], inside: Iterable[str]) -> list[Benchmark]:
                 " rename one or leave it out"
             )
         taken[benchmark.name] = benchmark.place
-        found.append(benchmark)
-    return found
+        outsiders.append(benchmark)
+    return outsiders
 
 
 def _check_name(name: str, place: str) -> None:
@@ -138,7 +121,7 @@ def _check_name(name: str, place: str) -> None:
 
 def _inside(room: str, marker: str) -> list[str]:
     paths = [Path(path) for path in importlib.import_module(room).__path__]
-    names = [found.name for found in pkgutil.iter_modules(map(str, paths)) if found.ispkg]
+    names = [module.name for module in pkgutil.iter_modules(map(str, paths)) if module.ispkg]
     return [name for name in names if any((path / name / marker).exists() for path in paths)]
 
 
@@ -150,11 +133,7 @@ def _installed() -> Iterator[Benchmark]:
 
 
 def _imported(benchmark: Benchmark, side: Side) -> ModuleType | None:
-    """One side of a benchmark outside; None where it has none.
-
-    Raises:
-        UserError: it cannot be imported.
-    """
+    """One side of a benchmark outside; None without that side."""
     name = f"{benchmark.package}.{side}"
     try:
         if benchmark.package.startswith(INCLUDED):

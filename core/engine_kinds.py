@@ -1,7 +1,7 @@
-"""The engines by name, each with the facts that the rest of livek12 asks about it.
+"""Registry of engines with their capabilities.
 
-An installed package adds one by an entry point of the group `livek12.engines`, whose name is the engine's and whose
-value is an `EngineKind`. Nothing is imported for a fact of a built-in engine, nor an engine's class before it is built.
+An installed package adds an engine by an entry point in the group `livek12.engines`: its name, and an `EngineKind`.
+Facts of built-in engines import nothing; an engine's class is imported when it is built.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class EngineKind:
 
     Attributes:
         name: as in `--engine` and in run.json.
-        factory: builds it from a model and its arguments, as "module:class".
-        place: where its answers come from: a model here, an endpoint, or a record of earlier answers; unknown for an
-            engine that is not installed.
-        modules: that have to be importable.
-        library: what they are called.
+        factory: its class as "module:class".
+        place: source of its answers: a model here, an endpoint, or a record; unknown for an engine that is not
+            installed.
+        modules: required imports.
+        library: their common name.
         extra: of livek12 that installs them.
     """
 
@@ -43,26 +43,26 @@ class EngineKind:
 
     @property
     def is_local(self) -> bool:
-        """Whether the model runs in this process or its children."""
+        """The model runs in this process or its children."""
         return self.place == "here"
 
     @property
     def is_recorded(self) -> bool:
-        """Whether its answers were given earlier, under limits that nobody may know."""
+        """Its answers were given earlier, perhaps under unknown limits."""
         return self.place == "record"
 
     @property
     def is_direct(self) -> bool:
-        """Whether many threads may ask it at once; others are given all that waits, together."""
+        """Many threads may ask it at once; other engines take all pending requests together."""
         return self.place in ("endpoint", "record")
 
     @property
     def draws(self) -> bool:
-        """Whether its answers are drawn with the sampling of the run."""
+        """Its answers are drawn with the sampling of the run."""
         return self.place in ("here", "endpoint")
 
     def build(self) -> Callable[..., Any]:
-        """The class that `factory` names."""
+        """Imports the class of `factory`."""
         module, _, name = self.factory.partition(":")
         factory: Callable[..., Any] = getattr(import_module(module), name)
         return factory
@@ -86,32 +86,24 @@ _BUILT_IN: Final = {
 
 
 def engine_names() -> tuple[str, ...]:
-    """What `--engine` takes: auto, the built-in engines, and those of installed packages."""
+    """Choices of `--engine`: auto, the built-in engines, and those of installed packages."""
     return ("auto", *_BUILT_IN, *sorted(_installed()))
 
 
 def is_engine(name: str) -> bool:
-    """Whether there is an engine of that name, or it is `auto`."""
+    """Recognises an engine's name or `auto`."""
     return name == "auto" or name in _BUILT_IN or name in _installed()
 
 
 def checked_engine(name: str, where: str) -> str:
-    """The name of an engine that was given somewhere.
-
-    Raises:
-        UserError: there is none of that name.
-    """
+    """The name, which must be an engine's."""
     if not is_engine(name):
         raise UserError(f"{where} {name!r}: choose one of {', '.join(engine_names())}")
     return name
 
 
 def kind_of(name: str) -> EngineKind:
-    """The engine of that name; its place is unknown where there is none here.
-
-    Raises:
-        UserError: the package that brings it cannot be imported, or has no `EngineKind` there.
-    """
+    """The engine of that name; its place is unknown if it is not installed."""
     if (kind := _BUILT_IN.get(name)) is not None:
         return kind
     return _load(name) if name in _installed() else EngineKind(name, "", "unknown")

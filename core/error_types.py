@@ -1,10 +1,7 @@
-"""The kinds of errors that each benchmark's article tells apart: the one table of them.
-
-Contract: `error_types(benchmark)` gives them in the article's order, none where the article has none. The names are
-what labels, studies and records hold; the words are for people.
+"""Error types of each benchmark's article, in its order: names for labels, studies and records, words for people.
 
 Sources: LiveK12Bench section 2.3 (a response may hold several); KMMMU section 6 and MDK12-Bench "Error Analysis" (each
-wrong answer has one). CFE-Bench tells no kinds apart.
+wrong answer has one). CFE-Bench has none.
 """
 
 from __future__ import annotations
@@ -17,13 +14,7 @@ from livek12.core.records import ERROR_TYPES
 
 @dataclass(frozen=True)
 class KindOfError:
-    """One kind.
-
-    Attributes:
-        name: in labels and records.
-        title: in a few words.
-        meaning: by what a person tells it.
-    """
+    """An error type; `meaning` tells a person how to recognise it."""
 
     name: str
     title: str
@@ -58,11 +49,11 @@ _ERROR_TYPES: Mapping[str, tuple[KindOfError, ...]] = {
 
 
 def error_types(benchmark: str) -> tuple[KindOfError, ...] | None:
-    """The kinds of a benchmark; None for one that is not ours, of which nothing is known."""
+    """The error types of a benchmark; None for unknown benchmarks."""
     return _ERROR_TYPES.get(benchmark)
 
 
 def one_each(benchmark: str) -> tuple[KindOfError, ...]:
-    """The kinds of which a wrong answer has one; none for benchmarks whose responses may hold several."""
+    """The error types of benchmarks whose wrong answers have exactly one."""
     kinds = error_types(benchmark) or ()
     return () if {kind.name for kind in kinds} <= {*ERROR_TYPES} else kinds

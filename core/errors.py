@@ -1,17 +1,14 @@
-"""The one exception for whatever a user can mend; the command line prints it as one line and exits 2."""
+"""The exception for everything a user can mend (one line, exit code 2), and its texts."""
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """Something outside the program is wrong: says what, with which id or file, and what to do."""
+    """An external problem: names the cause, the id or file, and the remedy."""
 
 
 def why(error: BaseException) -> str:
-    """What an error says, on one line: of the system its words, without number and path; of several lines the first.
-
-    Of a record that does not fit its model it is the first field that does not, and why.
-    """
+    """The reason of an error on one line, without errno and path; of a record its first invalid field."""
     if (errors := getattr(error, "errors", None)) is not None:  # pydantic's, which is not imported for this
         first = errors(include_url=False, include_input=False)[0]
         return " ".join([*(f"{step}:" for step in first["loc"]), *first["msg"].split()])
@@ -19,5 +16,5 @@ def why(error: BaseException) -> str:
 
 
 def install(*extras: str, beside: str = "") -> str:
-    """The line that installs extras, and packages beside them; livek12 is installed from a clone (docs/install.md)."""
+    """The command that installs extras from a clone (docs/install.md), and packages with them."""
     return " ".join(filter(None, (f"pip install '.[{','.join(extras)}]'", beside, "in the clone of livek12")))

@@ -1,9 +1,12 @@
-"""Arrow columns of the records, derived from the pydantic classes: a field is written down once.
+"""Arrow columns of records, derived from their pydantic classes, and flat rows for the Hub's own evaluations.
 
-Contract: `schema(Question)` is what builders write and what `features(Question)` describes to `datasets`;
-`from_row(cls, to_row(record)) == record`, through Parquet and through `datasets` with undecoded images.
-Nested records become structs, lists become lists, `Image` becomes `datasets.Image()`, literals and str
-become strings, int and float 64 bits wide.
+Contract: `schema(Question)` is written by builders and `features(Question)` describes it to `datasets`;
+`from_row(cls, to_row(record)) == record`, through Parquet and `datasets` with undecoded images. Records become structs,
+`Image` `datasets.Image()`, literals strings, int and float 64 bits.
+
+Flat rows connect `tasks` and `dataset_builders`: the application makes the rows of a `FlatTask` (`evaluation.flat`),
+publishing writes them as config `eval_TASK`, split `test`. A row has either the whole prompt without `choices`, or the
+bare question with its choices.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def features(record: type[Record]) -> datasets.Features:
 
 
 def schema(record: type[Record]) -> pa.Schema:
-    """The columns as an Arrow schema, with the metadata by which `datasets` knows images for images."""
+    """The columns as an Arrow schema, with the image metadata of `datasets`."""
     import pyarrow as pa
 
     described = json.dumps({"info": {"features": columns(record)}})
@@ -50,10 +53,7 @@ def schema(record: type[Record]) -> pa.Schema:
 
 
 def to_row(record: Record) -> dict[str, Any]:
-    """The record as plain Python data for one row of `schema(type(record))`.
-
-    What `model_dump` gives, in a tenth of its time: 100,000 rows wait for it.
-    """
+    """The record as plain data for one row of `schema(type(record))`; ten times as fast as `model_dump`."""
     row = dict(record.__dict__)
     for name in _nested(type(record)):
         value = row[name]
@@ -66,10 +66,9 @@ def to_row(record: Record) -> dict[str, Any]:
 
 
 def from_row(record: type[R], row: Mapping[str, Any]) -> R:
-    """The record of a row, as Parquet or `datasets` (images not decoded) give it.
+    """The record of a row from Parquet or `datasets` (images not decoded).
 
-    Columns the row lacks, or holds null in, take their defaults, so older data sets stay readable; columns
-    the record does not know are left out, so newer ones do too.
+    Missing or null columns take defaults and unknown ones are ignored, so older and newer data sets are readable.
 
     Raises:
         pydantic.ValidationError: a required column is missing or a value has the wrong type.
@@ -78,25 +77,25 @@ def from_row(record: type[R], row: Mapping[str, Any]) -> R:
 
 
 def _known(record: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: row[name] for name in record.model_fields if row.get(name) is not None}
+    present = {name: row[name] for name in record.model_fields if row.get(name) is not None}
     for name, nested in _nested(record).items():
-        value = known.get(name)
+        value = present.get(name)
         if isinstance(value, Mapping):
-            known[name] = _known(nested, value)
+            present[name] = _known(nested, value)
         elif isinstance(value, list):
-            known[name] = [_known(nested, item) if isinstance(item, Mapping) else item for item in value]
-    return known
+            present[name] = [_known(nested, item) if isinstance(item, Mapping) else item for item in value]
+    return present
 
 
 @cache
 def _nested(record: type[Record]) -> dict[str, type[Record]]:
     """Fields that hold records, alone or in a list."""
-    found = {}
+    nested = {}
     for name, field in record.model_fields.items():
         for candidate in (field.annotation, *get_args(field.annotation)):
             if isinstance(candidate, type) and issubclass(candidate, Record):
-                found[name] = candidate
-    return found
+                nested[name] = candidate
+    return nested
 
 
 def _feature(annotation: Any) -> dict[str, Any]:
@@ -137,7 +136,7 @@ Form = Literal["choices", "letters", "value"]
 
 
 class FlatFacts(Record):
-    """What is known of the question of a row, for the logs of a harness."""
+    """Facts of a row's question, for the logs of a harness."""
 
     benchmark: str
     release: str | None = None
@@ -165,15 +164,15 @@ class FlatRow(Record):
 
 @dataclass(frozen=True)
 class FlatTask:
-    """The flat rows of one task.
+    """The flat rows of one task: the questions that one answer decides.
 
     Attributes:
         name: of the task, as `--task` takes it.
         description: one line.
         form: of all its rows.
-        pictures: whether a row has any.
-        asked: questions of the task in the data set, of which the rows are those that one answer decides.
-        rows: made as they are read; each can be read once.
+        pictures: true if any row has one.
+        asked: all questions of the task in the data set.
+        rows: lazy, each readable once.
     """
 
     name: str
@@ -189,5 +188,5 @@ Flatten = Callable[[Path], Iterator[FlatTask]]
 
 
 def is_flat(config: str) -> bool:
-    """Whether a config, or the table of that name, holds flat rows and no questions."""
+    """Recognises a config or table of flat rows."""
     return config.startswith(PREFIX)

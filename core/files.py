@@ -1,9 +1,8 @@
-"""Files of folders that may come from strangers: opened, written whole and removed, never through a link.
+"""Files in untrusted folders: opened, written whole and removed, never through a link; and Git LFS pointers.
 
-Contract: whatever is written into a folder that a user names goes through this module (tests/test_house.py). A file
-that is written in place is regular and has one name: a symlink, a hard link, a device or a pipe may lead out of the
-folder, and is refused before a byte of it is read or cut. A file that is written whole takes its place by a rename,
-which follows no link. Subfolders are folders and no links to any. Only the folder that the user names may be a link.
+Contract: everything written into a user's folder goes through this module (tests/test_house.py). A file written in
+place is regular and has one name, since a symlink, hard link, device or pipe may lead out of the folder. A file written
+whole takes its place by a rename, which follows no link. Subfolders are no links; only the user's own folder may be.
 """
 
 from __future__ import annotations
@@ -28,12 +27,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK
 
 
 def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> int:
-    """Opens a file that is written in place; made where it is missing, if the flags say so.
-
-    Raises:
-        UserError: it is a link, or no regular file.
-        OSError: it cannot be opened.
-    """
+    """Opens a file to write in place; made if missing and the flags allow it. UserError for a link or special file."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
     try:
         fd = os.open(path, flags & ~os.O_TRUNC | safe, 0o644)
@@ -51,11 +45,7 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> 
 
 
 def create(path: Path) -> BinaryIO:
-    """Opens a new file, in place of what a command that was killed left there under its name.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Opens a new file, replacing the remains of a killed command."""
     path.unlink(missing_ok=True)
     return path.open("xb")
 
@@ -68,13 +58,9 @@ def write_atomically(
     Args:
         path: the file.
         content: all of it, or its pieces; texts become UTF-8.
-        new: whether a file that is there already is left alone.
-        sync: whether the disk is waited for, as is due where a power cut must not cost the content.
-        before: called when all is written, right before the file takes its place; what it raises keeps it from that.
-
-    Raises:
-        FileExistsError: it should be a new one and is there.
-        UserError: the disk is full or fails.
+        new: keeps an existing file (FileExistsError).
+        sync: waits for the disk, against power cuts.
+        before: called right before the file takes its place; may raise to prevent it.
     """
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # a process id is another's in another container
     try:
@@ -99,11 +85,7 @@ def write_atomically(
 
 
 def _linked(temporary: Path, path: Path) -> bool:
-    """Whether a file was given a name that nobody has; false where the file system has no links.
-
-    Raises:
-        FileExistsError: somebody has it.
-    """
+    """Links a file to a free name (else FileExistsError); false where the file system has no links."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -118,11 +100,7 @@ def _linked(temporary: Path, path: Path) -> bool:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copies a regular file whole; what a link leads to stays where it is.
-
-    Raises:
-        UserError: it is a link or no file, or cannot be read, or the copy cannot be written.
-    """
+    """Copies a regular file whole; refuses links."""
     check_file(source)
     try:
         with source.open("rb") as file:
@@ -132,11 +110,7 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def make_subfolder(root: Path, *names: str) -> Path:
-    """Makes a folder below one that the user names, where it is missing.
-
-    Raises:
-        UserError: it is a link or a file, or cannot be made.
-    """
+    """Makes a folder below the user's, where it is missing; refuses links."""
     folder = root
     for name in names:
         folder = folder / name
@@ -149,10 +123,7 @@ def make_subfolder(root: Path, *names: str) -> Path:
 
 
 def remove_files(root: Path, names: Iterable[str]) -> None:
-    """Removes files that a list of ours names, by their paths below a folder.
-
-    A name that leads elsewhere, by itself or by a link on its way, is passed over; so is what is no file.
-    """
+    """Removes listed files by their paths below a folder; skips paths that lead elsewhere and non-files."""
     for name in names:
         path = root / name
         with suppress(OSError, ValueError):
@@ -163,14 +134,11 @@ def remove_files(root: Path, names: Iterable[str]) -> None:
 
 
 def check_names(folder: Path, owned: Sequence[str]) -> None:
-    """Refuses a folder in which a name of ours is a link, or neither file nor folder.
+    """Refuses a folder in which an owned name is a link or special file.
 
     Args:
-        folder: of the user; need not be there.
-        owned: names, or patterns of names, that we write to in it.
-
-    Raises:
-        UserError: there is one.
+        folder: of the user; need not exist.
+        owned: names, or patterns of names, that are written in it.
     """
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
@@ -179,11 +147,7 @@ def check_names(folder: Path, owned: Sequence[str]) -> None:
 
 
 def check_tree(folder: Path) -> None:
-    """The same for all that is in a folder of ours, at any depth.
-
-    Raises:
-        UserError: something in it, or itself, is a link, or neither file nor folder.
-    """
+    """Refuses links and special files at any depth of an own folder."""
     check_file(folder)
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -191,21 +155,13 @@ def check_tree(folder: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuses a link, and what is neither file nor folder; what is not there passes.
-
-    Raises:
-        UserError: it is one.
-    """
+    """Refuses a link or special file."""
     with suppress(FileNotFoundError, NotADirectoryError):
         _check(path, path.lstat())
 
 
 def check_folder(path: Path) -> None:
-    """Refuses what is no folder.
-
-    Raises:
-        UserError: it is none.
-    """
+    """Refuses anything but a folder."""
     if not _is_folder(path.lstat()):
         raise UserError(f"{path}: is no folder of its own, but a link or a file; move it away")
 
@@ -233,7 +189,7 @@ def pointer_note(data: bytes) -> str:
     """A pointer in words, with the way to its file; "" for anything else.
 
     Args:
-        data: the beginning of a file, 1,024 bytes at least where it has as many.
+        data: the first 1,024 bytes of a file.
     """
     if not _POINTER.match(data):
         return ""
@@ -243,7 +199,7 @@ def pointer_note(data: bytes) -> str:
 
 
 def pointer_note_of(path: Path) -> str:
-    """The same of a file; "" too where it is none, or cannot be read, which its reader tells of."""
+    """The same of a file; "" also where it cannot be read."""
     try:
         if not path.is_file():  # a pipe can be read once
             return ""
@@ -254,10 +210,6 @@ def pointer_note_of(path: Path) -> str:
 
 
 def refuse_pointer(path: Path) -> None:
-    """Looks at a file before it is parsed.
-
-    Raises:
-        UserError: it is a pointer.
-    """
+    """Refuses a pointer before its file is parsed."""
     if note := pointer_note_of(path):
         raise UserError(f"{path}: is {note}")

@@ -1,4 +1,4 @@
-"""Data sets of the Hub: fetching one, and saying in words why it cannot be had."""
+"""Data sets of the Hub: download, and reasons of failures."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
 
 
 class NotFetched(Exception):
-    """A data set that the Hub did not give; the message says why, on one line."""
+    """A failed download; the reason on one line."""
 
 
 def fetch(name: str, revision: str | None = None, patterns: list[str] | None = None) -> Path:
-    """The folder of a data set of the Hub, or of its copy in the Hub's cache.
+    """The folder of a data set of the Hub in the Hub's cache.
 
     Args:
         name: ORG/NAME.
@@ -38,7 +38,7 @@ def fetch(name: str, revision: str | None = None, patterns: list[str] | None = N
 
 
 def _bars() -> Any:
-    """The Hub's bars, on a terminal alone and while they move: a call of ours fetches config after config."""
+    """Shows the Hub's progress bars only on a terminal and only while they move (one call fetches many configs)."""
     from huggingface_hub.utils.tqdm import tqdm
 
     class Bars(tqdm):
@@ -50,7 +50,7 @@ def _bars() -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """Why a call of the Hub's client failed, on one line."""
+    """The reason of a failed Hub call, on one line."""
     cause = root(error)
     kind = type(cause).__name__
     if kind == "OfflineModeIsEnabled":
@@ -67,27 +67,27 @@ def reason(error: BaseException) -> str:
 
 
 def root(error: BaseException) -> BaseException:
-    """The Hub's or the network's own error under what the client wrapped around it."""
+    """The Hub's or the network's own error inside the client's."""
     while error.__cause__ is not None and getattr(error, "response", None) is None:
         error = error.__cause__
     return error
 
 
 def is_network(cause: BaseException) -> bool:
-    """Whether nothing was answered at all."""
+    """True if there was no answer at all."""
     if getattr(cause, "response", None) is not None:
         return False
     return isinstance(cause, ConnectionError | TimeoutError) or type(cause).__module__.startswith(_NETWORK)
 
 
 def is_no_hub(cause: BaseException) -> bool:
-    """Whether something was answered that the client could not make sense of."""
+    """True if the client did not understand the answer."""
     named = type(cause).__module__.startswith("huggingface_hub")
     return not named and isinstance(cause, KeyError | IndexError | TypeError | ValueError | AttributeError)
 
 
 def no_hub() -> str:
-    """What to say of such an answer."""
+    """The message for such an answer."""
     return (
         f"what answers at {endpoint()} is no Hub, or something stands before it (a login page, a proxy): check the"
         " network and HF_ENDPOINT"
@@ -95,7 +95,7 @@ def no_hub() -> str:
 
 
 def endpoint() -> str:
-    """The Hub's address, as the environment had it when the client was imported."""
+    """The Hub's address, as of the client's import."""
     from huggingface_hub import constants
 
     return public(constants.ENDPOINT)

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used: hundreds of them cost more than marking hundreds of answers."""
+"""Lazily compiled regular expressions (compiling all at import costs more than marking a few hundred answers)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class _Compiled:
 
 
 class _Late(_Compiled):
-    """Stands for a pattern until it is used; then it is a plain `_Compiled`, whose attributes are found quicker."""
+    """A pattern until its first use; then a plain `_Compiled`, whose attributes are found faster."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern, self._flags = pattern, flags
@@ -20,15 +20,13 @@ class _Late(_Compiled):
         if name.startswith("_"):
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
-        self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("_")}
+        self.__dict__ |= {
+            attribute: getattr(compiled, attribute) for attribute in dir(compiled) if not attribute.startswith("_")
+        }
         self.__class__ = _Compiled  # type: ignore[assignment]
         return getattr(compiled, name)
 
 
 def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern, compiled when it is first used: for what many inputs never need.
-
-    It has all that `re.Pattern` has, but is not the object that the `re` of a match names. What is wrong with a pattern
-    is told at its first use.
-    """
+    """A pattern compiled, and validated, at its first use. It is not the object that the `re` of a match names."""
     return cast("re.Pattern[str]", _Late(pattern, flags))

@@ -1,11 +1,10 @@
-"""A supervised child process, and a pool of them: what crashes, hangs or takes too much costs one request.
+"""A supervised child process, and a pool of them: a crash, hang or excess costs one request.
 
 Contract: a child is a fresh interpreter that runs a function of a module at the other end of a connection. It never
-imports the main module of its caller, so that a script needs no guard, and it is no fork of a process with threads. It
-leads a session of its own: a Ctrl-C is for the parent, and what it has started ends with it. It ends when its parent
-ends, even when that is killed, whatever thread has started it. (A signal at the parent's death, which Linux could send,
-comes with the end of that thread.) What libraries print there goes to standard error or is kept for the message about
-its end; the connection carries nothing but messages.
+imports its caller's main module, so that a script needs no guard, and is no fork of a process with threads. It leads a
+session of its own: Ctrl-C is for the parent, and everything it starts ends with it. It ends with its parent, even if
+that is killed, whichever thread started it (Linux's signal at the parent's death comes at the end of that thread).
+Prints go to standard error or into the message about its end; the connection carries nothing but messages.
 
 Not pebble or loky: with them a worker that is killed while it waits breaks the whole pool, a busy one outlives its
 parent, the caller's main module is imported again, and results come back as pickles.
@@ -35,10 +34,10 @@ from livek12.core.text import one_line
 
 
 class OfOneProcess(Protocol):
-    """What holds locks, threads or children, none of which a fork may use."""
+    """An owner of locks, threads or children, none of which a fork may use."""
 
     def after_fork(self) -> None:
-        """Lets go of them, in the fork, while that has but one thread."""
+        """Drops them, in the single-threaded fork."""
         ...
 
 
@@ -46,7 +45,7 @@ _told_of_forks: WeakSet[OfOneProcess] = WeakSet()
 
 
 def tell_of_forks(thing: OfOneProcess) -> None:
-    """From now on, and as long as it is used, calls `after_fork` in each fork of this process."""
+    """Calls `after_fork` in each fork of this process while the object is alive (weakly referenced)."""
     _told_of_forks.add(thing)
 
 
@@ -74,10 +73,10 @@ _log = logging.getLogger(__name__)
 
 
 class Ended(Exception):
-    """A child is gone; says how in words.
+    """A child is gone.
 
     Attributes:
-        code: what it ended with, negative for a signal; None where it was silent.
+        code: its exit code, negative for a signal; None where it was silent.
     """
 
     def __init__(self, how: str, code: int | None = None) -> None:
@@ -94,7 +93,7 @@ class Closed(Ended):
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -104,13 +103,13 @@ class ChildProcess:
     Args:
         work: called there as `work(link, *given)`; a function of a module. It leaves the link open.
         given: pickled.
-        quiet: what it prints is not shown; its last line is told when it ends. Otherwise it goes to standard error.
+        quiet: hides its prints; the last line goes into the message about its end. Otherwise they go to standard error.
         memory_bytes: limit of its address space; None for none.
-        environment: variables that it has besides those of its parent.
+        environment: additional variables.
 
     Attributes:
         pid: its id, and that of its session.
-        ready: whether a message has come from it.
+        ready: true after its first message.
     """
 
     def __init__(
@@ -147,7 +146,7 @@ class ChildProcess:
             self.send(first)
 
     def send(self, message: bytes, seconds: float | None = None) -> None:
-        """Writes a message; into the void when the child is gone, which `receive` then tells.
+        """Writes a message; lost if the child is gone, which `receive` then reports.
 
         Raises:
             TimeoutError: the child took nothing for so many seconds.
@@ -164,7 +163,7 @@ class ChildProcess:
         """The next message.
 
         Args:
-            seconds: by the clock; None for as long as the child lives.
+            seconds: wall-clock limit; None: the child's life.
 
         Raises:
             TimeoutError: nothing came in time; the child may still live.
@@ -187,7 +186,7 @@ class ChildProcess:
         return message
 
     def _limit_link(self, seconds: float | None) -> None:
-        """For a child that stops in the middle of a message."""
+        """Guards against a child that stops in the middle of a message."""
         if seconds != self._limit:
             ours = socket.socket(fileno=self._link.fileno())
             limit = struct.pack("ll", 0 if seconds is None else int(seconds) + 1, 0)
@@ -198,11 +197,11 @@ class ChildProcess:
 
     @property
     def returncode(self) -> int | None:
-        """The code it has ended with, negative for a signal; None while it lives."""
+        """Its exit code, negative for a signal; None while it lives."""
         return self._process.poll()
 
     def ending(self) -> str:
-        """How it has ended, in words; it is killed if it has not."""
+        """Its end in words; kills it if needed."""
         self.wait(WATCH_SECONDS)
         self.kill()
         if self._hearing is not None:
@@ -210,12 +209,12 @@ class ChildProcess:
         return ending(self._process.returncode, self._last_line)
 
     def wait(self, seconds: float) -> None:
-        """Waits for it to end of itself, so long at most."""
+        """Waits for its own end, so long at most."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
     def kill(self) -> None:
-        """Ends it with all that it has started in its session. The link stays: another thread may be waiting at it."""
+        """Kills its session. The link stays open: another thread may be waiting at it."""
         if self._killed:  # later on the id may be another's
             return
         with suppress(ProcessLookupError, PermissionError):
@@ -232,14 +231,14 @@ class ChildProcess:
 
 
 def _above_standard(end: socket.socket) -> socket.socket:
-    """The same end behind the standard streams, which a child's own are put in place of; a parent may have none."""
+    """Moves the end above the standard streams, which are replaced in a child; a parent may have none."""
     from fcntl import F_DUPFD_CLOEXEC, fcntl
 
     return socket.socket(fileno=fcntl(end.fileno(), F_DUPFD_CLOEXEC, 3))
 
 
 def ending(code: int, last_line: str) -> str:
-    """How a process has ended, in words."""
+    """The end of a process in words."""
     if code == -signal.SIGKILL:
         return "its process was killed (SIGKILL: by somebody, or by the system when memory ran out)"
     try:
@@ -250,17 +249,16 @@ def ending(code: int, last_line: str) -> str:
 
 
 class ProcessPool:
-    """A bounded number of children, each serving one request at a time; `ask` may be called from any thread.
+    """A bounded, thread-safe pool of children, each serving one request at a time; a context manager.
 
-    Children start when they are first needed. One that ends, or does not reply in time, costs its request and is
-    replaced. Use as a context manager, or call `close`.
+    Children start when first needed. One that ends or times out costs its request and is replaced.
 
     Args:
-        work: what each child runs: it takes its requests from `requests(link)` and sends one reply to each.
+        work: run by each child: takes requests from `requests(link)` and sends one reply to each.
         given: to `work`.
         size: the most children at a time.
         quiet: see `ChildProcess`.
-        wall_seconds: by the clock, for one request or the start of a child; None for no limit.
+        wall_seconds: limit for one request or the start of a child; None for no limit.
         memory_bytes: address space of each child; None for no limit.
     """
 
@@ -294,7 +292,7 @@ class ProcessPool:
         Raises:
             NotStarted: it ended before it could take a request.
             Closed: the pool was closed since the request was made.
-            Ended: it ended over the request, or was killed because its reply did not come in time.
+            Ended: it ended over the request, or was killed after a timeout.
         """
         closed = self._closed if closed is None else closed
         with self._free:
@@ -312,9 +310,9 @@ class ProcessPool:
             return reply
 
     def ask_again(self, request: bytes, closed: int | None = None) -> bytes:
-        """As `ask`, and once more where the child was killed: that says nothing of the request.
+        """As `ask`, with one retry after a killed child, which says nothing of the request.
 
-        A child that is killed while it starts has not even seen the request: others get their turn.
+        A child killed at its start has not seen the request: other children get their turn.
         """
         killed, closed = 0, self._closed if closed is None else closed
         while True:
@@ -327,7 +325,7 @@ class ProcessPool:
                     raise
 
     def pids(self) -> list[int]:
-        """The ids of the children that there are."""
+        """The ids of the current children."""
         with self._lock:
             return [child.pid for child in self._all]
 
@@ -346,7 +344,7 @@ class ProcessPool:
         self.close()
 
     def after_fork(self) -> None:
-        """In a fork the children are its parent's, and so are the threads that hold the locks."""
+        """Drops the parent's children and the locks of its threads."""
         self._free, self._lock = threading.Semaphore(self.size), threading.Lock()
         self._idle, self._all = [], set()
 
@@ -380,7 +378,7 @@ class ProcessPool:
             return child
 
     def _drop(self, child: ChildProcess, *, replace: bool) -> None:
-        """Ends a child; starts another at once if asked, so that the next request does not wait for all of it."""
+        """Ends a child; may start another at once, to spare the next request the wait."""
         child.kill()
         with self._lock:
             was_here = child in self._all  # else the pool was closed meanwhile
@@ -395,20 +393,20 @@ class ProcessPool:
 
 
 def requests(link: Link) -> Iterator[bytes]:
-    """Tells a pool that its child is ready; then what it asks, one request after the other."""
+    """Reports ready to the pool, then yields its requests."""
     link.send_bytes(b"")
     while True:
         yield link.recv_bytes()
 
 
 def limit_time(seconds: float) -> None:
-    """Ends this process by SIGPROF after so much more time of a processor, whatever it is doing; 0 for no limit."""
+    """Ends this process by SIGPROF after so much more processor time; 0 for no limit."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 @contextmanager
 def untimed() -> Iterator[None]:
-    """Suspends the limit of `limit_time` while a library loads: only the first request would pay for it."""
+    """Suspends `limit_time` while a library loads: only the first request would pay for it."""
     remaining, interval = signal.setitimer(signal.ITIMER_PROF, 0)
     try:
         yield
@@ -417,7 +415,7 @@ def untimed() -> Iterator[None]:
 
 
 def _begin(link: Link) -> None:
-    """Runs what the parent sends."""
+    """Runs the parent's work."""
     parent, memory_bytes = link.recv()
     os.set_inheritable(link.fileno(), False)
     os.dup2(2, 1)
@@ -436,7 +434,7 @@ def _begin(link: Link) -> None:
 
 
 def _end_with(parent: int, link: Link) -> None:
-    """Ends this session with the parent, which is gone when the link is closed; a fork of it may hold that open."""
+    """Ends this session with the parent, seen by the closed link; a fork of the parent may hold it open."""
     end = link.fileno()
     while os.getppid() == parent and not _is_left(end, WATCH_SECONDS):
         pass
@@ -444,7 +442,7 @@ def _end_with(parent: int, link: Link) -> None:
 
 
 def _is_left(end: int, seconds: float) -> bool:
-    """Whether the other end of a connection is closed, or is so within the time; messages do not count."""
+    """Returns true if the other end closes within the time; ignores messages."""
     hang_up = select.poll()
     hang_up.register(end, 0)
     return bool(hang_up.poll(1000 * seconds))

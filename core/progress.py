@@ -1,6 +1,6 @@
-"""What a person sees while work goes on: a bar on a terminal, a line now and then elsewhere; all on stderr.
+"""Progress on stderr: a bar on a terminal, a line now and then elsewhere.
 
-Of several launched processes the first alone shows progress; each says its own warnings.
+Of several launched processes only the first shows progress; each prints its own warnings.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 
 class Progress:
-    """Counts steps of one piece of work, of `total` where that is known. Use as a context manager.
+    """Counter of steps of one piece of work; a context manager.
 
     Args:
         what: the work.
-        total: how many steps there are.
-        done: how many of them are done already.
-        more: says something else of how far it is, for steps that take long.
-        patient: whether nothing is said of work that lasts a few seconds only.
+        total: number of steps, if known.
+        done: steps done already.
+        more: further status text, for slow steps.
+        patient: silent for the first few seconds.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class Progress:
             self._task = self._bar.add_task(what, total=total, completed=done)
 
     def step(self, count: int = 1) -> None:
-        """So many more are done."""
+        """Counts finished steps."""
         self._done += count
         self.beat()
 
     def beat(self) -> None:
-        """It still goes on, though no step is done."""
+        """Shows life without a finished step."""
         now = time.monotonic()
         if now < self._silent_until:
             return
@@ -117,12 +117,9 @@ class Progress:
 
 
 class WaitProgress:
-    """Says for how long something has been waited for, and what is being done; a context manager.
+    """Shows the duration of a wait and its current stage; a context manager.
 
-    On a terminal from the third second on, elsewhere every ten seconds and at the end, where it was said before.
-
-    Args:
-        what: what is waited for: "loading MODEL".
+    On a terminal from the third second on, elsewhere every ten seconds, and then also at the end.
     """
 
     def __init__(self, what: str) -> None:
@@ -151,7 +148,7 @@ class WaitProgress:
         print(f"{self._what}: {seconds:.0f} s{self._doing()}", file=sys.stderr, flush=True)
 
     def _turn(self) -> None:
-        """A spinner on the terminal until it is over."""
+        """Spins on the terminal until it is over."""
         from rich.console import Console
         from rich.progress import Progress as Bar
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -186,13 +183,13 @@ class WaitProgress:
 
 
 def tell_stage(words: str) -> None:
-    """Says what is being done to whoever waits, the last that began to."""
+    """Reports the current stage to the innermost wait."""
     for waiting in _waiting[-1:]:
         waiting.stage = words
 
 
 def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items; where taking them all lasts longer than a few seconds, says how far it is."""
+    """The items, with progress if taking them lasts longer than a few seconds."""
     with Progress(what, total, patient=True) as progress:
         for item in items:
             yield item
@@ -200,18 +197,18 @@ def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator
 
 
 def say(line: str) -> None:
-    """One line on stderr about what is being done."""
+    """Prints a status line to stderr."""
     if not quiet and this_rank().first:
         print(visible(" ".join(line.split())), file=sys.stderr, flush=True)
 
 
 def tell(line: str, err: bool = False) -> None:
-    """A line of a command's result, for people: what it hides is shown."""
+    """Prints a line of a command's result, with hidden characters shown."""
     typer.echo(visible(line), err=err)
 
 
 def show_log() -> None:
-    """From now on, what the package logs as a warning is said like any other."""
+    """Prints the package's logged warnings like others."""
     import logging
 
     class Saying(logging.Handler):
@@ -222,7 +219,7 @@ def show_log() -> None:
 
 
 def warn(line: str, kind: str = "") -> None:
-    """One line on stderr, once; of each kind the first few, and how many more there were when the command ends."""
+    """Prints a warning once; of each kind the first few, and the number of others at the end."""
     if line in _said:
         return
     _warned[kind] = _warned.get(kind, 0) + 1
@@ -234,7 +231,7 @@ def warn(line: str, kind: str = "") -> None:
 
 
 def tell_counts() -> None:
-    """At the end of a command: of each kind of which not all was shown, how many more there were."""
+    """Prints the number of suppressed warnings of each kind."""
     for kind, count in _warned.items():
         if kind and count > _SHOWN_WARNINGS:
             more = count - _SHOWN_WARNINGS

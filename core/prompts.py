@@ -1,11 +1,9 @@
-"""Prompt files, and the fence around data in a prompt: for whoever words a request to a model.
+"""Prompt files, fences around data in prompts, and messages made of parts.
 
-Contract: a prompt is a file. Its head, between two lines `---`, names its `version` and the `source` of its rules; the
-rest is the text, with a place in braces for each value. The hash is that of the whole file; where a citation was mended
-and nothing else, a line `hashed` in the head keeps the source as it stood, so that no run and no reply is taken for
-another's. Values are filled in once
-and never looked at again, so that nothing in them is a place or an instruction to us. Data from outside stands between
-two lines with a marker that is made from the data by hash and occurs in none of it.
+Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules; the rest is
+the text with places in braces. Its hash covers the whole file; after a corrected citation a line `hashed` in the head
+keeps the old source, so that runs and replies stay valid. Values are filled in once and never parsed, so they cannot
+contain places or instructions to us. Outside data stands between two lines with a marker hashed from the data.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ def image_part(image: Image) -> Part:
 
 
 def joined_parts(parts: Iterable[Part]) -> list[Part]:
-    """The parts with neighbouring texts as one, and without empty ones."""
+    """The non-empty parts, with neighbouring texts joined."""
     joined: list[Part] = []
     for part in parts:
         if part.type == "text" and joined and joined[-1].type == "text":
@@ -50,13 +48,13 @@ def text_message(role: Literal["system", "user", "assistant"], text: str) -> Mes
 
 
 def without_marks(text: str) -> str:
-    """A text without its image marks; lines and spaces that stood there for a mark alone go with it."""
+    """A text without its image marks and the lines and spaces around them."""
     lines = ((line, re.sub(rf"[ \t]?{IMAGE_MARK}", "", line).strip(" \t")) for line in text.split("\n"))
     return "\n".join(rest if IMAGE_MARK in line else line for line, rest in lines if rest or IMAGE_MARK not in line)
 
 
 def conversation(messages: Sequence[Message], sampling: Sampling) -> list[Message]:
-    """The messages behind the system prompt that the sampling names."""
+    """The messages behind the system prompt of the sampling."""
     if sampling.system_prompt is None:
         return list(messages)
     return [Message(role="system", content=joined_parts([text_part(sampling.system_prompt)])), *messages]
@@ -75,10 +73,10 @@ class PromptFile:
 
     Attributes:
         name: "livek12/en.image_only.txt".
-        version: goes up with every change of the file that has been in a release.
-        source: where its rules come from.
-        text: what follows the head.
-        sha256: of the whole file, with the source as it stood where `hashed` says so.
+        version: incremented with every change of a released file.
+        source: of its rules.
+        text: after the head.
+        sha256: of the whole file (see `hashed` above).
     """
 
     name: str
@@ -88,20 +86,12 @@ class PromptFile:
     sha256: str
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """The text with a value at each place.
-
-        Raises:
-            KeyError: a place has no value.
-        """
+        """The text with a value at each place; KeyError for a missing one."""
         return _PLACE.sub(lambda match: values[match[1]], self.text)
 
 
 def parse_prompt(name: str, text: str) -> PromptFile:
-    """A prompt from the text of its file.
-
-    Raises:
-        UserError: the text has no head.
-    """
+    """A prompt from the text of its file."""
     head = _HEAD.match(text)
     if head is None:
         raise UserError(f"prompt {name}: begins with no head (---, version: N, source: …, ---)")
@@ -118,19 +108,19 @@ def load_prompt(package: str, file: str) -> PromptFile:
 
 
 def fenced(text: str) -> tuple[str, str]:
-    """A line that the text cannot hold, because it is made from it, and the text between two of them."""
+    """The text between two marker lines that it cannot contain, since they are hashed from it."""
     fence = marker(lambda salt: text + "\0" * salt, [text], 16)
     line = f"=== {fence} ==="
     return line, f"{line}\n{text}\n{line}"
 
 
 def marker(of: Callable[[int], str], texts: Iterable[str], digits: int) -> str:
-    """The first of the hashes of `of(0)`, `of(1)`, … that occurs in none of the texts, as so many hex digits."""
-    known = list(texts)
+    """The first hash of `of(0)`, `of(1)`, … that occurs in none of the texts, as so many hex digits."""
+    contents = list(texts)
     hashes = (hashlib.sha256(of(salt).encode("utf-8", "replace")).hexdigest()[:digits] for salt in count())
-    return next(found for found in hashes if not any(found in text for text in known))
+    return next(digest for digest in hashes if not any(digest in text for text in contents))
 
 
 def harmless(text: str) -> str:
-    """The text with a space inside whatever a chat template might take for a control token."""
+    """The text with a space inside anything a chat template might take for a control token."""
     return _CONTROL.sub(lambda match: match[0] + " ", text)

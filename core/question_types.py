@@ -1,8 +1,8 @@
-"""Names of question types in Chinese, English and Korean, and what they are called here.
+"""Question types: names in Chinese, English and Korean, and their canonical types.
 
-Contract: `kind_of` gives a canonical type, `CHOICE` (one or several letters: the key decides) or `FREE` (short or open:
-whether there is a key decides); None for a name it does not know. `settle` makes a canonical type of a kind, `keyless`
-one in which no key had a part.
+`kind_of` gives a canonical type, `CHOICE` (one or several letters: the key decides) or `FREE` (short or open: the
+presence of a key decides), None for unknown names; `settle` makes a canonical type of a kind, `keyless` one without
+knowledge of the key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KOREAN = sorted(
 
 @lru_cache(maxsize=256)  # the rows of a source have few types between them
 def kind_of(raw: str | None) -> str | None:
-    """What the name of a type stands for."""
+    """The kind of a type's name."""
     if raw in get_args(QuestionType):
         return raw
     name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower().strip()))
@@ -48,13 +48,7 @@ def kind_of(raw: str | None) -> str | None:
 
 
 def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
-    """The canonical type of a kind.
-
-    Args:
-        kind: what `kind_of` gave.
-        several: whether a key of the question holds several letters.
-        has_key: whether there is a key to compare an answer with.
-    """
+    """The canonical type of a kind."""
     if kind == CHOICE:
         return "multiple_choice" if several else "single_choice"
     if kind == FREE:
@@ -63,13 +57,9 @@ def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
 
 
 def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | None]:
-    """The type of a question, and its name, as far as both are known without the key.
+    """The type of a question, and its name, without its key.
 
-    A name that is one of ours and depends on the key may have been settled by it, so it says no more than its kind.
-
-    Args:
-        raw: the source's name of the type.
-        has_options: whether the question has options.
+    An own name that depends on the key may have been settled by it, so only its kind is used.
     """
     kind = kind_of(raw) or (CHOICE if has_options else FREE)
     if raw in CHOICE_TYPES:

@@ -1,10 +1,9 @@
-"""Reads a built data set back: questions of a config, page images, and a fingerprint of what was read.
+"""Built data sets: reading questions, page images and selection facts, and their fingerprint.
 
 Contract: a data set is a folder with a card (README.md whose YAML names configs, splits and Parquet files), or
-ORG/NAME[@REVISION] on the Hub, of which only the files of the wanted configs are fetched. Both are read the same
-way, row by row, with the image bytes as they were stored. One commit of a Hub data set is read, that which its name
-leads to when it is opened. Page images are joined to the questions on them by `join_pages` (`core.questions`), and
-answers that are held back elsewhere by `with_answers`.
+ORG/NAME[@REVISION] on the Hub, of which one commit and only the wanted configs are fetched. Rows are streamed with the
+image bytes as stored. `join_pages` adds page images, `with_answers` answers held back elsewhere. `Facts` are read from
+their columns alone, without texts or picture bytes; columns that an older data set lacks count as empty.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Facts(NamedTuple):
-    """One question as a selection sees it; `images` and `knowledge_points` hold their number in place of each."""
+    """The fields of a `Question` that selections use; `images` and `knowledge_points` only have a length."""
 
     benchmark: str | None
     language: str | None
@@ -65,12 +64,12 @@ def _values(table: pa.Table, name: str, rows: int) -> list[Any]:
 
 
 def _leaves(parquet: pq.ParquetFile) -> list[str]:
-    """The stored columns to read: of pictures their names, not their bytes, where they have names."""
+    """The stored columns to read: pictures' names, where they have names, not their bytes."""
     paths = [parquet.schema.column(index).path for index in range(len(parquet.schema))]
     wanted = {*_WORDS, "subsets", "knowledge_points"}
-    found = [path for path in paths if path.split(".")[0] in wanted]
+    leaves = [path for path in paths if path.split(".")[0] in wanted]
     pictures = [path for path in paths if path.split(".")[0] == "images"]
-    return found + ([path for path in pictures if path.endswith(".path")] or pictures)
+    return leaves + ([path for path in pictures if path.endswith(".path")] or pictures)
 
 
 Pages = Mapping[tuple[str, int], Any]
@@ -79,26 +78,19 @@ Q = TypeVar("Q", Question, Mapping[str, Any])
 
 
 def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator[tuple[Q, list[Any]]]:
-    """Each question with the images of the pages it stands on, in page order.
+    """Each question with the images of its pages, in page order.
 
     Args:
         questions: `Question` records, or rows of config `image_only` as `datasets` gives them.
-        pages: what `load_pages` gives, or `Page` records, or rows of config `pages` (one split, or a dict of splits).
-
-    Raises:
-        UserError: a question names no pages, or one of them is not among `pages`.
+        pages: from `load_pages`, or `Page` records, or rows of config `pages` (one split, or a dict of splits).
     """
-    found = page_index(pages)
+    images = page_index(pages)
     for question in questions:
-        yield question, pages_of(question, found)
+        yield question, pages_of(question, images)
 
 
 def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
-    """The images of the pages that a question stands on, in page order.
-
-    Raises:
-        UserError: it names no pages, or one of them is not among `pages`.
-    """
+    """The images of a question's pages, in page order; UserError if a page is missing."""
     id, paper, numbers = (_field(question, name) for name in ("id", "paper_id", "page_numbers"))
     if not paper or not numbers:
         raise UserError(f"question {id} names no paper or pages; it cannot be asked from page images")
@@ -109,9 +101,9 @@ def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
 
 
 def paper_order(question: Question) -> tuple[Any, ...]:
-    """Sort key of every list of questions that people read: by paper, and in it by number (2 before 10, 10 before 10a).
+    """Sort key for lists of questions: by paper, then number (2 before 10, 10 before 10a).
 
-    Questions without a paper come last, those without a number last in their paper, both as they stood.
+    Questions without a paper come last, those without a number last in their paper, in their given order.
     """
     return (_natural(question.paper_id), _natural(question.number))
 
@@ -122,7 +114,7 @@ def _natural(name: str | None) -> tuple[bool, list[tuple[int, int, str]]]:
 
 
 def page_index(pages: Pages | Iterable[Any]) -> Pages:
-    """Page images by paper and page number; see `join_pages` for what `pages` may be."""
+    """Page images by paper and page number; `pages` as for `join_pages`."""
     if isinstance(pages, Mapping):
         if all(isinstance(key, tuple) for key in pages):
             return pages
@@ -146,7 +138,7 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 class NoConfig(UserError):
-    """The data set has none of the configs that are asked for."""
+    """The data set has none of the requested configs."""
 
 
 def load_questions(
@@ -157,19 +149,15 @@ def load_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> list[Question]:
-    """The questions of the first of `configs` that the data set has and that holds this benchmark.
+    """The questions of the first of `configs` that the data set has with this benchmark.
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-        configs: names to look for, best first; a merged data set prefixes them with the benchmark. `A+B` is what is
-            in both, one after the other.
-        benchmark: whose questions are wanted.
+        configs: names to look for, best first; merged data sets prefix them with the benchmark. `A+B` concatenates two.
+        benchmark: of the questions.
         language: only questions in this language; None for all.
         releases: only questions of these releases; None for all.
-        wanted: only questions of which it holds; the others are not read beyond the columns of `Facts`.
-
-    Raises:
-        UserError: there is no such data set or config, a file is damaged, or a row is not a question.
+        wanted: filter by `Facts`; other questions are not read any further.
     """
     return list(iter_questions(data, configs, benchmark, language, releases, wanted))
 
@@ -182,7 +170,7 @@ def iter_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> Iterator[Question]:
-    """The same as `load_questions`, one at a time."""
+    """The same as `load_questions`, as a stream."""
     opened = _Opened(data)
 
     def takes(facts: Facts) -> bool:
@@ -197,39 +185,32 @@ def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkNam
 
     Raises:
         NoConfig: it has none of the configs.
-        UserError: there is no such data set, or a file is damaged.
     """
     opened = _Opened(data)
     yield from opened.facts(opened.config_of(configs, benchmark))
 
 
 def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None) -> dict[tuple[str, int], Image]:
-    """Page images by paper and page number; a data set without pages gives none.
+    """Page images by paper and page number; none if the data set has no pages.
 
     Args:
         data: as for `load_questions`.
         keys: only these pages; None for all.
-
-    Raises:
-        UserError: there is no such data set, or a file is damaged.
     """
     opened = _Opened(data)
     if PAGES_CONFIG not in opened.configs:
         return {}
     pages = opened.records(Page, PAGES_CONFIG)
-    found = (((page.paper_id, page.page_number), page.image) for page in pages)
-    return {key: image for key, image in found if keys is None or key in keys}
+    images = (((page.paper_id, page.page_number), page.image) for page in pages)
+    return {key: image for key, image in images if keys is None or key in keys}
 
 
 def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> list[Question]:
-    """The questions, those without an answer with that of the row of the same id in `held`.
+    """The questions, with missing answers from the rows of the same id in `held`.
 
     Args:
-        questions: questions of a data set whose newest answers are held back.
-        held: the rows of the data set that holds them: the same ids, with everything filled in.
-
-    Raises:
-        UserError: a row of `held` is another question than that of its id.
+        questions: of a data set whose newest answers are held back.
+        held: complete rows of the same questions; UserError if one is another question than that of its id.
     """
     rows = {question.id: question for question in held}
     filled = []
@@ -239,16 +220,16 @@ def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> lis
             raise UserError(
                 f"question {question.id}: the held answer is of another text; give the answers of this data set"
             )
-        known = bool(question.answer or any(variable.value for variable in question.variables))
-        filled.append(question if row is None or known else _answered(question, row))
+        has_key = bool(question.answer or any(variable.value for variable in question.variables))
+        filled.append(question if row is None or has_key else _answered(question, row))
     return filled
 
 
 def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> str:
-    """SHA-256 of the content of questions and pages, whatever their order.
+    """SHA-256 of the content of questions and pages in any order.
 
-    Pictures count by their bytes, not by their names; empty fields do not count, so that a field added later does
-    not change it, nor does where on its pages a question stands, which nobody is asked.
+    Pictures count by their bytes; empty fields do not count, so that a new field does not change it, nor do the boxes
+    of questions on pages, which are never asked.
     """
     dumped = (question.model_dump(exclude_defaults=True, exclude={"boxes"}) for question in questions)
     digests = [hashlib.sha256(canonical_json(_content(fields)).encode()) for fields in dumped]
@@ -257,11 +238,7 @@ def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> s
 
 
 def read_card(folder: Path) -> Configs:
-    """The configs that the card of a data set names.
-
-    Raises:
-        UserError: there is no card, it is not readable, or it names files outside the folder.
-    """
+    """The configs in a data set's card; UserError for files outside the folder."""
     card = folder / CARD
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "no such folder"
@@ -272,11 +249,7 @@ def read_card(folder: Path) -> Configs:
 
 
 def configs_of(text: str, where: str) -> Configs:
-    """The configs of questions and pages that the text of a card names; those of flat rows are for others to read.
-
-    Raises:
-        UserError: it names none that can be read, or files outside the folder; it is called `where`.
-    """
+    """The configs of questions and pages in the text of a card, without flat rows; `where` is its name in messages."""
     import yaml
 
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
@@ -291,40 +264,33 @@ def configs_of(text: str, where: str) -> Configs:
 
 
 def open_card(data: str | Path) -> tuple[str, Configs]:
-    """Where a data set can be read again, unchanged, and the configs its card names.
+    """A stable address of a data set, and the configs in its card.
 
     Returns:
         ORG/NAME@COMMIT for one on the Hub, else the absolute path of the folder; its configs.
-
-    Raises:
-        UserError: there is no such data set, or its card is not readable.
     """
     opened = _Opened(data)
     return opened.place, opened.configs
 
 
 def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = False) -> list[Path]:
-    """The files of a split: those that match the patterns, in the order of the patterns and of their names.
-
-    Raises:
-        UserError: none matches a pattern, unless that is said to be all right.
-    """
-    found = []
+    """The files of a split, in the order of patterns and names; each pattern must match unless optional."""
+    matches = []
     for pattern in patterns:
         files = sorted(folder.glob(pattern))
         if not files and not missing_ok:
             raise UserError(f"{folder}: no file matches {pattern}, which its card names; build or fetch it again")
-        found += files
-    return found
+        matches += files
+    return matches
 
 
 def parts_of(config: str) -> list[str]:
-    """The configs of a data set that one name of a task's stands for: `A+B` for two."""
+    """The configs that a task's config name stands for: `A+B` for two."""
     return config.split("+")
 
 
 class _Opened:
-    """A data set whose card is read; files come from the folder, or from the Hub when they are asked for."""
+    """A data set whose card is read; files come from the folder, or on demand from the Hub."""
 
     def __init__(self, data: str | Path) -> None:
         self._data = data
@@ -391,11 +357,7 @@ class _Opened:
 
 
 def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> Iterator[R]:
-    """The records of one Parquet file; of questions, only those that are wanted.
-
-    Raises:
-        UserError: the file is damaged, or a row does not make a record.
-    """
+    """The records of one Parquet file; of questions, only the wanted ones."""
     for number, row in _read_rows(record, file, wanted):
         try:
             yield from_row(record, row)
@@ -406,7 +368,7 @@ def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> I
 
 
 def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The wanted rows of one Parquet file with their numbers (from 1), only the columns the record has."""
+    """The wanted rows of one Parquet file with their numbers (from 1), only the columns of the record."""
     with _parquet(file) as parquet:
         columns, end = _known_columns(record, parquet.schema_arrow), 0
         for group in range(parquet.num_row_groups):
@@ -420,7 +382,7 @@ def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Itera
 
 
 def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
-    """The rows to keep; their mask is packed here, since `pyarrow.array` imports pandas where it is installed."""
+    """The rows to keep; packs their mask itself, since `pyarrow.array` imports pandas where it is installed."""
     import pyarrow as pa
 
     bits = sum(bit << place for place, bit in enumerate(keep)).to_bytes((len(keep) + 7) // 8, "little")
@@ -429,11 +391,6 @@ def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
 
 @contextmanager
 def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
-    """An open Parquet file.
-
-    Raises:
-        UserError: the file is damaged.
-    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -445,14 +402,14 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
 
 
 def unread_parquet(file: Path, error: Exception) -> str:
-    """Why a Parquet file cannot be read, and what to do."""
+    """The error for an unreadable Parquet file, with its remedy."""
     if note := pointer_note_of(file):
         return f"{file}: is {note}"
     return f"{file}: damaged or not Parquet ({one_line(error, 200)}); build or fetch it again"
 
 
 def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """A few rows at a time, one row group after the other: asked for all, pyarrow keeps each until the last is read."""
+    """Batches of one row group after the other: asked for all, pyarrow keeps each until the last is read."""
     for group in range(parquet.num_row_groups):
         yield from parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 
@@ -488,7 +445,7 @@ def _content(value: Any) -> Any:
 
 
 def _is_same(question: Question, row: Question) -> bool:
-    """Whether two rows are one question; options that one has may stand in the text of the other."""
+    """Compares two rows as one question; options of one may stand in the text of the other."""
     apart = bool(question.options) and not row.options and row.question.startswith(question.question)
     return row.benchmark == question.benchmark and (apart or row.question == question.question)
 

@@ -1,9 +1,9 @@
-"""Which of several like processes this one is, where a launcher (accelerate, torchrun, mpirun, srun) started them.
+"""Rank of this process in a launch (accelerate, torchrun, mpirun, srun).
 
-Contract: the processes of one launch run the same command on the same run folder and share its work through
-`core.run.claims`, by file locks alone. They never meet in a collective of torch.distributed: those time out after
-10 to 30 minutes, and one long answer on a slow device takes longer. The first process alone makes the folder, writes
-run.json, and goes on after the asking; it waits for the others by their file locks, which end with their processes.
+Contract: launched processes run the same command on one run folder and share its work through `core.run.claims`, by
+file locks alone, never in a collective of torch.distributed: those time out after 10 to 30 minutes, and one long answer
+on a slow device takes longer. The first process makes the folder, writes run.json, and finishes after the asking; it
+waits for the others by their file locks, which end with their processes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOLDER_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Rank:
-    """One of `count` processes of a launch on any number of machines; `local` is its number on its machine."""
+    """One of `count` processes of a launch; `local` is its number on its machine."""
 
     number: int = 0
     count: int = 1
@@ -37,17 +37,17 @@ class Rank:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that speaks for all; a process that nobody launched is."""
+        """True for the process that speaks for all, also without a launch."""
         return self.number == 0
 
     @property
     def alone(self) -> bool:
-        """Whether there are no others."""
+        """True without other processes."""
         return self.count == 1
 
 
 def this_rank(environment: Mapping[str, str] = os.environ) -> Rank:
-    """What the launcher has said of this process; alone where no launcher has spoken."""
+    """The rank by the launcher's variables; alone without a launcher."""
     count, number = _read(environment, _COUNT), _read(environment, _NUMBER)
     if count is None or number is None or not 0 <= number < count:
         return Rank()
@@ -55,22 +55,16 @@ def this_rank(environment: Mapping[str, str] = os.environ) -> Rank:
 
 
 def only_one_started(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether `accelerate launch --cpu` was asked for several processes: without MPI it starts a single one."""
-    asked = "ACCELERATE_USE_CPU" in environment and "MASTER_ADDR" in environment
-    return asked and _read(environment, _COUNT) is None
+    """Detects `accelerate launch --cpu` with several processes: without MPI it starts a single one."""
+    cpu_launch = "ACCELERATE_USE_CPU" in environment and "MASTER_ADDR" in environment
+    return cpu_launch and _read(environment, _COUNT) is None
 
 
 def join_launch(folder: Path) -> Rank:
-    """What each process of a launch does before it touches the run folder or the data set: the first goes ahead.
+    """Joins a launch before touching run folder or data set; returns this process's rank.
 
-    The others wait for its run.json: then the folder is made and the data set is in the cache. A process that the
-    launcher ends, as it does with all when one has died, says what to do.
-
-    Returns:
-        This process' rank.
-
-    Raises:
-        UserError: there is no run.json after an hour.
+    Others wait up to an hour for the first one's run.json: then the folder is made and the data set cached. A process
+    that the launcher ends, as it does with all after a death, prints what to do.
     """
     rank = this_rank()
     if rank.alone:
@@ -91,23 +85,20 @@ def _ended_by_launcher(number: int, frame: object) -> None:
 
 
 def wait_until(ready: Callable[[], bool], say: Callable[[float], str], seconds: float | None = None) -> bool:
-    """Looks twice a second whether it is so, and says on stderr every half minute what is waited for.
+    """Polls twice a second, with a line on stderr every half minute; returns true if it became ready.
 
     Args:
-        ready: whether the wait is over.
+        ready: the condition.
         say: the line to show, from the seconds waited so far.
-        seconds: how long to wait at most; None where the end of what is waited for is certain.
-
-    Returns:
-        Whether it became so.
+        seconds: time limit; None where the end is certain.
     """
-    began = said = time.monotonic()
+    began = spoken = time.monotonic()
     while not ready():
         now = time.monotonic()
         if seconds is not None and now - began > seconds:
             return False
-        if now - said > _SAY_SECONDS:
-            said = now
+        if now - spoken > _SAY_SECONDS:
+            spoken = now
             print(say(now - began), file=sys.stderr, flush=True)
         time.sleep(_LOOK_SECONDS)
     return True

@@ -1,9 +1,8 @@
 """The records that cross a boundary: Question, Request, Response, Verdict and their parts.
 
-Contract: a record is an immutable pydantic model; unknown fields are refused; what a source does not
-give stays empty (None, "" or an empty list), never made up. `RECORD_VERSION` changes with any field, save one that is
-not written where it is not set, so that every older record and hash of one still holds.
-`core.features` derives the Arrow columns from these classes, so a field is written down once.
+Contract: a record is an immutable pydantic model; unknown fields are refused; missing values stay empty (None, "" or an
+empty list). `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and
+hashes hold. `core.features` derives the Arrow columns from these classes.
 """
 
 from __future__ import annotations
@@ -38,28 +37,23 @@ class Image(Record):
 
     @property
     def sha256(self) -> str:
-        """Stable id of the picture: the hash of its encoded bytes.
-
-        Raises:
-            ValueError: the image holds no bytes.
-        """
+        """Stable id: the hash of its encoded bytes; ValueError without bytes."""
         if self.bytes is None:
             raise ValueError(f"image {self.path!r} has no bytes")
         return hashlib.sha256(self.bytes).hexdigest()
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal text, so hashes of it are stable."""
+    """JSON with sorted keys and no spaces, for stable hashes."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class Sampling(Record):
-    """How an answer is drawn; None leaves the model's own default (its generation config).
+    """Sampling parameters; None leaves the model's own default (its generation config).
 
-    `max_tokens` counts thinking and answer together; `thinking_budget` is the most tokens of thinking, after which
-    the engine closes it and the model has to answer (None: no limit but `max_tokens`). `thinking_optional`: where the
-    engine cannot hold the budget, it says so and goes on without. `system_prompt` comes before the question (None: what
-    the model's chat template has there by itself).
+    `max_tokens` counts thinking and answer together; after `thinking_budget` tokens the engine closes the thinking
+    (None: no limit but `max_tokens`), or with `thinking_optional`, where it cannot, says so and goes on.
+    `system_prompt` None: the chat template's own.
     """
 
     temperature: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
@@ -98,7 +92,7 @@ class Message(Record):
 
 
 class Key(Record):
-    """Names one answer of a run: which task, which question, which trial."""
+    """The name of one answer of a run: task, question and trial."""
 
     task: str
     question_id: str
@@ -109,11 +103,11 @@ class Key(Record):
 
 
 class Request(Record):
-    """What one model is asked once. `images` maps the sha256 used in the messages to the picture.
+    """One request to a model. `images` maps the sha256 used in the messages to the picture.
 
-    `answer_schema` is a JSON schema that the answer has to follow: engines that can hold a model to it do (vllm, and
-    endpoints with `response_format`); the others do not see it, so that the prompt has to say the form as well.
-    `together` names requests whose texts begin alike, so that one engine had better do them; "" where none is known.
+    `answer_schema` is a JSON schema for engines with constrained decoding (vllm, endpoints with `response_format`);
+    others ignore it, so the prompt must state the form too. `together` groups requests with a common prefix for one
+    engine.
     """
 
     key: Key
@@ -133,7 +127,7 @@ class Request(Record):
 
 
 class EarlierReply(Record):
-    """What the model said to a request that was made before the one on the question, with its own counts."""
+    """The reply to a request before the question's own, with its own counts."""
 
     text: str
     finish_reason: str | None = None
@@ -146,11 +140,10 @@ class EarlierReply(Record):
 
 
 class Response(Record):
-    """What the model said. Token counts are None where the engine does not tell; none is estimated.
+    """The reply of a model. Token counts are None where the engine does not tell; none is estimated.
 
-    `finish_reason`: "length" where the token limit cut it off, "stop" or another word where it ended otherwise; None
-    where that is not known, which reports count and do not take for either. `earlier`: the reply to the request before
-    this one, in tasks that make two; the counts here are those of this one alone.
+    `finish_reason`: "length" where the token limit cut it off, "stop" or another word otherwise; None if unknown, which
+    reports count apart. `earlier`: the reply to the request before, in tasks that make two; not in the counts here.
     """
 
     key: Key
@@ -178,15 +171,14 @@ class Response(Record):
 
     @property
     def sha256(self) -> str:
-        """Hash of what is marked: the text and how it ended."""
+        """Hash of the marked content: the text and its finish reason."""
         return hashlib.sha256(canonical_json([self.text, self.finish_reason]).encode()).hexdigest()
 
 
 class Failure(Record):
-    """A request that ended without a response; sent again when the run goes on.
+    """A request without a response; sent again on resume.
 
-    `final`: it is the request itself that is refused (too long, a picture to a text model), so that sending it again
-    would end the same way.
+    `final`: the request itself is refused (too long, a picture to a text model), so a retry would fail again.
     """
 
     key: Key
@@ -196,13 +188,12 @@ class Failure(Record):
 
 
 class Call(Record):
-    """One request put to a judge model while one response was marked, whatever came of it.
+    """One request to a judge model while one response was marked.
 
     `prompt` names the prompt file with version and hash; `raw` is the reply as received (None: there was none) and
-    `problem` why it counts for nothing ("" when it counts). `cost` is in the currency of the judge's stated prices,
-    None without prices or counts. `remembered`: the reply came from the cache, so that nothing was paid this time;
-    tokens and cost are those of the first time. `final`: no reply came, and none would if it were asked again. Without
-    judge and prompt it stands for all that could not be put, for want of a picture.
+    `problem` the reason why it does not count. `cost` is in the currency of the judge's stated prices, None without
+    prices or counts. `remembered`: from the cache; tokens and cost are those of the first time. `final`: a retry would
+    bring no reply either. Without judge and prompt it stands for requests that were impossible for want of a picture.
     """
 
     judge: str
@@ -220,12 +211,12 @@ class Call(Record):
 
     @property
     def waits(self) -> bool:
-        """Whether no reply came and asking again may bring one."""
+        """True without a reply that a retry may bring."""
         return self.raw is None and not self.final
 
 
 class Vote(Record):
-    """What one judge said about one part; `raw` is its text as received. `Verdict.calls` has what it cost."""
+    """One judge's vote on one part; `raw` is its text as received. `Verdict.calls` has the cost."""
 
     judge: str
     decision: Literal["accept", "reject", "undecided"]
@@ -235,10 +226,7 @@ class Vote(Record):
 
 
 class PartVerdict(Record):
-    """One blank, sub-question or variable: the answer found, the key, and the decision.
-
-    `score` is the share of the part's points, 0 to 1; None exactly when undecided.
-    """
+    """One blank, sub-question or variable: answer, key, and decision; `score` 0 to 1, None exactly when undecided."""
 
     name: str | None = None
     answer: str | None
@@ -282,12 +270,11 @@ UNMARKED = "none"
 class Verdict(Record):
     """The marking of one response.
 
-    `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` is what was awarded out
-    of `max_points`; with undecided parts it is None and [`low`, `high`] are the bounds, which are equal to
-    `points` otherwise. `correct` is None while it depends on an undecided part. `response_sha256` names the very
-    response that was marked. `calls` are all requests to judge models, of the marking and of the process audit.
-    `marking` counts how often the run was marked anew before (`core.run.markings`), `repeat` how often the same judges
-    were asked all of it before, for their agreement with themselves: such a verdict makes no mark.
+    `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` of `max_points` is None with
+    undecided parts, whose bounds are [`low`, `high`]; `correct` likewise. `response_sha256` identifies the marked
+    response. `calls` are all requests to judge models. `marking` counts earlier markings of the run
+    (`core.run.markings`), `repeat` earlier askings of the same judges, for their self-agreement: such a verdict makes
+    no mark.
     """
 
     key: Key
@@ -310,17 +297,17 @@ class Verdict(Record):
 
     @property
     def by_models(self) -> bool:
-        """Whether judge models were asked about the answer."""
+        """True if judge models were asked."""
         return any(call.prompt for call in self.calls) or any(part.votes for part in self.parts)
 
     @property
     def is_open(self) -> bool:
-        """Whether a part, or the audit of the reasoning, came to nothing."""
+        """True if a part or the audit of the reasoning is undecided."""
         return self.state == "ungraded" or bool(self.process_ungraded)
 
     @property
     def waits(self) -> bool:
-        """Whether it is open because a judge could not be asked, so that asking again makes sense."""
+        """True if it is open for a judge that could not be asked, so that a retry makes sense."""
         return self.is_open and any(call.waits for call in self.calls)
 
     @model_serializer(mode="wrap")
@@ -375,11 +362,11 @@ class FlowStep(Record):
 
 
 class Flags(Record):
-    """Yes/no properties of a question; None where the source does not say.
+    """Yes/no properties of a question; None if unknown.
 
     Attributes:
-        is_korean_specific: whether it takes knowledge of Korea (KMMMU-Bench, section 3).
-        has_text_in_image: whether its pictures hold text that has to be read (KMMMU-Bench, table 10).
+        is_korean_specific: needs knowledge of Korea (KMMMU-Bench, section 3).
+        has_text_in_image: its pictures hold text that has to be read (KMMMU-Bench, table 10).
     """
 
     is_korean_specific: bool | None = None
@@ -397,11 +384,11 @@ class Attributes(Record):
     """Reporting axes that only some benchmarks have.
 
     Attributes:
-        macro_subject: the group of subjects that the subject belongs to.
-        task: what the question asks one to do.
-        visual_modality: the kind of its pictures (KMMMU-Bench, table 14: super-category).
-        topic: the topic within the subject.
-        visual_subcategory: the kind of its pictures in detail (tables 14 and 25: sub-category, `diagram_circuit`).
+        macro_subject: group of subjects.
+        task: kind of task.
+        visual_modality: super-category of its pictures (KMMMU-Bench, table 14).
+        topic: within the subject.
+        visual_subcategory: sub-category of its pictures (tables 14 and 25, `diagram_circuit`).
     """
 
     macro_subject: str | None = None
@@ -419,7 +406,7 @@ class Attributes(Record):
 
 
 class Review(Record):
-    """Who accepted the question, and when (ISO 8601); `upstream`: published by its source, hence reviewed there."""
+    """Reviewer and time (ISO 8601) of acceptance; `upstream`: published by its source, hence reviewed there."""
 
     state: Literal["unreviewed", "accepted", "rejected", "upstream"] = "unreviewed"
     by: str | None = None
@@ -427,7 +414,7 @@ class Review(Record):
 
 
 class Source(Record):
-    """Where the question comes from."""
+    """The source of a question."""
 
     url: str | None = None
     licence: str | None = None
@@ -435,14 +422,14 @@ class Source(Record):
 
 
 class Variant(Record):
-    """What a question that was made from another one is.
+    """The relation of a question to the one it was made from.
 
     Attributes:
-        of: id of the question that it was made from.
-        kind: in which way, by the name of the diagnostic or evaluation (`unit_execution`, `dynamic`).
-        unit: the unit of the reasoning flow that it is about, from 1.
-        units: how many units that flow has.
-        transforms: what was done to pictures and text, in order.
+        of: id of the original.
+        kind: name of the diagnostic or evaluation (`unit_execution`, `dynamic`).
+        unit: its unit of the reasoning flow, from 1.
+        units: number of units of that flow.
+        transforms: changes to pictures and text, in order.
     """
 
     of: str
@@ -458,12 +445,7 @@ time, which a factory spares it.)"""
 
 
 class PageBox(Record):
-    """Where on a page of its paper a question stands.
-
-    Attributes:
-        page: the page's number, from 1.
-        left, top, right, bottom: fractions of the page's width and height, 0 to 1.
-    """
+    """A question's rectangle on a page (number from 1) of its paper, in fractions of width and height."""
 
     page: int
     left: float
@@ -481,10 +463,9 @@ class PageBox(Record):
 class Question(Record):
     """One exam question with its key.
 
-    `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD").
-    `part_units` is the unit printed after each blank, which an answer may leave out ("" where none is).
-    Images are used in the order of their marks: those of `question` first, then those of the options. `boxes` say where
-    it stands on its pages, one a column and page that it runs through.
+    `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD"). `part_units` is
+    the unit printed after each blank, which an answer may leave out. Images are in the order of their marks: those of
+    `question` first, then those of the options. `boxes` has one entry a column and page.
     """
 
     id: str
@@ -535,7 +516,7 @@ class Question(Record):
 
 
 class Page(Record):
-    """One page of a paper; stored once and joined by `paper_id` and `page_number` (from 1)."""
+    """One page of a paper; joined by `paper_id` and `page_number` (from 1)."""
 
     paper_id: str
     page_number: int

@@ -1,8 +1,8 @@
-"""The strict reading of a model's JSON: whoever asks a model reads its reply with this.
+"""Strict reading of a model's JSON.
 
-Contract: nothing is evaluated, mended, guessed or taken from half an answer. A reply is one JSON object, bare or in one
-code fence; "False" is no truth value, a field given twice is one too many, and so is whatever stands beside the object.
-What is not in its form raises `Unreadable` with the end of a sentence that begins with "the reply".
+Contract: nothing is evaluated, repaired, guessed or taken from half an answer. A reply is one JSON object, bare or in
+one code fence; "False" is no truth value; duplicate fields and text around the object are refused with `Unreadable`,
+whose message completes "the reply …".
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _FENCE = "```"
 
 
 class Unreadable(ValueError):
-    """A reply that is not in its form; the message says why on one line."""
+    """A malformed reply; the message is one line."""
 
 
 def parse_object(text: str) -> Json:
-    """The one JSON object that a reply is, bare or in one code fence.
+    """The one JSON object of a reply, bare or in one code fence.
 
     Raises:
-        Unreadable: anything else, a field given twice, or a number that JSON does not know.
+        Unreadable: anything else, a duplicate field, or a number that JSON does not know.
     """
     if len(text) > MAX_REPLY:
         raise Unreadable(f"is {len(text)} characters long")
@@ -42,7 +42,7 @@ def parse_object(text: str) -> Json:
 
 
 def _bare(text: str) -> str:
-    """What stands in the code fence around the whole, else the text."""
+    """The content of the code fence around the whole, else the text."""
     bare = text.strip()
     if len(bare) < 2 * len(_FENCE) or not (bare.startswith(_FENCE) and bare.endswith(_FENCE)):
         return bare
@@ -51,10 +51,10 @@ def _bare(text: str) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise Unreadable(f"gives a field twice: {glimpse(str([name for name, _ in pairs]))}")
-    return found
+    return fields
 
 
 def _no_number(name: str) -> Any:
@@ -72,11 +72,11 @@ def object_schema(**properties: Json) -> Json:
 
 
 def fields_of(value: Any, *names: str) -> Json:
-    """An object that has exactly these fields."""
-    found = an_object(value, "an entry")
-    if set(found) != set(names):
-        raise Unreadable(f"has the fields {one_line(sorted(found), 100)} instead of {sorted(names)}")
-    return found
+    """The object, which must have exactly these fields."""
+    entry = an_object(value, "an entry")
+    if set(entry) != set(names):
+        raise Unreadable(f"has the fields {one_line(sorted(entry), 100)} instead of {sorted(names)}")
+    return entry
 
 
 def an_object(value: Any, what: str) -> Json:
@@ -101,7 +101,7 @@ def a_text(value: Any, what: str) -> str:
 
 
 def a_bool(value: Any, what: str) -> bool:
-    """The value, which must be true or false; the texts "true" and "False" are neither."""
+    """The value, which must be true or false, no text."""
     if not isinstance(value, bool):
         raise Unreadable(f"gives for {what} neither true nor false but {glimpse(json.dumps(value))}")
     return value

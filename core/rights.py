@@ -1,4 +1,4 @@
-"""Which questions may be shown to others: those with a licence that somebody reviewed."""
+"""Rights to show questions: reviewed, with a licence that permits it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _FORBIDS = re.compile(
 
 
 def refusal(question: Question) -> str:
-    """Why a question may not be shown; "" where it may."""
+    """The reason why a question may not be shown; "" where it may."""
     if question.review.state not in REVIEWED:
         return "rejected in review" if question.review.state == "rejected" else "nobody reviewed it"
     return licence_refusal(question.source.licence)
 
 
 def licence_refusal(licence: str | None) -> str:
-    """Why what a row says of its licence does not let it be passed on; "" where it does. One rule."""
+    """The reason why a row's licence forbids passing it on; "" where it does not."""
     if not is_stated(licence):
         return NO_LICENCE
     return FORBIDDEN if _FORBIDS.search(licence or "") else ""
 
 
 def is_stated(licence: str | None) -> bool:
-    """Whether what a row says of its licence is one."""
+    """Returns true for a stated licence."""
     return (licence or "").strip().lower() not in NOT_STATED
 
 
@@ -47,17 +47,17 @@ Name = tuple[str, str]
 
 
 def made_from(question: Question) -> list[Name]:
-    """The questions that this one is a translation or a variant of: its key tells theirs."""
+    """The originals of a translation or variant: its key reveals theirs."""
     others = (question.translation_of, question.variant.of if question.variant else None)
     return [(question.benchmark, other) for other in others if other]
 
 
 def with_made(names: Iterable[Name], made: Mapping[Name, Collection[Name]]) -> set[Name]:
-    """These questions, and all that was made of them; `made` names what was made of each directly."""
-    found = set(names)
-    left = list(found)
-    while left:
-        new = set(made.get(left.pop(), ())) - found
-        found |= new
-        left += new
-    return found
+    """These questions and everything made of them; `made` names direct derivatives."""
+    family = set(names)
+    queue = list(family)
+    while queue:
+        new = set(made.get(queue.pop(), ())) - family
+        family |= new
+        queue += new
+    return family

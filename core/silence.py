@@ -1,8 +1,7 @@
-"""What libraries report of their own accord, switched off.
+"""Telemetry of libraries, switched off.
 
-Contract: a command connects only where it was told to. `silence` is called when the package is imported, so before
-anything that it loads, and processes that are started from here inherit it. What somebody set is left as it is: it was
-asked for.
+A command connects only where it was told to. `silence` is called at the package's import, before any library loads, and
+child processes inherit it. Variables that the user has set are kept.
 """
 
 from __future__ import annotations
@@ -27,17 +26,14 @@ SILENT: Final[Mapping[str, str]] = {
 
 
 def silence() -> None:
-    """Sets what is not set."""
+    """Sets the variables that are unset."""
     for name, value in SILENT.items():
         os.environ.setdefault(name, value)
 
 
 @contextmanager
 def silent_ray() -> Iterator[None]:
-    """While Ray is started here without its dashboard: nor with the process that would serve that and reports usage.
-
-    For even where usage is not to be reported, that process asks the clouds' metadata services where it runs.
-    """
+    """Starts Ray without its dashboard, which queries the clouds' metadata services even if usage reports are off."""
     from ray._private import services
 
     before = getattr(services, "start_api_server", None)

@@ -1,7 +1,20 @@
-"""Statistics of exams: intervals of shares, pass@k, paired tests and their power.
+"""Statistics of exams: intervals, pass@k, paired tests and their power, least squares.
 
-Contract: small pure functions; whatever is drawn is drawn from a seed, so that equal input gives equal output.
-A statistic that does not exist (no observations, no spread to estimate) is None, never a stand-in number.
+Contract: small pure functions; draws are seeded. A statistic that does not exist (no observations, no spread) is None.
+
+Intervals of means and ratios cover at their level even for few questions or papers:
+
+1. A ratio Σ x / Σ w over questions, on the scale of 0 (least) to 1 (most), has the variance of its influence values
+   (x - share·w) / Σ w, summed over questions, or over clusters of them (papers): v = G/(G-1) · Σ e².
+2. v over the variance of a right-or-wrong answer, share·(1 - share), is one over the effective number of questions
+   (Kish 1965). `PRIOR` of a question's worth of variance is added to both, so that equal values are not certain.
+3. Wilson's score interval (1927) is taken at that number, with Student's t for the clusters there are (Dean & Pagano
+   2015 compare such intervals), and fewer degrees of freedom where few clusters carry the variance.
+4. With clusters, the interval is never narrower than over the questions alone.
+5. The difference of two ratios combines both intervals (Zou & Donner 2008: MOVER), with the correlation of their
+   influence values on shared questions.
+
+`scripts/bench/coverage.py` measures the coverage; the table is in `docs/how-marks-are-computed.md`.
 """
 
 from __future__ import annotations
@@ -47,7 +60,7 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
 
 
 def mean_std(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Mean, and sample standard deviation (n - 1 in the denominator; None for fewer than two values)."""
+    """Mean, and sample standard deviation (n - 1; None for fewer than two values)."""
     if not values:
         return None, None
     mean = math.fsum(values) / len(values)
@@ -57,7 +70,7 @@ def mean_std(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Chance that k of n samples, drawn without replacement, hold one of the c correct ones.
+    """Chance that k of n samples, drawn without replacement, include one of the c correct ones.
 
     1 - C(n-c, k) / C(n, k), the unbiased estimator of pass@k (Chen et al. 2021, equation 1).
 
@@ -77,9 +90,7 @@ def grouped_sums(codes: Indices, values: Floats, groups: int) -> Floats:
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
-    """Two-sided exact McNemar test: is either of two runs right more often where exactly one is right?
-
-    p = min(1, 2·P(X ≤ min(only_a, only_b))), X ~ Binomial(only_a + only_b, 1/2) (McNemar 1947, exact form).
+    """Two-sided exact McNemar test: p = min(1, 2·P(X ≤ min(only_a, only_b))), X ~ Binomial(only_a + only_b, 1/2).
 
     Args:
         only_a: questions that only the first run has right.
@@ -92,18 +103,17 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 
 
 def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int = 0) -> list[float]:
-    """Two-sided paired permutation tests: could the labels of the two runs be swapped pair by pair?
+    """Two-sided paired permutation tests by sign flips.
 
-    The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). All 2^m sign
-    patterns are tried for up to 13 differences other than 0; beyond, a random sample of them with the pattern
-    seen counted among them, p = (1 + hits) / (1 + permutations) (Phipson & Smyth 2010). Where that sample is too
-    small to tell, p is at most 3.178 times the normal tail at Σd / √Σd², which bounds every such test (Bentkus &
-    Dzindzalieta 2015, theorem 1.1): many pairs of runs need a p far below one in ten thousand. The sample hangs on n
-    and the seed alone: it is made once for all tests, and the p of one is the same whatever it is tested with.
+    The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). Up to 13 differences
+    other than 0 all 2^m sign patterns are tried; beyond, a random sample, the observed pattern included: p = (1 + hits)
+    / (1 + permutations) (Phipson & Smyth 2010). p is at most 3.178 times the normal tail at Σd / √Σd², which bounds
+    every such test (Bentkus & Dzindzalieta 2015, theorem 1.1): many pairs of runs need a p far below one in ten
+    thousand. The sample depends on n and the seed alone, so the p of one test does not depend on the others.
 
     Args:
         differences: those of each test in a column, shape (n, tests).
-        permutations: how many sign patterns to sample.
+        permutations: sampled sign patterns.
         seed: of the sample.
 
     Returns:
@@ -116,8 +126,8 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
     p[~many] = [_all_flips(d[d != 0]) for d in differences.T[~many]]
     if many.any():
         p[many] = _sampled_flips(differences[:, many], permutations, seed)
-    found: list[float] = p.tolist()
-    return found
+    p_values: list[float] = p.tolist()
+    return p_values
 
 
 def _all_flips(d: Floats) -> float:
@@ -137,7 +147,7 @@ def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
 
 
 def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
-    """The sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 where a sign stays, 0 where it does not."""
+    """The sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 keeps a sign, 0 flips it."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -148,7 +158,7 @@ def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
 
 
 def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> Floats:
-    """The p of sampled flips: of so many hits, with Σd and Σd² of each test (`sign_flip_tests`)."""
+    """The p of sampled flips from the hits, Σd and Σd² of each test (`sign_flip_tests`)."""
     import numpy as np
 
     sampled = (1 + hits) / (1 + permutations)
@@ -170,7 +180,7 @@ def clustered_t_test(differences: Floats, clusters: Indices) -> float:
 
     Args:
         differences: of each question.
-        clusters: which cluster each is in, 0 to G - 1, G ≥ 2.
+        clusters: of each question, 0 to G - 1, G ≥ 2.
     """
     groups = int(clusters.max()) + 1
     variance = len(differences) ** 2 * _mean_variance(differences, clusters)
@@ -179,7 +189,7 @@ def clustered_t_test(differences: Floats, clusters: Indices) -> float:
 
 
 def t_tail(t: float, freedom: int) -> float:
-    """The probability that |t| of Student is at least so large (Abramowitz & Stegun 26.7.3 and 26.7.4)."""
+    """Two-sided tail probability of Student's t (Abramowitz & Stegun 26.7.3 and 26.7.4)."""
     angle = math.atan(abs(t) / math.sqrt(freedom))
     cos2 = math.cos(angle) ** 2
     odd = freedom % 2
@@ -192,19 +202,11 @@ def t_tail(t: float, freedom: int) -> float:
 
 
 def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """How many questions like these would show a difference as large as theirs.
+    """Number of questions like these that would show a difference of this size.
 
-    n·v·(z₁₋α/₂ + z_power)² / mean², v the variance of the mean (by clusters, where that is more); one difference more,
-    as signs come in steps; and at least as many as it takes for six that differ, below which no sign test has p < 0.05.
-
-    Args:
-        differences: of each question.
-        clusters: which cluster each is in, from 0 on.
-        alpha: of the two-sided test.
-        power: chance that it finds the difference.
-
-    Returns:
-        None where the difference is 0, or of one question alone.
+    n·v·(z₁₋α/₂ + z_power)² / mean², v the variance of the mean (by clusters, if larger); one difference more, as signs
+    come in steps; and enough for six that differ, below which no sign test has p < 0.05. None where the difference is
+    0, or of one question alone.
     """
     from statistics import NormalDist
 
@@ -221,20 +223,20 @@ def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0
 
 
 def _mean_variance(differences: Floats, clusters: Indices) -> float:
-    """Of the mean of differences: the larger of that over single ones and that over clusters."""
+    """Variance of the mean difference: the larger of that over single ones and that over clusters."""
     import numpy as np
 
-    n, left = len(differences), differences - differences.mean()
+    n, residuals = len(differences), differences - differences.mean()
     groups = int(clusters.max()) + 1
-    single = float(n / (n - 1) * (left @ left))
+    single = float(n / (n - 1) * (residuals @ residuals))
     if groups < 2:
         return single / n**2
-    sums = np.bincount(clusters, left, groups)
+    sums = np.bincount(clusters, residuals, groups)
     return max(single, float(groups / (groups - 1) * (sums @ sums))) / n**2
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Step-down adjustment for several tests (Holm 1979); None stays None and does not count."""
+    """Step-down adjustment for several tests (Holm 1979); None is kept and does not count."""
     order = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     running = 0.0
@@ -260,11 +262,12 @@ class Spread:
 
     Attributes:
         value: Σ numerators / Σ weights, shape (m,).
-        low: lower ends, shape (m,); not a number where there is one question alone.
+        low: lower ends, shape (m,); NaN for one question alone.
         high: upper ends.
-        influence: what each cluster (without clusters: each question) moves the ratio by, as a share of `most`,
-            shape (clusters, m); sums to 0.
-        size: how many questions of equal weight these are worth, shape (m,).
+        influence: of each cluster (without clusters: each question) on the ratio, as a share of `most`, shape
+            (clusters,
+            m); sums to 0.
+        size: effective number of questions, shape (m,).
     """
 
     value: Floats
@@ -286,9 +289,9 @@ def ratio_spread(
     Args:
         numerators: of each question (its trials added up), shape (questions, m); between 0 and `most` times the weight.
         weights: shape (questions, m); none below 0, and not all 0.
-        clusters: the cluster of each question, from 0 on, every one present; None: each question is its own.
-        most: the largest ratio that a question can have, one for all or for each column.
-        level: coverage aimed at.
+        clusters: of each question, from 0 without gaps; None: each question is its own.
+        most: the largest ratio of a question, one for all or for each column.
+        level: nominal coverage.
     """
     import numpy as np
 
@@ -326,32 +329,32 @@ def mean_interval(
 
     Args:
         values: shape (questions,).
-        weights: as many; None: all alike.
-        clusters: the cluster of each value, from 0 on; None: each is its own.
-        least: what a value is at least.
-        most: what it is at most.
-        level: coverage aimed at.
+        weights: as many; None: equal.
+        clusters: of each value, from 0; None: each is its own.
+        least: lower bound of a value.
+        most: upper bound.
+        level: nominal coverage.
 
     Returns:
-        Mean, lower end, upper end (not a number for one value alone).
+        Mean, lower end, upper end (NaN for one value alone).
     """
     import numpy as np
 
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     scaled = (np.asarray(values, dtype=np.float64) - least) / (most - least)
-    found = ratio_spread((scaled * weight)[:, None], weight[:, None], clusters, 1.0, level)
-    mean, low, high = (least + (most - least) * float(end[0]) for end in (found.value, found.low, found.high))
+    spread = ratio_spread((scaled * weight)[:, None], weight[:, None], clusters, 1.0, level)
+    mean, low, high = (least + (most - least) * float(end[0]) for end in (spread.value, spread.low, spread.high))
     return mean, low, high
 
 
 def difference_reach(below: Floats, above: Floats, correlation: Floats, size: Floats) -> Floats:
-    """How far differences reach to one side (Zou & Donner 2008, equation 7).
+    """Reach of the interval of a difference to one side (Zou & Donner 2008, equation 7).
 
     Args:
-        below: how far the interval of the first reaches to that side.
-        above: how far that of the second reaches to the other side.
+        below: reach of the first interval to that side.
+        above: reach of the second to the other side.
         correlation: of the two estimates; 0 where they share no question.
-        size: questions of equal weight that they share: a correlation that was seen in n is lessened by 3/n.
+        size: effective number of shared questions: a correlation seen in n is lessened by 3/n.
     """
     import numpy as np
 
@@ -360,7 +363,7 @@ def difference_reach(below: Floats, above: Floats, correlation: Floats, size: Fl
 
 
 def correlation(a: Floats, b: Floats) -> Floats:
-    """Of two estimates, from their influence values on the same clusters, shape (clusters, …); 0 where one has none."""
+    """Correlation of two estimates by influence on the same clusters, shape (clusters, …); 0 where one has none."""
     import numpy as np
 
     norm = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
@@ -368,10 +371,10 @@ def correlation(a: Floats, b: Floats) -> Floats:
 
 
 def t_quantile(freedom: Floats, level: float) -> Floats:
-    """The value that |t| of Student stays below with probability `level` (Hill 1970, algorithm 396).
+    """The `level` quantile of |t| of Student (Hill 1970, algorithm 396).
 
     Args:
-        freedom: degrees of freedom, 1 or more; need not be whole.
+        freedom: degrees of freedom, at least 1, not necessarily whole.
         level: like 0.95.
     """
     from statistics import NormalDist
@@ -393,15 +396,15 @@ def t_quantile(freedom: Floats, level: float) -> Floats:
         large = np.expm1(a * large**2)
         small = (1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1
         small = small * (n + 1) / (n + 2) + 1 / y
-        found = np.sqrt(n * np.where(y > 0.05 + a, large, small))
-    found = np.where(n == 1, 1 / math.tan(p * math.pi / 2), found)
-    return np.asarray(np.where(n == 2, math.sqrt(2 / (p * (2 - p)) - 2), found))
+        quantile = np.sqrt(n * np.where(y > 0.05 + a, large, small))
+    quantile = np.where(n == 1, 1 / math.tan(p * math.pi / 2), quantile)
+    return np.asarray(np.where(n == 2, math.sqrt(2 / (p * (2 - p)) - 2), quantile))
 
 
 def _doubt(
     share: Floats, influence: Floats, size: Floats, design: Floats | float, freedom: Floats, level: float
 ) -> Floats:
-    """t² over the number of questions that these are worth."""
+    """t² over the effective number of questions."""
     variance = len(influence) / (len(influence) - 1) * (influence**2).sum(axis=0)
     return t_quantile(freedom, level) ** 2 * _worth(share, variance, size, design)
 
@@ -417,15 +420,15 @@ def _worth(share: Floats, variance: Floats, size: Floats, design: Floats | float
 
 
 def _freedom(influence: Floats) -> Floats:
-    """Degrees of freedom of the variance of cluster sums: that of a χ² as unsure as their fourth moments say."""
+    """Degrees of freedom of the variance of cluster sums, from their fourth moments (matching a χ²)."""
     import numpy as np
 
     groups = len(influence)
     second, fourth = (influence**2).sum(axis=0), (influence**4).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 * second**2 / (fourth - second**2 / groups)
-    found = np.where((second > 0) & np.isfinite(found) & (found > 0), found, groups - 1)
-    return np.clip(found, min(LEAST_FREEDOM, groups - 1), groups - 1)
+        freedom = 2 * second**2 / (fourth - second**2 / groups)
+    freedom = np.where((second > 0) & np.isfinite(freedom) & (freedom > 0), freedom, groups - 1)
+    return np.clip(freedom, min(LEAST_FREEDOM, groups - 1), groups - 1)
 
 
 def _score_ends(share: Floats, doubt: Floats) -> tuple[Floats, Floats]:
@@ -445,8 +448,8 @@ class LeastSquares:
     Attributes:
         coefficients: of the constant, then of each column.
         errors: their standard errors.
-        p: two-sided, of each being 0; None where nothing is left to estimate the errors from.
-        r2: the share of the variance of y that is explained.
+        p: two-sided (Student's t) of each being 0; None without degrees of freedom.
+        r2: explained share of the variance of y.
         freedom: observations less coefficients.
     """
 
@@ -458,12 +461,7 @@ class LeastSquares:
 
 
 def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> LeastSquares | None:
-    """The fit; None where the columns and the constant depend on each other, or observations are too few for errors.
-
-    Args:
-        y: n observations.
-        columns: each of n values.
-    """
+    """Ordinary least squares; None where columns and constant depend on each other, or for too few observations."""
     import numpy as np
 
     seen = np.asarray(y, dtype=np.float64)
@@ -473,19 +471,19 @@ def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> Lea
         return None
     q, r = np.linalg.qr(x)
     inverse = np.linalg.inv(r)
-    found = inverse @ (q.T @ seen)
-    left = seen - x @ found
-    variance = float(left @ left) / freedom
+    coefficients = inverse @ (q.T @ seen)
+    residuals = seen - x @ coefficients
+    variance = float(residuals @ residuals) / freedom
     errors = [math.sqrt(value) for value in (variance * (inverse**2).sum(axis=1)).tolist()]
     spread = float(((seen - seen.mean()) ** 2).sum())
     return LeastSquares(
-        coefficients=tuple(found.tolist()),
+        coefficients=tuple(coefficients.tolist()),
         errors=tuple(errors),
         p=tuple(
             t_tail(value / error, freedom) if error > 0 else None
-            for value, error in zip(found.tolist(), errors, strict=True)
+            for value, error in zip(coefficients.tolist(), errors, strict=True)
         ),
-        r2=1 - float(left @ left) / spread if spread > 0 else 0.0,
+        r2=1 - float(residuals @ residuals) / spread if spread > 0 else 0.0,
         freedom=freedom,
     )
 

@@ -1,10 +1,9 @@
-"""What was decided or said before, on disk, so that equal inputs are decided once across runs and processes.
+"""Cache on disk, so that equal inputs are decided once across runs and processes.
 
-Contract: a store maps a text (hashed) to a text; any number of threads and processes may use it at once; a value that
-was put is there for all, also after `kill -9`. It holds at most `limit` entries: the oldest go first. A store that is
-damaged, of another layout, or on a disk that is full or read-only costs nothing but what it remembered: it is made
-anew, or done without, and no caller ever sees an error. The folder is LIVEK12_CACHE, else `livek12` in the user's
-cache.
+Contract: a store maps a text (hashed) to a text, for any number of threads and processes; values survive `kill -9`. It
+holds at most `limit` entries, oldest dropped first. A store that is damaged, of another layout, or on a full or
+read-only disk is made anew or bypassed; no caller ever sees an error. The folder is LIVEK12_CACHE, else `livek12` in
+the user's cache.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ WAITING = 200
 
 
 def cache_folder() -> Path:
-    """Where stores lie: LIVEK12_CACHE, else the user's cache folder."""
+    """The folder of stores: LIVEK12_CACHE, else the user's cache folder."""
     own = os.environ.get("LIVEK12_CACHE")
     if own:
         return Path(own)
@@ -48,12 +47,12 @@ def cache_folder() -> Path:
 
 
 class Store:
-    """One file of remembered values.
+    """One file of cached values.
 
     Args:
         name: of the file.
-        folder: where it lies; default `cache_folder()`.
-        limit: the most entries it keeps; default `LIMIT`.
+        folder: default `cache_folder()`.
+        limit: of entries; default `LIMIT`.
     """
 
     def __init__(self, name: str, folder: Path | None = None, limit: int = LIMIT) -> None:
@@ -67,7 +66,7 @@ class Store:
         self._since_prune = 0
 
     def get(self, key: str) -> str | None:
-        """The value of a key; None where nothing is known (or the store cannot be read)."""
+        """The value of a key; None if unknown or unreadable."""
         digest = _digest(key)
         with self._lock:
             if digest in self._waiting:
@@ -76,20 +75,14 @@ class Store:
         return row[0] if row and isinstance(row[0], str) else None
 
     def put(self, key: str, value: str, urgent: bool = True) -> None:
-        """Remembers a value.
-
-        Args:
-            key: what it is the value of.
-            value: any text.
-            urgent: write at once (what was paid for); otherwise it may wait for a second or for company.
-        """
+        """Stores a value; `urgent` (paid for) writes at once, others may wait for a second or a batch."""
         with self._lock:
             self._waiting[_digest(key)] = value
             if urgent or len(self._waiting) >= WAITING or time.monotonic() - self._written > 1.0:
                 self.flush()
 
     def flush(self) -> None:
-        """Writes what waits."""
+        """Writes pending values."""
         with self._lock:
             rows, self._waiting = list(self._waiting.items()), {}
             self._written = time.monotonic()
@@ -103,7 +96,7 @@ class Store:
                     self._prune()
 
     def close(self) -> None:
-        """Writes what waits and lets the file go; the store may be used again."""
+        """Writes pending values and closes the file; the store may be used again."""
         with self._lock:
             self.flush()
             if self._db is not None:
@@ -123,8 +116,8 @@ class Store:
             if db is None:
                 return None
             try:
-                found: tuple[object, ...] | None = db.execute(statement, values).fetchone()
-                return found
+                row: tuple[object, ...] | None = db.execute(statement, values).fetchone()
+                return row
             except sqlite3.Error as error:
                 self._mend(error)
         return None
@@ -167,7 +160,7 @@ class Store:
         return self._db
 
     def _mend(self, error: Exception) -> None:
-        """A damaged file is made anew once; a busy one is left alone; after any other trouble it is done without."""
+        """Remakes a damaged file once; leaves a busy one alone; bypasses the store after any other trouble."""
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(code, int) and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return

@@ -1,8 +1,11 @@
-"""Reads lines and delimited tables (CSV, TSV) in bounded memory.
+"""Lines and delimited tables (CSV, TSV): reading in bounded memory, and CSV that is safe in spreadsheets.
 
-Contract: a line or row longer than the bounds, a quote that is never closed, a row with more or fewer fields than the
-header, and bytes that are not UTF-8 cost one problem each, with the line they stand at, and reading goes on behind
-them. Quoted fields may hold line breaks; a byte order mark is passed over.
+Contract: an overlong line or row, an unclosed quote, a row that does not fit the header, and bytes that are not UTF-8
+cost one problem each, with their line, and reading goes on behind them. Quoted fields may hold line breaks; a byte
+order mark is skipped.
+
+All our CSV is written here and read back by `bare` (tests/test_house.py): a text that begins like a formula, behind any
+apostrophes, gets an apostrophe before it; numbers stay numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class BadLine(ValueError):
-    """What stands at a line is no row; `line` counts from 1, `id` is the row's own where it could be read."""
+    """A line that is no row; `line` counts from 1, `id` is the row's own where it could be read."""
 
     def __init__(self, line: int, why: str, id: str | None = None) -> None:
         super().__init__(why)
@@ -29,7 +32,7 @@ class BadLine(ValueError):
 
 
 def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1; one that is longer than `MAX_LINE` comes cut to one byte more."""
+    """The lines of a file with their numbers from 1; one longer than `MAX_LINE` is cut to one byte more."""
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
@@ -40,10 +43,10 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
-    """The rows of a CSV or TSV file (by its suffix) as column → text, each with the line it begins at.
+    """The rows of a CSV or TSV file (by its suffix) as column → text, each with its first line's number.
 
-    Empty fields are left out: a table has no other way to say that a value is missing. So are numbers in a column
-    without a name, the index that some programs write; what else such a column holds is `column N`, from 1.
+    Empty fields are left out as missing. So are numbers in a column without a name (an index that some programs write);
+    other cells of such a column are `column N`, from 1.
     """
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     csv.field_size_limit(MAX_LINE)
@@ -64,8 +67,10 @@ def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
                 yield line, BadLine(line, f"it has {len(fields)} fields where the header has {len(header)}")
             else:
                 cells = enumerate(zip(header, fields, strict=True), start=1)
-                held = ((name or f"column {n}", name or not field.isdecimal(), field) for n, (name, field) in cells)
-                row = {name: field for name, counts, field in held if field and counts}
+                named_cells = (
+                    (name or f"column {n}", name or not field.isdecimal(), field) for n, (name, field) in cells
+                )
+                row = {name: field for name, counts, field in named_cells if field and counts}
                 yield line, row if _is_utf8(*fields) else BadLine(line, "not valid UTF-8", row.get("id"))
 
 
@@ -113,7 +118,7 @@ class _Rows:
             self._line, self._too_long = line, ""
 
     def _texts(self) -> Iterator[str]:
-        """The lines of the file; what a row begins with is remembered so that a broken one can be left behind."""
+        """The lines of the file; remembers where a row begins, to skip a broken one."""
         for _, raw in read_lines(self._stream):
             self._line += 1
             if not self._first:
@@ -133,22 +138,17 @@ _FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r\n]")
 
 
 def safe(value: Any) -> Any:
-    """A cell as it is written."""
+    """A cell as written."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def bare(cell: str) -> str:
-    """The text of a cell that was written so."""
+    """The text of a written cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def csv_text(rows: Iterable[Sequence[Any]], quoted: bool = False) -> str:
-    """Rows as CSV; None is an empty cell.
-
-    Args:
-        rows: of cells.
-        quoted: whether every cell has quotes around it.
-    """
+    """Rows as CSV; None is an empty cell. `quoted` puts quotes around every cell."""
     text = io.StringIO(newline="")
     plain = csv.writer(text, lineterminator="\n")
     whole = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -159,6 +159,6 @@ def csv_text(rows: Iterable[Sequence[Any]], quoted: bool = False) -> str:
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
-    """The rows of a CSV of ours by the names of its columns; missing cells are empty."""
+    """The rows of our CSV by column; missing cells are empty."""
     rows: Iterable[Mapping[str | None, Any]] = csv.DictReader(io.StringIO(text, newline=""), restval="")
     return [{name: bare(cell) for name, cell in row.items() if name} for row in rows]

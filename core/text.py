@@ -1,4 +1,4 @@
-"""Texts on one line, texts folded for comparison, and addresses without what is secret in them."""
+"""Texts: folding for comparison, single lines, lengths, and addresses without secrets."""
 
 from __future__ import annotations
 
@@ -23,15 +23,12 @@ _REMEMBERED: Final = 8192
 
 
 def of_short(function: Callable[[str], _R]) -> Callable[[str], _R]:
-    """A pure function of a text that remembers what it said of the last short ones: options and keys come again.
-
-    What it returns must not be changed. A long text would only take memory.
-    """
-    known = lru_cache(maxsize=_REMEMBERED)(function)
+    """Caches a pure function for the latest short texts (options and keys recur); its results must not be changed."""
+    cached = lru_cache(maxsize=_REMEMBERED)(function)
 
     @wraps(function)
     def said(text: str) -> _R:
-        return known(text) if len(text) <= _SHORT else function(text)
+        return cached(text) if len(text) <= _SHORT else function(text)
 
     return said
 
@@ -42,7 +39,7 @@ def narrow(text: str) -> str:
 
 
 def compatible(text: str) -> str:
-    """The text in normal form NFKC; where signs of full width are all that changes, in a quarter of the usual time."""
+    """The text in normal form NFKC; four times as fast where only full-width signs change."""
     if text.isascii():
         return text
     for sign, plain in _USUAL:
@@ -56,12 +53,12 @@ def folded(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Compatible forms unified and all white space taken out: equal for two printings of one text."""
+    """Compatible forms unified and white space removed: equal for two printings of one text."""
     return "".join(compatible(text).split())
 
 
 def one_line(error: object, limit: int = 300) -> str:
-    """What went wrong on a single line of at most `limit` characters; an exception without words names its type."""
+    """A reason on a single line of at most `limit` characters; an exception without words names its type."""
     text = " ".join(clean(str(error)).split())
     if isinstance(error, BaseException) and not text:
         text = type(error).__name__
@@ -69,7 +66,7 @@ def one_line(error: object, limit: int = 300) -> str:
 
 
 def public(address: str) -> str:
-    """An address without what may be secret in it: user and password, query and fragment; "…" for what is none."""
+    """An address without user, password, query and fragment; "…" for anything else."""
     try:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
@@ -80,12 +77,12 @@ def public(address: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Lone surrogates, which JSON can spell and UTF-8 cannot, become question marks."""
+    """The text with lone surrogates, which UTF-8 cannot encode, as question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
 def clean_json(value: Any) -> Any:
-    """A value of JSON without lone surrogates, which JSON can spell and no file can hold."""
+    """A value of JSON without lone surrogates."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
@@ -100,11 +97,11 @@ _WIDE: Final = late(r"[\u2e80-\U0010ffff]")
 
 
 def tokens_in(text: str) -> float:
-    """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
+    """Estimated tokens of a text: one a character in Chinese, Japanese and Korean, else one for four."""
     wide = wide_in(text)
     return wide + (len(text) - wide) / 4
 
 
 def wide_in(text: str) -> int:
-    """How many characters of a text are about a token each."""
+    """The number of characters that are about a token each."""
     return 0 if text.isascii() else len(_WIDE.findall(text))

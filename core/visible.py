@@ -1,9 +1,8 @@
-"""Text for people's eyes: what it hides or reorders is shown by its code point, as [U+202E].
+"""Text for people's eyes: hidden or reordering characters appear as code points, as [U+202E].
 
-Contract: one function for everything that people see: terminal, reports, the review page, cards. Line breaks and tabs
-stay, and so do signs that have no shape of their own but belong to writing: a joiner inside a word or an emoji, a
-variation selector behind its letter. A row of them belongs to no writing and is shown. What machines read (JSON,
-journals, data sets) keeps its characters.
+Contract: the one function for everything people see: terminal, reports, the review page, cards. Line breaks and tabs
+are kept, and so are shapeless signs that belong to writing: a joiner inside a word or an emoji, a variation selector
+behind its letter; a row of them is shown. Data for machines (JSON, journals, data sets) is unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ IN_JAVASCRIPT: Final = re.sub(r"\\U000(\w{5})", r"\\u{\1}", _UNSEEN.pattern)
 
 
 def visible(text: str) -> str:
-    """The text with every character that could hide, reorder or break text as its code point in brackets."""
+    """The text with characters that could hide, reorder or break text as code points in brackets."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    return _UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)

@@ -1,8 +1,7 @@
-"""The folders that `--include` names, as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
+"""The folders of `--include` as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
 
-A name of its own keeps them apart from installed packages, and any process that inherits the variable can import them:
-those that build rows beside the main one unpickle functions of a benchmark by this name. Nothing is searched for: what
-lies beside such a folder is never imported.
+The prefix avoids clashes with installed packages and lets any process with the variable import them: workers that build
+rows unpickle functions by this name. Nothing is searched for, so neighbours of such a folder are never imported.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __path__ = []
 
 
 def add(folder: Path) -> None:
-    """Makes a folder a subpackage of this one; what its `__init__.py` raises is raised here."""
+    """Makes a folder a subpackage of this one; passes on exceptions of its `__init__.py`."""
     name = f"{__name__}.{folder.name}"
     if name in sys.modules:
         return

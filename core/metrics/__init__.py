@@ -1,7 +1,6 @@
-"""The modules for `evaluate.load`, and where they lie: the package ships them as files beside this one.
+"""Modules for `evaluate.load`, shipped as files in the folders beside this one.
 
-Contract: each folder is a module of its own, which `evaluate` loads from a path and which imports the installed
-package; nothing in the package imports it. `space` makes of one a folder that is ready for a Space, with no network.
+Each imports the installed package; nothing in the package imports it. `space` makes a folder for a Space, offline.
 """
 
 from __future__ import annotations
@@ -66,15 +65,12 @@ def metric_path(name: str) -> str:
 
     Args:
         name: one of `METRICS`.
-
-    Raises:
-        UserError: there is no such module.
     """
     return str(_HERE / one_of("METRIC", name, tuple(METRICS)))
 
 
 def space(name: str, out: Path) -> Path:
-    """Writes a module as a folder that is ready for a Space: the module, a card, a page and what they need.
+    """Writes a module as a folder for a Space: the module, a card, a page and requirements.
 
     Args:
         name: one of `METRICS`.
@@ -82,9 +78,6 @@ def space(name: str, out: Path) -> Path:
 
     Returns:
         The folder, which `evaluate.load` takes too.
-
-    Raises:
-        UserError: there is no such module, or the folder holds something else or cannot be written.
     """
     from livek12.core.version import __version__
 
@@ -113,7 +106,7 @@ def space(name: str, out: Path) -> Path:
 
 
 def _text(name: str, source: str) -> str:
-    """A text of a module, as its source states it: nothing of `evaluate` need be loaded."""
-    found = re.search(rf'^{name} = """\\\n(.+?)"""', source, flags=re.MULTILINE | re.DOTALL)
-    assert found is not None, name
-    return found[1].strip()
+    """A text constant of a module, read from its source so that `evaluate` need not be loaded."""
+    match = re.search(rf'^{name} = """\\\n(.+?)"""', source, flags=re.MULTILINE | re.DOTALL)
+    assert match is not None, name
+    return match[1].strip()

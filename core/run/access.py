@@ -1,10 +1,9 @@
-"""Who may use a folder for a run, and who is at work in it.
+"""Access to a run folder: which run it takes, and who works in it.
 
-Contract: a run folder is new, empty, or holds what runs leave and nothing else. Whoever settles which run it holds, or
-writes run.json, does so while it alone holds `.lock`, and only for a moment. Whoever works in it holds `.in-use`,
-together with all others who do the same run: as long as one of them lives, the folder is not given to another run. Both
-locks end with their process, so that a kill leaves nothing to clear away. Where locks may not hold, leases stand in
-their place (`core.run.leases`): `lock` for the one, `part` for the other.
+Contract: a run folder is new, empty, or holds files of runs and nothing else. `.lock` is held, briefly and alone, to
+decide which run the folder holds or to write run.json; `.in-use` is shared by all processes of the same run, and while
+one of them lives the folder takes no other run. Both locks end with their process. Where locks may not reach other
+machines, leases `lock` and `part` replace them (`core.run.leases`).
 """
 
 from __future__ import annotations
@@ -42,23 +41,15 @@ Fence = Callable[[], None]
 
 
 def check_links(path: Path) -> None:
-    """Refuses a run folder in which what we read or write is a link, as a stranger's may be.
-
-    Raises:
-        UserError: something is a link, or neither file nor folder.
-    """
+    """Refuses a run folder in which a file that is read or written is a link, or neither file nor folder."""
     check_names(path, _OWNED)
     check_home(path)
 
 
 def check_out(path: Path) -> None:
-    """Refuses to make a run of a folder that is something else.
-
-    Raises:
-        UserError: it is a file, cannot be read, or holds other things than a run.
-    """
+    """Refuses an output folder that is a file, cannot be read, or holds other things than a run."""
     try:
-        found = sorted(file.name for file in path.iterdir())
+        entries = sorted(file.name for file in path.iterdir())
     except FileNotFoundError:
         return
     except NotADirectoryError as error:
@@ -68,9 +59,9 @@ def check_out(path: Path) -> None:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); choose another --out") from error
     check_links(path)
-    if "run.json" in found:
+    if "run.json" in entries:
         return
-    if foreign := [name for name in found if not any(fnmatch(name, pattern) for pattern in _LEFT)]:
+    if foreign := [name for name in entries if not any(fnmatch(name, pattern) for pattern in _LEFT)]:
         raise UserError(
             f"{path}: is no run folder, and not empty (it holds {foreign[0]!r}); give --out a new or an empty folder"
         )
@@ -79,11 +70,7 @@ def check_out(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Makes the folder where it is missing.
-
-    Raises:
-        UserError: it may not be used (see `check_out`), or cannot be made.
-    """
+    """Makes the folder after `check_out`."""
     check_out(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -92,17 +79,13 @@ def make_folder(path: Path) -> None:
 
 
 def has_responses(path: Path) -> bool:
-    """Whether anything of a response is stored."""
+    """Returns true if any response is stored."""
     return has_lines(path, "responses")
 
 
 @contextmanager
 def settling(path: Path) -> Iterator[Fence]:
-    """Nobody else settles anything about the folder meanwhile; gives what to call before each file takes its place.
-
-    Raises:
-        UserError: the folder cannot be written, or has no locks.
-    """
+    """Holds the folder's lock; yields a fence to call before each file takes its place."""
     if shared(path):
         with _settling_by_lease(path) as fence:
             yield fence
@@ -120,7 +103,7 @@ _mine = threading.local()
 
 @contextmanager
 def _settling_by_lease(path: Path) -> Iterator[Fence]:
-    """The same by a lease; who settles already may do so within."""
+    """Does the same by a lease; reentrant within a thread."""
     fences: dict[Path, Fence] = _mine.__dict__.setdefault("fences", {})
     if path in fences:
         yield fences[path]
@@ -137,17 +120,13 @@ def _settling_by_lease(path: Path) -> Iterator[Fence]:
 
 
 def _look_anew(path: Path) -> None:
-    """Changes the folder, which makes NFS ask the server again what is in it."""
+    """Changes the folder, which makes NFS ask the server again for its content."""
     with suppress(OSError), NamedTemporaryFile(dir=path, prefix=".run.json."):
         pass
 
 
 def take_part(path: Path) -> int:
-    """Joins those who do the folder's run, until the file that is returned is closed; to be called while `settling`.
-
-    Raises:
-        UserError: somebody has it `alone`.
-    """
+    """Joins the processes of the folder's run until the returned file is closed; call it while `settling`."""
     if shared(path):
         lease = Lease(path)
         take_next(lease, "part")
@@ -160,11 +139,7 @@ def take_part(path: Path) -> int:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Nobody does the folder's run meanwhile, and nobody begins to.
-
-    Raises:
-        UserError: somebody does, or the folder cannot be written.
-    """
+    """Keeps every other process out of the folder's run."""
     with settling(path):
         if shared(path):
             if in_use(path):
@@ -182,11 +157,7 @@ def alone(path: Path) -> Iterator[None]:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Nobody else writes an output folder of another kind meanwhile; it has to be there.
-
-    Raises:
-        UserError: somebody does, or it cannot be written.
-    """
+    """Locks an existing output folder of another kind against other writers."""
     busy = UserError(f"{folder}: another command writes it; wait until it is done, or name another folder")
     if shared(folder):
         lease = Lease(folder)
@@ -210,7 +181,7 @@ _AT_WORK = "{}: another command is at work here; wait until it is done"
 
 
 def in_use(path: Path) -> bool:
-    """Whether somebody does the folder's run; to be called while `settling`."""
+    """Returns true if a process works on the folder's run; call it while `settling`."""
     if shared(path):
         lease = Lease(path)
         try:

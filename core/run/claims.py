@@ -1,11 +1,9 @@
-"""Who does what, where several processes work on one run folder at once.
+"""Work claims: a run's keys over processes that join, leave or are killed (which fixed shares by rank cannot serve).
 
-Contract: before a process does a piece of work it claims it; of two living processes only one gets it. What belongs
-together (`unit`) is claimed as one. A claim lives as long as the process does: it names the journal file that the
-process holds locked, and is void once nobody holds that file, so that the work of a killed process is free again
-without any clean-up. A process that has gone is noticed within `LOOK_SECONDS`. Where locks may not hold for other
-machines a claim is a link that only one of all can make (`core.run.leases`), and a process of another machine has
-gone when its lease is over.
+Contract: a process claims a unit of work before it does it; of two living processes only one gets it. A claim names the
+journal file that its process holds locked and is void once nobody holds that file, so the work of a killed process is
+free again without clean-up, within `LOOK_SECONDS`. Where locks may not reach other machines a claim is a hard link
+(`core.run.leases`), and a process of another machine counts as gone when its lease expires.
 """
 
 from __future__ import annotations
@@ -33,20 +31,17 @@ _ME, _NOT_SEEN = "", "?"
 
 
 class Claims:
-    """The claims on the keys of one kind of work in a run folder. One thread at a time may use it.
+    """Claims on the keys of one kind of work in a run folder; not thread-safe.
 
     Args:
         owner: the journal file that this process holds (`JournalWriter.path`).
         stem: the kind of work: the stem of that journal.
-        stored: reads the keys whose work is done, whoever did it.
-        unit: names what is claimed with a key; default the key alone.
+        stored: reads the finished keys of all processes.
+        unit: names what is claimed together with a key; default the key alone.
 
     Attributes:
-        done: the keys whose work was done when last looked at.
-        refused: the files of those to whom some of the work was left because they were alive.
-
-    Raises:
-        UserError: the claims cannot be kept in this folder.
+        done: the finished keys, as of the last look.
+        refused: journal files of living processes that hold some of the work.
     """
 
     def __init__(
@@ -69,19 +64,11 @@ class Claims:
         self.refused: set[str] = set()
 
     def take(self, key: str) -> bool:
-        """Whether this process is to do the work; then it has claimed it, and all that belongs to it.
-
-        Raises:
-            UserError: the claims cannot be read or written.
-        """
+        """Claims the unit of a key; returns true if this process is to do the work."""
         return bool(self.take_all([key]))
 
     def take_all(self, keys: Iterable[str]) -> list[str]:
-        """Those of some keys whose work this process is to do, claimed in one turn.
-
-        Raises:
-            UserError: the claims cannot be read or written.
-        """
+        """Claims the units of several keys in one turn; returns the keys that this process is to do."""
         with self._told():
             units = {key: self._unit(key) for key in keys if key not in self.done}
             free = [key for key, unit in units.items() if not self._is_others(unit)]
@@ -92,10 +79,7 @@ class Claims:
                 return [key for key in free if self._claim(units[key]) and key not in self.done]
 
     def _is_others(self, unit: str) -> bool:
-        """Whether a living process has the unit, as far as is known: who lives has not given up a claim.
-
-        Only of the gone does the file have to be asked.
-        """
+        """Checks for a living holder; the book need not be read again, for the living give up no claim."""
         holder = self._book.holder(unit)
         if holder is None or holder in (_ME, self._owner.name) or not self._lives(holder):
             return False
@@ -118,7 +102,7 @@ class Claims:
                 return True
 
     def _lives(self, holder: str) -> bool:
-        """Whether somebody holds the journal file, as of at most `LOOK_SECONDS` ago."""
+        """Checks whether a process holds the journal file, as of at most `LOOK_SECONDS` ago."""
         now = time.monotonic()
         if now - self._seen_alive.get(holder, -LOOK_SECONDS) < LOOK_SECONDS or holder == _NOT_SEEN:
             return True
@@ -136,20 +120,20 @@ class Claims:
 
 
 class _Book(Protocol):
-    """Where it stands who claimed what."""
+    """The holders of all units."""
 
     def holder(self, unit: str) -> str | None:
-        """The file that the holder of a unit holds, as far as is known: `_ME`, `_NOT_SEEN`, or None for nobody."""
+        """The journal file of a unit's holder as last read: `_ME`, `_NOT_SEEN`, or None."""
 
     def turn(self) -> AbstractContextManager[set[str]]:
-        """While it lasts what is known holds; gives the holders that are new."""
+        """Keeps the book still; yields the holders that are new."""
 
     def put(self, unit: str) -> bool:
-        """Notes that this process claims a unit; false where another was quicker, which is known then."""
+        """Claims a unit for this process; false if another was quicker, which `holder` then names."""
 
 
 class _Told(_Book):
-    """A file of lines that is written by one at a time, under a lock."""
+    """A file of lines that one process at a time writes, under a lock."""
 
     def __init__(self, owner: Path, path: Path) -> None:
         self._owner = owner
@@ -178,7 +162,6 @@ class _Told(_Book):
         return True
 
     def _write(self) -> None:
-        """Writes what was put in this turn."""
         if not self._new:
             return
         lines, self._new = "".join(self._new).encode(), []
@@ -187,7 +170,7 @@ class _Told(_Book):
         self._offset += 0 if torn else len(lines)  # its own claims are not read again
 
     def _read(self) -> set[str]:
-        """Takes in what has been claimed since the last look; who claimed it."""
+        """Reads claims since the last look; returns their holders."""
         size, new = os.fstat(self._fd).st_size, set[str]()
         if size <= self._offset:
             return new
@@ -206,7 +189,7 @@ class _Told(_Book):
 
 
 class _Linked(_Book):
-    """A link for each claim, `CLAIMS/HASH.N`; who takes over from one that has gone makes the next number."""
+    """A link for each claim, `CLAIMS/HASH.N`; the successor of a gone process makes the next number."""
 
     def __init__(self, owner: Path, stem: str, token: str) -> None:
         lease = named(token)
@@ -220,11 +203,13 @@ class _Linked(_Book):
         self._lease.overdue()
         if self._lapses != self._lease.lapses:  # others may have taken over what was this process's
             self._lapses = self._lease.lapses
-            self._known = {one: (number, self._file()) for one, (number, held) in self._known.items() if held == _ME}
+            self._known = {
+                other: (number, self._file()) for other, (number, owner) in self._known.items() if owner == _ME
+            }
         if unit not in self._known:
             return None
-        number, held = self._known[unit]
-        return self._look(unit, number) if held == _NOT_SEEN else held
+        number, owner = self._known[unit]
+        return self._look(unit, number) if owner == _NOT_SEEN else owner
 
     @contextmanager
     def turn(self) -> Iterator[set[str]]:
@@ -241,9 +226,9 @@ class _Linked(_Book):
 
     def _look(self, unit: str, number: int) -> str:
         token = owner_of(self._lease.home / self._name(unit, number))
-        held = f"{self._stem}-{token}.jsonl" if token else _NOT_SEEN
-        self._known[unit] = (number, held)
-        return held
+        owner = f"{self._stem}-{token}.jsonl" if token else _NOT_SEEN
+        self._known[unit] = (number, owner)
+        return owner
 
     def _name(self, unit: str, number: int) -> str:
         digest = hashlib.sha256(unit.encode()).hexdigest()
@@ -254,12 +239,12 @@ class _Linked(_Book):
 
 
 def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
-    """Whether somebody of these may have gone, and that cannot be told yet; by locks it can at once.
+    """Returns true if a holder may be gone and its lease does not tell yet; locks tell at once.
 
     Args:
         folder: of the run.
         holders: `Claims.refused`.
-        since: when they were refused, by the monotonic clock; a claim that is not seen by whom is waited for so long.
+        since: monotonic time of the refusal; a claim without a visible holder is waited for `SECONDS` from then.
     """
     tokens = {lease_of(folder / name) for name in holders} - {None}
     unseen = _NOT_SEEN in holders and time.monotonic() - since < SECONDS
@@ -267,12 +252,12 @@ def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
 
 
 def at_work(folder: Path, stem: str) -> list[str]:
-    """The journals of one kind of work that living processes hold, this one among them."""
+    """The journals of one kind of work that living processes hold, this one included."""
     return [file.name for file in journal_files(folder, stem) if is_held(file)]
 
 
 def with_its_trials(key: str) -> str:
-    """The unit of a key `task/question/trial`: the question, so many trials of it at a time."""
+    """The unit of a key `task/question/trial`: `TOGETHER` trials of the question."""
     name, _, trial = key.rpartition("/")
     return f"{name}/{int(trial) // TOGETHER}"
 

@@ -1,20 +1,20 @@
-"""A run is a folder; this module is the only one that knows its files.
+"""Run folders: the only module that knows their files.
 
-    run.json            what was run, on which data, with which versions (`core.run.spec`)
-    questions.jsonl     the questions of the run with their keys, pictures by hash only
+    run.json            model, data and versions (`core.run.spec`)
+    questions.jsonl     the questions with their keys, pictures by hash only
     responses-N.jsonl   one `Response` a line; never more than one a key
-    earlier-N.jsonl     replies to requests before those on questions, as responses; a run that goes on finds them here
+    earlier-N.jsonl     replies to the requests before a question's own, kept for resuming
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
-    repeats-N.jsonl     one `Verdict` a line, of judges that were asked once more; none of them makes a mark
-    regrades.jsonl      marks that people set in place of the judges' (`core.run.markings`)
-    sessions-N.jsonl    when which engine was up, and what memory it held (`core.run.sessions`)
+    repeats-N.jsonl     one `Verdict` a line, of judges asked once more; none of them makes a mark
+    regrades.jsonl      marks set by people (`core.run.markings`)
+    sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     report.json, report.html
 
-Contract: a folder is opened with the spec of the command at hand. A new folder takes it, and so does one that holds no
-response while nobody is at work in it; any other refuses a spec that differs in anything that could change an answer or
-a mark, and says what differs. Of several commands that begin at once one makes the folder (`core.run.access`). A
-response of another model than the run's, or to what it does not ask, never counts.
+Contract: a folder is opened with the spec of the current command. A new folder takes it, and so does one that holds no
+response while no process works in it; any other refuses a spec that differs in anything that could change an answer or
+a mark. Of several commands that begin at once one makes the folder (`core.run.access`). A response of another model, or
+to a question outside the run, never counts.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Named(BaseModel):
 
 
 class _QuestionHead(BaseModel):
-    """Of a line of questions.jsonl, what names the question; the rest is not looked at."""
+    """The name of a question in a line of questions.jsonl."""
 
     task: str
     question: _Named
@@ -116,34 +116,31 @@ class RunFolder:
     ) -> RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
-        A folder that was made for another one takes this one if it holds no response and nobody is at work in it.
-        Nobody else can give it to a third one for as long as what is returned here lives and has not left.
+        A folder of another run takes this one if it holds no response and is not in use. No third run can take it until
+        the result is garbage or `leave` is called.
 
         Args:
             path: the folder; made where it is missing.
-            spec: what the command at hand would run.
+            spec: of the current command.
             questions: the questions of each task, kept in the folder so that marks can be traced.
-            on_problem: told of damaged lines, one line each, and of another run that gave way.
-
-        Raises:
-            UserError: the folder belongs to another run (says what differs), is none of a run, or cannot be written.
+            on_problem: receives one line for each damaged line, and for another run that gave way.
         """
         run = cls(path, on_problem)
         make_folder(path)
         with settling(path) as fence:
             if not run._file("run.json").exists():
                 run._begin(spec, questions, fence)
-            elif different := "; ".join(differences(found := run.spec(), spec)):
+            elif different := "; ".join(differences(before := run.spec(), spec)):
                 run._take_over(different, fence)
                 run._begin(spec, questions, fence)
-            elif on_problem and found.package_version != spec.package_version:
-                on_problem(f"{path}: begun by livek12 {found.package_version}, goes on with {spec.package_version}")
+            elif on_problem and before.package_version != spec.package_version:
+                on_problem(f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}")
             run._part = weakref.finalize(run, close_own, take_part(path))
         run._own = spec
         return run
 
     def leave(self) -> None:
-        """Takes no part in the run any more, however long this object, kept by a traceback perhaps, still lives."""
+        """Leaves the run, even if a traceback keeps this object alive."""
         if self._part is not None:
             self._part()
 
@@ -155,11 +152,7 @@ class RunFolder:
             raise UserError(f"{self.path}: another command began a run here meanwhile; run yours again") from None
 
     def _take_over(self, different: str, fence: Fence) -> None:
-        """Clears away what another run left that came to nothing.
-
-        Raises:
-            UserError: it did come to something, or is about to.
-        """
+        """Removes another run without responses."""
         busy = in_use(self.path)  # first: who is at work may store a response and leave while we look
         if has_responses(self.path):
             raise UserError(
@@ -171,44 +164,36 @@ class RunFolder:
                 f"{self.path}: another command is at work on another run here: {different}; choose a new --out, or wait"
             )
         fence()
-        left = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
-        for file in (self._file("run.json"), *left):
+        files = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
+        for file in (self._file("run.json"), *files):
             file.unlink()
         if self.on_problem:
             self.on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
 
     @classmethod
     def open(cls, path: Path, on_problem: Callable[[str], None] | None = None) -> RunFolder:
-        """Opens a folder that must hold a run.
-
-        Raises:
-            UserError: no run.json, or one that this version cannot read, or one of its files is a link.
-        """
+        """Opens a folder that must hold a run."""
         run = cls(path, on_problem)
         check_links(path)
         run.spec()
         return run
 
     def spec(self) -> RunSpec:
-        """The spec in run.json.
-
-        Raises:
-            UserError: it is missing or damaged, or of a later version than this one, or no longer that of this command.
-        """
+        """The spec in run.json."""
         file = self._file("run.json")
         try:
-            found = read_spec(self.path, file.read_bytes())
+            spec = read_spec(self.path, file.read_bytes())
         except (FileNotFoundError, NotADirectoryError) as error:
             what = "a data set, not a run folder" if (self.path / "statistics.json").is_file() else "not a run folder"
             raise UserError(f"{self.path}: {what} (no run.json); make one with `livek12 run`") from error
         except (OSError, ValidationError, ValueError) as error:
             raise UserError(f"{file}: cannot be read: {why(error)}") from error
-        if self._own is not None and (different := differences(self._own, found)):
+        if self._own is not None and (different := differences(self._own, spec)):
             raise UserError(f"{file}: was made that of another run meanwhile: {'; '.join(different)}")
-        return found
+        return spec
 
     def amend(self, **changes: Any) -> None:
-        """Writes some fields of run.json anew; the others stand, whoever wrote them last."""
+        """Changes some fields of run.json; the others keep what is on disk."""
         with settling(self.path) as fence:
             self._write_spec(self.spec().model_copy(update=changes), fence)
 
@@ -216,31 +201,27 @@ class RunFolder:
         write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
-        """The questions of each task, in the order they are asked; pictures without bytes."""
+        """The questions of each task in run order; pictures without bytes."""
         if self._questions is None:
-            found: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
+            by_task: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
             for task, question in self.each_question():
-                found[task].append(question)
-            self._questions = found
+                by_task[task].append(question)
+            self._questions = by_task
         return self._questions
 
     def each_question(self) -> Iterator[tuple[str, Question]]:
-        """Each question with its task, in the order they are asked; read as they are taken, and not kept.
-
-        Raises:
-            UserError: the file cannot be read; or, at its end, it is not what the run began with.
-        """
+        """Streams each question with its task, in run order."""
         return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
 
     def asked(self) -> Mapping[tuple[str, str], int]:
-        """Of the task and id of each question, where its line begins in questions.jsonl; raises as `each_question`."""
+        """Maps the task and id of each question to its line's place in questions.jsonl; raises as `each_question`."""
         if self._asked is None:
-            found = self._question_lines(_QuestionHead)
-            self._asked = {(item.task, item.question.id): place for item, place in found}
+            heads = self._question_lines(_QuestionHead)
+            self._asked = {(item.task, item.question.id): place for item, place in heads}
         return self._asked
 
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
-        """The lines of questions.jsonl, as much of each as a model takes, with their places."""
+        """The lines of questions.jsonl with their places, parsed as `model`."""
         spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
         try:
@@ -263,7 +244,7 @@ class RunFolder:
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
-        """The responses to what the run asks, one a key: the first that was stored."""
+        """The responses of the run, one a key: the first that was stored."""
         expected, seen = self.expected(), KeySet()
         for response in read_journal(self.path, "responses", Response, self.on_problem):
             if expected(response) and seen.add(response.key):
@@ -271,7 +252,7 @@ class RunFolder:
         expected.tell()
 
     def response_lines(self) -> Iterator[tuple[str, bytes]]:
-        """The same, each as its key and the line that holds it; damaged lines are passed over in silence."""
+        """The same, each as its key and its raw line; damaged lines are skipped silently."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
@@ -280,35 +261,35 @@ class RunFolder:
                     yield str(head.key), line
 
     def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
-        """Tells whether a response is one of this run; of some questions, without naming the others."""
-        spec, told = self.spec(), self.on_problem if questions is None else None
-        return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, told)
+        """The filter for responses of this run, or of some of its questions."""
+        spec, on_problem = self.spec(), self.on_problem if questions is None else None
+        return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
-        """The keys that have a response as of now; the same set each time, for which only what is new is read."""
+        """The keys that have a response now; the same set each time, reading only new lines."""
         self._answered = self._answered or self.follow()
         return self._answered()
 
     def follow(self) -> AnsweredKeys:
-        """The same for who looks more than once: each look reads what is new."""
+        """A set of answered keys for repeated looks: each reads what is new."""
         return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
-        """The replies to requests before those on questions, by the keys of the latter."""
+        """The replies to earlier requests, by the keys of the questions they precede."""
         yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
-        """Notes who marks from now on.
+        """Records the judges of a marking in run.json.
 
         Args:
             judges: version of each task's judges.
-            words: who they are, by version.
+            words: their descriptions, by version.
             marking: its number (see `core.run.markings`).
         """
         with settling(self.path) as fence:
             spec = self.spec()
             before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
-            by = {version: said for version, said in before.items() if version not in words} | words
+            by = {version: text for version, text in before.items() if version not in words} | words
             marking = max(marking, spec.marking)
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
@@ -316,7 +297,7 @@ class RunFolder:
         """The responses that have a verdict, with the one that counts.
 
         Args:
-            among: which verdicts are looked at; None: all.
+            among: filter of verdicts; None: all.
         """
         verdicts = self._verdicts(among)
         for response in self.responses():
@@ -325,7 +306,7 @@ class RunFolder:
                 yield response, verdict
 
     def repeats(self) -> Iterator[Verdict]:
-        """What judges said when they were asked once more, as it is stored; the caller looks what it belongs to."""
+        """The stored verdicts of repeated judging, unfiltered."""
         yield from read_journal(self.path, "repeats", Verdict, self.on_problem)
 
     def failures(self) -> dict[str, Failure]:
@@ -333,17 +314,17 @@ class RunFolder:
         return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self.on_problem)}
 
     def tries(self) -> Counter[str]:
-        """How often each key has failed so far."""
+        """The number of failures of each key."""
         return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self.on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdict that counts of each key."""
-        known, found = self.spec().known_judges, dict[str, Verdict]()
+        judges, best = self.spec().known_judges, dict[str, Verdict]()
         for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
-            before = found.get(str(verdict.key))
-            if before is None or counts_over(verdict, before, known):
-                found[str(verdict.key)] = verdict
-        return found
+            before = best.get(str(verdict.key))
+            if before is None or counts_over(verdict, before, judges):
+                best[str(verdict.key)] = verdict
+        return best
 
     def _verdicts(
         self,
@@ -351,7 +332,7 @@ class RunFolder:
         texts: bool = True,
         questions: Collection[tuple[str, str]] | None = None,
     ) -> Index[Verdict]:
-        """The same where there may be millions."""
+        """The same as an index, for millions."""
         spec = self.spec()
         return Index(
             self.path,
@@ -366,24 +347,22 @@ class RunFolder:
         )
 
     def rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
-        """One row for each question and trial of the run, whatever became of it; read as they are taken.
-
-        Marks are those of the judges, save where people set others (`core.run.markings`).
+        """Streams one row for each question and trial, with people's marks in place of the judges'.
 
         Args:
-            texts: false where nobody looks at a text, thinking, or the words of a verdict: then those that are packed
-                are not read (`core.packed_rows`).
+            texts: false where no text, thinking or verdict reason is needed: packed ones are then not read
+                (`core.packed_rows`).
             questions: task and id of the questions whose rows are read; default all.
         """
         from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
-        said = read_regrades(self.path, self.on_problem)
+        regrades = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts, questions)
-        return regraded(rows, said, self.on_problem if questions is None else None) if said else rows
+        return regraded(rows, regrades, self.on_problem if questions is None else None) if regrades else rows
 
     def judged_rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
-        """The same with the marks of the judges alone, for whoever asks how good these are."""
-        trials, told = self.spec().trials, self.on_problem if questions is None else None
+        """The rows with the judges' marks alone."""
+        trials, on_problem = self.spec().trials, self.on_problem if questions is None else None
         expected = self.expected(questions)
         responses = Index(
             self.path,
@@ -392,12 +371,12 @@ class RunFolder:
             trials,
             named=expected,
             wins=_first,
-            on_problem=told,
+            on_problem=on_problem,
             texts=texts,
             questions=questions,
         )
         expected.tell()
-        failures = Index(self.path, "failures", Failure, trials, on_problem=told)
+        failures = Index(self.path, "failures", Failure, trials, on_problem=on_problem)
         verdicts = self._verdicts(texts=texts, questions=questions)
         for task, question in self.each_question():
             for trial in range(trials) if questions is None or (task, question.id) in questions else ():
@@ -409,8 +388,8 @@ class RunFolder:
         digest = hashlib.sha256()
 
         def lines() -> Iterator[str]:
-            for task, asked in questions.items():
-                for question in asked:
+            for task, task_questions in questions.items():
+                for question in task_questions:
                     line = RunQuestion(task=task, question=without_bytes(question)).model_dump_json() + "\n"
                     digest.update(line.encode())
                     yield line
@@ -446,39 +425,35 @@ def without_bytes(question: Question) -> Question:
 
 
 class _Head(Record, extra="ignore"):
-    """Of a verdict, what it is on and what came of it; the rest of its line is not looked at."""
+    """The key and state of a verdict."""
 
     key: Key
     state: State
 
 
 def states(run: RunFolder) -> dict[State, int]:
-    """How many there are of each state, in the order of `State`.
-
-    Raises:
-        UserError: a file of the run cannot be read.
-    """
-    found = _by_heads(run) or Counter(row.state for row in run.rows())
-    return {state: found[state] for state in get_args(State)}
+    """Counts rows by state, in the order of `State`; from the heads of verdicts where these suffice."""
+    counts = _by_heads(run) or Counter(row.state for row in run.rows())
+    return {state: counts[state] for state in get_args(State)}
 
 
 def _by_heads(run: RunFolder) -> Counter[State] | None:
-    """The same, if one verdict on each answer is all that there is."""
+    """Counts by verdict heads; None unless each answer has one verdict and people set no mark."""
     if (run.path / REGRADES).exists():
         return None
-    found, answered, marked = Counter[State](), run.answered(), KeySet()
+    counts, answered, marked = Counter[State](), run.answered(), KeySet()
     for verdict in read_journal(run.path, "verdicts", _Head):
         if not marked.add(verdict.key) or str(verdict.key) not in answered:
             return None
-        found[verdict.state] += 1
+        counts[verdict.state] += 1
     if len(marked) != len(answered):
         return None
-    asked, trials = run.asked(), run.spec().trials
-    left = len(asked) * trials - len(answered)
-    for failure in run.failures().values() if left else ():
+    places, trials = run.asked(), run.spec().trials
+    missing = len(places) * trials - len(answered)
+    for failure in run.failures().values() if missing else ():
         key = failure.key
-        if (key.task, key.question_id) in asked and 0 <= key.trial < trials and str(key) not in answered:
-            found[failure.state] += 1
-            left -= 1
-    found["failed"] += left
-    return found
+        if (key.task, key.question_id) in places and 0 <= key.trial < trials and str(key) not in answered:
+            counts[failure.state] += 1
+            missing -= 1
+    counts["failed"] += missing
+    return counts

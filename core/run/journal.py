@@ -1,11 +1,10 @@
 """Append-only files of records, safe against `kill -9` at any moment.
 
-Contract: a record is one line, written whole by one `write`; a line that stands (ends in a newline) is never
-touched again. Each writer has a file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with
-its process; whoever opens a file next heals what a kill or a full disk left at its end. Where locks may not hold
-(`core.run.leases`) each writer begins a file that bears its token, and nobody else ever writes it. Readers need no
-lock: they pass over an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. What was
-packed (`core.packed`) is read before the files.
+Contract: a record is one line, written whole by one `write`; a finished line is never touched again. Each writer has a
+file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with its process; whoever opens a file
+next heals a torn end (kill, full disk). Under leases (`core.run.leases`) each writer begins a file named after its
+token. Readers need no lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and
+on close. Packed lines (`core.packed`) are read before the files.
 """
 
 from __future__ import annotations
@@ -37,13 +36,10 @@ _SYNC_SECONDS = 1.0
 
 
 class LineFile:
-    """A file of whole lines, held by this process alone; a context manager. One thread at a time may use it.
+    """A file of whole lines, held by this process alone; a context manager, not thread-safe.
 
     Args:
         path: the file; made where it is missing, and its torn last line healed.
-
-    Raises:
-        UserError: the file cannot be opened, its file system has no locks, or another process holds it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,11 +58,7 @@ class LineFile:
         self.write_lines([text])
 
     def write_lines(self, texts: Sequence[str]) -> None:
-        """Writes each text as one line.
-
-        Raises:
-            UserError: the disk is full or fails; what was stored before still stands.
-        """
+        """Writes each text as one line."""
         line = "".join(text + "\n" for text in texts).encode("utf-8", "replace")
         end = os.lseek(self._fd, 0, os.SEEK_END)
         try:
@@ -83,12 +75,12 @@ class LineFile:
             ) from error
 
     def sync(self) -> None:
-        """Has the disk hold everything appended so far."""
+        """Flushes to the disk."""
         os.fsync(self._fd)
         self._synced = time.monotonic()
 
     def close(self) -> None:
-        """Flushes to the disk and lets the file go; safe to call twice."""
+        """Flushes and closes; idempotent."""
         if owns(self._fd):
             try:
                 os.fsync(self._fd)
@@ -106,7 +98,7 @@ class LineFile:
 
 
 def heal(fd: int) -> None:
-    """Ends the file in a whole line: a last line without a newline gets it if it is whole, else it goes."""
+    """Ends the file in a whole line: completes a last line that is valid JSON, else removes it."""
     size = os.lseek(fd, 0, os.SEEK_END)
     start, tail = size, b""
     while start > 0 and b"\n" not in tail:
@@ -143,7 +135,7 @@ _BUFFER = 1 << 20
 
 
 class Place(NamedTuple):
-    """Where a line stands: its file, its first byte and the one after its last; if packed, its row and the next one."""
+    """The place of a line: file, first byte, and the byte after its last; if packed, its row and the next one."""
 
     path: Path
     start: int
@@ -166,11 +158,8 @@ def read_journal(
 ) -> Iterator[R]:
     """The records of all files of a stem, file by file, in the order they were written.
 
-    An unfinished last line is passed over. Other lines that hold no valid record are passed over too, and `on_problem`
-    is told of them at the end: of each file in one line, naming the first of them.
-
-    Raises:
-        UserError: a file cannot be read, or of all lines none can.
+    Lines without a valid record are skipped; `on_problem` gets one line for each file with such lines (an unfinished
+    last line is none).
     """
     return (record for _, record in placed_records(folder, stem, model, on_problem))
 
@@ -178,7 +167,7 @@ def read_journal(
 def placed_records(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Place, R]]:
-    """The same as `read_journal`, each record with its place."""
+    """The records with their places; otherwise as `read_journal`."""
     return _placed(folder, stem, model, PackedLines, on_problem)
 
 
@@ -200,7 +189,6 @@ def _placed(
     packed: Callable[[Path], Iterable[bytes | N | None]],
     on_problem: Callable[[str], None] | None,
 ) -> Iterator[tuple[Place, R | N]]:
-    """What stands in the files of a stem, by lines or as `packed` reads the packed one."""
     read = False
     damaged: list[tuple[str, int]] = []  # of each file what is wrong with the first such line, and how many there are
     for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
@@ -238,11 +226,7 @@ def _placed(
 
 
 def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
-    """The lines of all files of a stem, in their order, whatever they hold.
-
-    Raises:
-        UserError: a file cannot be read.
-    """
+    """The raw lines of all files of a stem, in order."""
     for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
         yield from PackedLines(path) if path.suffix == PACKED else _lines(path)
 
@@ -262,14 +246,14 @@ def _packed(folder: Path, stem: str) -> list[Path]:
 
 
 def journal_files(folder: Path, stem: str) -> list[Path]:
-    """The files of a stem, in the order of their numbers; those whose lines are packed are none any more."""
+    """The files of a stem by number, without those whose lines are packed."""
     dead = packed_files(folder, stem)
     files = [path for path in folder.glob(f"{stem}-*.jsonl") if path.name not in dead]
     return sorted(files, key=lambda path: (len(path.name), path.name))
 
 
 def has_lines(folder: Path, stem: str) -> bool:
-    """Whether anything of a stem is stored."""
+    """Returns true if a stem has any line."""
     return packed_path(folder, stem).exists() or any(path.stat().st_size for path in journal_files(folder, stem))
 
 
@@ -302,7 +286,7 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
 
 
 def _stands(path: Path, fd: int) -> bool:
-    """Whether an open file is still the one of that name."""
+    """Checks that the open file still has that name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:
@@ -310,7 +294,7 @@ def _stands(path: Path, fd: int) -> bool:
 
 
 def _reason(error: ValueError) -> str:
-    """The first thing that a model has against a line."""
+    """The first validation error of a line."""
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())[:_LONGEST]
     wrong = error.errors(include_url=False, include_input=False)[0]
@@ -318,25 +302,14 @@ def _reason(error: ValueError) -> str:
 
 
 class Tail(Generic[R]):
-    """Reads on where it stopped in every file of a stem: only whole lines, each once, however far it falls behind.
-
-    Args:
-        folder: of the journal.
-        stem: of its files.
-        model: of its records.
-        read: where reading has ended so far, by file (`Place.end`).
-    """
+    """Incremental reader of a stem: whole lines, each once."""
 
     def __init__(self, folder: Path, stem: str, model: type[R], read: Mapping[Path, int] | None = None) -> None:
         self._folder, self._stem, self._model = folder, stem, model
         self._places: dict[Path, int] = dict(read or {})
 
     def fresh(self) -> Iterator[R]:
-        """The records that were not given before; a line that holds none is passed over.
-
-        Raises:
-            UserError: a file cannot be read.
-        """
+        """The records since the last call; invalid lines are skipped."""
         for path in _packed(self._folder, self._stem):
             for number, line in enumerate(PackedLines(path) if path not in self._places else ()):
                 self._places[path] = number
@@ -360,24 +333,19 @@ class Tail(Generic[R]):
 
 
 class Index(Generic[K]):
-    """The records of a stem by their key: 8 bytes an answer, for one pass notes where each stands.
-
-    So a million records can be joined with another million in little memory; `find` reads a record again.
+    """The records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
 
     Args:
         folder: of the journal.
         stem: of its files.
         model: of its records.
         trials: trials below this number are kept.
-        named: which count, by key and model.
-        wanted: which records count.
-        wins: whether of two records of a key the one that was read later counts; by default it does.
-        on_problem: told of damaged lines, one line each.
-        texts: whether records that are packed come with their texts (else as `core.packed_rows` has them).
+        named: filter by key and model.
+        wanted: filter by record.
+        wins: returns true if the later of two records of a key counts; default: it does.
+        on_problem: receives damaged lines, one line each.
+        texts: false: packed records come without their texts (`core.packed_rows`).
         questions: of packed records only those of these questions (task and id); default all.
-
-    Raises:
-        UserError: a file cannot be read.
     """
 
     def __init__(
@@ -402,8 +370,8 @@ class Index(Generic[K]):
         self._begins: list[int] = []  # of each file, had all of them been one
         end = 0
         opened: dict[Path, int] = {}
-        found = placed_keys(folder, stem, model, on_problem, questions)
-        for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
+        keys = placed_keys(folder, stem, model, on_problem, questions)
+        for place, record in keys if wanted is None else placed_records(folder, stem, model, on_problem):
             if place.path not in opened:
                 opened[place.path] = self._open(place.path, end)
             if named(record) and (wanted is None or isinstance(record, StoredKey) or wanted(record)):
@@ -411,7 +379,7 @@ class Index(Generic[K]):
             end = opened[place.path] + place.end
 
     def __len__(self) -> int:
-        """How many questions have records."""
+        """The number of questions with records."""
         return len(self._places)
 
     def find(self, key: Key) -> K | None:

@@ -1,4 +1,4 @@
-"""Sets of the keys of a run, small enough for millions: one number a question, one bit of it a trial."""
+"""Sets of a run's keys: compact for millions, filtered to the run, or kept up to date."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class KeySet(AbstractSet[str]):
-    """A set of keys as text (`str(Key)`); looks like any set of strings, and only grows."""
+    """A growing set of keys as text (`str(Key)`): one number a question, one bit of it a trial."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._trials: dict[str, int] = {}
@@ -27,7 +27,7 @@ class KeySet(AbstractSet[str]):
             self._mark(name, int(trial))
 
     def add(self, key: Key) -> bool:
-        """Adds a key; whether it is new.
+        """Adds a key; returns true if it is new.
 
         Raises:
             ValueError: a trial below 0.
@@ -45,8 +45,8 @@ class KeySet(AbstractSet[str]):
 
     def __contains__(self, key: object) -> bool:
         name, _, trial = str(key).rpartition("/")
-        found = self._trials.get(name)
-        return found is not None and trial.isdecimal() and bool(found >> int(trial) & 1)
+        trials = self._trials.get(name)
+        return trials is not None and trial.isdecimal() and bool(trials >> int(trial) & 1)
 
     def __len__(self) -> int:
         return self._count
@@ -66,27 +66,19 @@ class KeySet(AbstractSet[str]):
 
 
 class ByModel(Protocol):
-    """What is to be known of a response."""
+    """A response, as far as its key and model."""
 
     @property
     def key(self) -> Key:
-        """Names it."""
+        """Its key."""
 
     @property
     def model(self) -> str:
-        """Who said it."""
+        """Its model."""
 
 
 class Expected:
-    """Whether a response is by the model of a run, and to something that it asks; counts those that are not.
-
-    Args:
-        path: of the run folder.
-        model: that the run asks.
-        asked: task and id of each of its questions.
-        trials: of each question.
-        on_problem: told by `tell`.
-    """
+    """Filter for responses of a run's model to its questions; counts the others."""
 
     def __init__(
         self,
@@ -101,7 +93,7 @@ class Expected:
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
     def __call__(self, response: ByModel) -> bool:
-        """Whether it is."""
+        """Returns true for a response of the run."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:
             return self._refused("unasked", f"is to {key}, which this run does not ask")
@@ -110,25 +102,19 @@ class Expected:
         return True
 
     def tell(self) -> None:
-        """Says of each kind in one line how many were passed over."""
+        """Reports skipped responses, one line for each kind."""
         for first, count in self._others.values():
             if self._on_problem:
                 self._on_problem(f"{self._path}: {count} of its responses passed over: the first {first}")
 
-    def _refused(self, kind: str, told: str) -> bool:
-        first, count = self._others.get(kind, (told, 0))
+    def _refused(self, kind: str, phrase: str) -> bool:
+        first, count = self._others.get(kind, (phrase, 0))
         self._others[kind] = (first, count + 1)
         return False
 
 
 class AnsweredKeys:
-    """The keys of the responses that a run asks for; they only become more.
-
-    Args:
-        folder: of the run.
-        expected: whether a response is one of the run.
-        on_problem: told of damaged lines, at the first look.
-    """
+    """The answered keys of a run; reads all once and then what was added, as others may answer meanwhile."""
 
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
         self._folder, self._expected, self._on_problem = folder, expected, on_problem
@@ -136,11 +122,7 @@ class AnsweredKeys:
         self._tail: Tail[ResponseHead] | None = None
 
     def __call__(self) -> KeySet:
-        """The keys as of now; the same set each time.
-
-        Raises:
-            UserError: a journal cannot be read.
-        """
+        """The keys as of now; the same set each time."""
         if self._tail is None:
             ends: dict[Path, int] = {}
             for place, response in placed_keys(self._folder, "responses", ResponseHead, self._on_problem):

@@ -1,16 +1,14 @@
-"""Holding things on a file system whose locks may not reach other machines: NFS, Lustre, anything through FUSE.
+"""Leases for file systems without reliable locks (NFS, Lustre, FUSE): shares by rank cannot free a dead process's work.
 
-Contract: nothing is trusted there but what the server does in one step: of all who link a file to one name, one
-succeeds. What others see of it may be late: a file that has been made may seem missing for a while, and what has been
-written may look old; so what cannot be seen counts as held. A holder lives as long as it goes on writing its beat,
-which others watch by their own clocks, and has gone when it says so, when its process has ended (seen from the same
-machine), or when nothing new was seen of it for `SECONDS`. Nothing is ever taken back: who takes over from one that has
-gone links the next number. A holder that was taken for gone and comes back may do something twice, and the readers of a
-run keep one of the two, always the same.
+Contract: only one server-side step is trusted: of all processes that link a file to one name, one succeeds. Views of
+others may be stale (new files missing, old content), so what cannot be seen counts as held. A holder is alive while it
+writes its heartbeat, timed by each watcher's own clock, and gone when it says so, when its process has ended (seen from
+the same machine), or after `SECONDS` without news. Nothing is taken back: a successor links the next number. A holder
+that was wrongly taken for gone may repeat work; readers of a run keep one of two records, always the same.
 
-    .leases/alive-TOKEN        the beat of a holder
-    .leases/tag-TOKEN.N        what it links to names: its token; not linked more than `MOST_LINKS` times
-    .leases/NAME.K             who holds a name: the highest number counts
+    .leases/alive-TOKEN        the heartbeat of a holder
+    .leases/tag-TOKEN.N        its token, hard-linked to names, at most `MOST_LINKS` times
+    .leases/NAME.K             the holder of a name: the highest number counts
 """
 
 from __future__ import annotations
@@ -47,9 +45,9 @@ _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno
 
 
 def shared(folder: Path) -> bool:
-    """Whether a folder lies where the locks of one machine may not hold for another, and leases work.
+    """Returns true if locks in the folder may not hold for other machines, and leases work.
 
-    LIVEK12_LEASES=1 or 0 says so in place of the file system's type.
+    LIVEK12_LEASES=1 or 0 overrides the file system's type.
     """
     try:
         return _is_shared(folder.stat().st_dev, folder)
@@ -58,46 +56,46 @@ def shared(folder: Path) -> bool:
 
 
 def _is_shared(device: int, folder: Path) -> bool:
-    said = os.environ.get("LIVEK12_LEASES", "")
+    setting = os.environ.get("LIVEK12_LEASES", "")
     kind = _kinds().get((os.major(device), os.minor(device)), "")
     remote = kind in _REMOTE or (kind.startswith("fuse") and kind not in _LOCAL_FUSE)
-    return (said == "1" or (said != "0" and remote)) and _links(device, str(folder))
+    return (setting == "1" or (setting != "0" and remote)) and _links(device, str(folder))
 
 
 def _kinds() -> dict[tuple[int, int], str]:
-    """The type of each mounted file system, by its device; of Linux."""
-    found = {}
+    """The type of each mounted file system by device (Linux)."""
+    kinds = {}
     with suppress(OSError):
         for line in Path("/proc/self/mountinfo").read_text().splitlines():
             place, _, kind = line.partition(" - ")
             major, minor = map(int, place.split()[2].split(":"))
-            found[major, minor] = kind.split()[0]
-    return found
+            kinds[major, minor] = kind.split()[0]
+    return kinds
 
 
 @cache
 def _links(device: int, folder: str) -> bool:
-    """Whether files can be linked there, from one folder to another; some that are mounted from buckets cannot."""
-    one = Path(folder) / f".linked.{uuid.uuid4().hex}"
-    other = one.with_name(one.name + ".too")
+    """Checks that files can be hard-linked between folders; some mounted buckets cannot."""
+    probe = Path(folder) / f".linked.{uuid.uuid4().hex}"
+    other = probe.with_name(probe.name + ".too")
     try:
-        one.mkdir()
-        (one / "file").touch()
-        os.link(one / "file", other)
+        probe.mkdir()
+        (probe / "file").touch()
+        os.link(probe / "file", other)
     except OSError as error:
         return error.errno not in _NO_LINKS
     finally:
         with suppress(OSError):
             other.unlink()
         with suppress(OSError):
-            (one / "file").unlink()
+            (probe / "file").unlink()
         with suppress(OSError):
-            one.rmdir()
+            probe.rmdir()
     return True
 
 
 class Beat(NamedTuple):
-    """What a holder writes of itself."""
+    """A heartbeat as stored."""
 
     number: int
     machine: str
@@ -108,17 +106,11 @@ class Beat(NamedTuple):
 
 
 class Lease:
-    """A holder, alive until `end` or the end of its process; a forked child has none of its parent's.
-
-    Args:
-        folder: that it holds something in.
+    """A holder, alive until `end` or the end of its process; forks do not inherit it.
 
     Attributes:
-        token: names it.
+        token: its name.
         lapses: how often it was silent for so long that others may have taken it for gone.
-
-    Raises:
-        UserError: nothing can be written there.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -134,10 +126,10 @@ class Lease:
         _keep(self)
 
     def put(self, name: str) -> bool:
-        """Takes a name that nobody has; whether it did.
+        """Takes a free name; returns true on success.
 
         Raises:
-            OSError: it cannot be said.
+            OSError: the outcome is unknown.
         """
         if self._tag is None or self._links >= MOST_LINKS:
             self._tag, self._links = self.home / f"tag-{self.token}.{self._tags}", 0
@@ -156,12 +148,12 @@ class Lease:
         return True
 
     def overdue(self) -> None:
-        """Looks whether it was silent for too long, as a process is that was stopped."""
+        """Beats if the last heartbeat is too old, as after a stopped process."""
         if time.monotonic() - self._at > SECONDS:
             self.beat()
 
     def beat(self) -> None:
-        """Tells that it is alive."""
+        """Writes a heartbeat."""
         now = time.monotonic()
         self.lapses += now - self._at > SECONDS
         self._number += 1
@@ -170,7 +162,7 @@ class Lease:
             self._at = now
 
     def end(self) -> None:
-        """Tells that it has gone."""
+        """Marks the holder as gone."""
         _LEASES.discard(self)
         with suppress(OSError):
             self._write(ended=True)
@@ -181,7 +173,7 @@ class Lease:
 
 
 def _store(path: Path, text: bytes, flags: int = 0) -> None:
-    """Writes a short text in one step and closes the file, so that others who open it then see it."""
+    """Writes a short text in one step and closes the file (close-to-open consistency)."""
     fd = open_file(path, os.O_WRONLY | os.O_CREAT | flags)
     try:
         os.pwrite(fd, text, 0)
@@ -199,7 +191,7 @@ def _load(path: Path) -> bytes:
 
 
 def owner_of(path: Path) -> str | None:
-    """The token of who holds a name; None where it cannot be seen, which says nothing."""
+    """The token of a name's holder; None where it cannot be seen, which proves nothing."""
     try:
         return _load(path).decode() or None
     except (OSError, UnicodeDecodeError):
@@ -213,7 +205,7 @@ _SEEN: dict[Path, tuple[bytes, float, bool]] = {}
 
 
 def lives(folder: Path, token: str) -> bool:
-    """Whether a holder may still be alive, as far as can be seen from here."""
+    """Returns true if a holder may still be alive."""
     path = folder / FOLDER / f"alive-{token}"
     text, now = b"", time.monotonic()
     with suppress(OSError):
@@ -237,15 +229,15 @@ def lives(folder: Path, token: str) -> bool:
 
 
 def in_doubt(folder: Path, token: str) -> bool:
-    """Whether a holder counts as alive only because it was not watched for long enough."""
+    """Returns true if a holder counts as alive only because it was not watched for long enough."""
     if not lives(folder, token) or (seen := _SEEN.get(folder / FOLDER / f"alive-{token}")) is None:
         return False
-    _, at, beats = seen
-    return not beats or time.monotonic() - at > SECONDS / 2
+    _, seconds, beats = seen
+    return not beats or time.monotonic() - seconds > SECONDS / 2
 
 
 def _long_ago(path: Path) -> bool:
-    """Whether the server dates the last beat long before the last one of ours."""
+    """Checks whether the server dates the last heartbeat long before our own last one."""
     with suppress(OSError):
         ours = [(lease.home / f"alive-{lease.token}").stat().st_mtime for lease in list(_LEASES)]
         return bool(ours) and max(ours) - path.stat().st_mtime > LONG_AGO
@@ -254,7 +246,7 @@ def _long_ago(path: Path) -> bool:
 
 @cache
 def _machine() -> str:
-    """This boot of this machine, and its space of process ids."""
+    """The boot of this machine and its pid namespace."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').stat().st_ino}"
@@ -262,7 +254,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process of this machine started, so that its id is no other's; "" where there is none."""
+    """The start time of a process of this machine, which tells reused ids apart; "" where there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -273,12 +265,12 @@ def _started(pid: int) -> str:
 
 
 def named(token: str) -> Lease | None:
-    """The lease of this process that bears a token."""
+    """The lease of this process with that token."""
     return next((lease for lease in list(_LEASES) if lease.token == token), None)
 
 
 def take_next(lease: Lease, name: str) -> int:
-    """Takes the first number of a name that nobody has, whoever holds those before it."""
+    """Takes the first free number of a name."""
     number = _last(lease, name)
     while not lease.put(f"{name}.{number}"):
         number += 1
@@ -286,12 +278,7 @@ def take_next(lease: Lease, name: str) -> int:
 
 
 class Turn:
-    """The turn of a lease at a name, from the end of the one before it.
-
-    Args:
-        lease: whose turn it is.
-        name: of what.
-    """
+    """Exclusive turn of a lease at a name; waits for the turn before it to end."""
 
     def __init__(self, lease: Lease, name: str) -> None:
         self._lease, self._name, self._number = lease, name, _last(lease, name)
@@ -304,11 +291,7 @@ class Turn:
         self._lapses = lease.lapses
 
     def check(self) -> None:
-        """Looks whether the turn is still the lease's; after a silence that was too long it takes the next number.
-
-        Raises:
-            UserError: another has taken over.
-        """
+        """Confirms the turn; after a lapse it takes the next number."""
         self._lease.overdue()
         if self._lapses == self._lease.lapses:
             return
@@ -320,11 +303,7 @@ class Turn:
 
 
 def check_home(folder: Path) -> None:
-    """Refuses a folder whose leases lead elsewhere.
-
-    Raises:
-        UserError: something of them is a symlink.
-    """
+    """Refuses a folder of leases with symlinks."""
     for place in (folder, folder / FOLDER, *(folder / FOLDER).glob("claims-*")):
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
             for entry in entries:
@@ -333,15 +312,15 @@ def check_home(folder: Path) -> None:
 
 
 def holders(lease: Lease, name: str) -> list[str | None]:
-    """Who has taken the numbers of a name (`owner_of`); takes the next one, for only that shows that there is none."""
+    """The holders of a name's numbers (`owner_of`); takes the next number, proof that there are no more."""
     last = take_next(lease, name)
     return [owner_of(lease.home / f"{name}.{number}") for number in range(last)]
 
 
 def _last(lease: Lease, name: str) -> int:
-    """The last number of a name that is seen; there may be later ones."""
-    found = (file.suffix[1:] for file in lease.home.glob(f"{name}.*"))
-    return max((int(number) for number in found if number.isdecimal()), default=0)
+    """The last visible number of a name; there may be later ones."""
+    numbers = (file.suffix[1:] for file in lease.home.glob(f"{name}.*"))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
 # --- the beating of all leases of this process ------------------------------------------------------------------------

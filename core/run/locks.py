@@ -1,6 +1,6 @@
-"""Files that one process has for its own, by locks that end with it; where locks may not hold, by `core.run.leases`.
+"""Exclusive files: by locks that end with the process or, where locks may not hold, by leases (`core.run.leases`).
 
-Contract: a lock lasts until all who have the file open close it; so a forked child lets go of what its parent holds.
+A lock lasts until all processes close the file, so a forked child closes those of its parent.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ _TOKEN = re.compile(r"-([0-9a-f]{16})\.\w+")
 
 
 def lease_of(file: Path) -> str | None:
-    """The token of the lease that a file is held by, as its name tells; None for one that is held by a lock."""
-    found = _TOKEN.search(file.name)
-    return found[1] if found and shared(file.parent) else None
+    """The token in the name of a file that is held by a lease; None for one held by a lock."""
+    match = _TOKEN.search(file.name)
+    return match[1] if match and shared(file.parent) else None
 
 
 def is_held(file: Path) -> bool:
-    """Whether a living process holds the file by its lock or lease.
+    """Returns true if a living process holds the file by its lock or lease.
 
-    A shared lock: a holder's is exclusive and refuses it, but two who look at once must not take each other for one.
-    It takes no right to write.
+    Takes a shared lock, so that two lookers do not mistake each other for a holder; needs no right to write.
 
     Raises:
         OSError: the file cannot be opened, or its file system has no locks.
@@ -52,11 +51,7 @@ def is_held(file: Path) -> bool:
 
 
 def lease_own(path: Path, lease: Lease) -> int:
-    """Opens a file that a lease holds, until it is closed.
-
-    Raises:
-        UserError: it cannot be opened.
-    """
+    """Opens a file that a lease holds until it is closed; UserError if it cannot be opened."""
     try:
         fd = open_own(path)
     except OSError as error:
@@ -66,7 +61,7 @@ def lease_own(path: Path, lease: Lease) -> int:
 
 
 def open_own(path: Path) -> int:
-    """Opens a file to read and append; forked children let go of it, for a lock lasts until all have closed it.
+    """Opens a file to read and append; forked children close it.
 
     Raises:
         UserError: it is a link, or no regular file.
@@ -78,12 +73,12 @@ def open_own(path: Path) -> int:
 
 
 def owns(fd: int) -> bool:
-    """Whether this process has the file open for its own; a forked child does not."""
+    """Returns true if this process (no fork of it) opened the file by `open_own`."""
     return fd in _OWN
 
 
 def close_own(fd: int) -> None:
-    """Closes such a file; in a forked child it is closed already."""
+    """Closes such a file; does nothing in a fork."""
     if fd in _OWN:
         _OWN.discard(fd)
         os.close(fd)
@@ -98,17 +93,10 @@ def _forget_own() -> None:
 
 
 def lock_own(path: Path, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> int | None:
-    """Opens a file (see `open_own`) and locks it.
-
-    Args:
-        path: the file; made where it is missing.
-        how: as `flock` takes it.
+    """Opens a file by `open_own` and locks it.
 
     Returns:
-        The open file, whose lock lasts until it is closed; None where another holds it and `how` does not wait.
-
-    Raises:
-        UserError: the file cannot be opened, or its file system has no locks.
+        The open file, locked until it is closed; None where another process holds it and `how` does not wait.
     """
     try:
         fd = open_own(path)

@@ -1,16 +1,17 @@
-"""Which verdict on an answer counts, where it has several, and who marked what, in words.
+"""Markings: which of several verdicts on an answer counts, marks set by people, and judges in words.
 
-Contract: a run is marked once, and anew whenever somebody asks for that (`judge --again`); `Verdict.marking` says which
-time it is. Of two verdicts on one answer that of the later marking counts; within one marking a graded one before
-others, then one by the keys of another data set, then one of judge models that replied, then that which leaves less
-open, then that with an audit of the reasoning, then the later one. But a verdict that waits for a judge, which could
-not be asked, gives way to one that decides, whichever marking that is of; and of two within one marking that rules
-alone made, by the same keys, that of the rules which came later counts. So a mark stands until another has taken its
-place, answer by answer. A verdict of a judge whom run.json does not know, from before markings were counted, counts
-only where there is none besides.
+Contract: `Verdict.marking` counts the markings of a run (`judge --again`). Of two verdicts on one answer the later
+marking wins; within one marking, in this order: graded, by the keys of another data set, by judge models that replied,
+the narrower range, with an audit of the reasoning, the later one. But a verdict that waits for a judge loses to a
+decided one of any marking, and of two rules-only verdicts of one marking by the same keys the later rules win. A
+verdict of a judge that run.json does not know (from before markings were counted) counts only where it is the only one.
 
-A judge is named by a version, `rules-CODE+SETTINGS`, a space, the same of each method of its models (`count-…`), and
-what names its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a number that people raised.
+A judge's version is `rules-CODE+SETTINGS`, a space, the same for each method of its models (`count-…`), and the name of
+its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a hand-set number.
+
+People's marks (`regrades.jsonl`): a row is one person's mark of equal answers to one question, with a reason. It
+belongs to the responses that it names, whichever judge marks them; the last row on a response counts, and a withdrawn
+one restores the judges' verdict, which rows keep anyway. Invalid rows are reported with their line and ignored.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ _READER = re.compile(r"\+latex2sympy2_extended-[\w.]+")
 
 
 def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
-    """Whether of two verdicts on one answer the one that was read later counts.
+    """Returns true if the later of two verdicts on one answer counts.
 
     Args:
         new: read later.
         old: read before.
-        known: versions of the judges that run.json knows, in the order in which they came.
+        known: versions of the judges in run.json, oldest first.
     """
     if new.waits != old.waits:
         waiting, other = (new, old) if new.waits else (old, new)
@@ -60,13 +61,13 @@ def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
 
 
 def other_rules(verdict: Verdict, judge: str) -> bool:
-    """Whether rules alone made a verdict, by the keys that a judge has, but not the rules of that judge."""
+    """Returns true for a rules-only verdict by the judge's keys but other rules."""
     (rules, *_), (others, *_) = verdict.judge.split(" "), judge.split(" ")
     return not verdict.by_models and rules != others and _keys(verdict.judge) == _keys(judge)
 
 
 def without_code(version: str) -> str:
-    """A judge whatever its code: who, by which methods and prompts, with which settings and keys."""
+    """The version without code hashes: methods, prompts, settings and keys."""
     return _CODE.sub(r"\1+", _READER.sub("", version))
 
 
@@ -74,15 +75,15 @@ def _keys(version: str) -> str:
     return version.partition(KEYS)[2]
 
 
-def _rank(verdict: Verdict, known: Sequence[str]) -> tuple[float, ...]:
-    marking = verdict.marking if verdict.marking or verdict.judge in known else -1
+def _rank(verdict: Verdict, judges: Sequence[str]) -> tuple[float, ...]:
+    marking = verdict.marking if verdict.marking or verdict.judge in judges else -1
     heard = verdict.by_models and not verdict.waits
     narrow = (verdict.low - verdict.high) / verdict.max_points if verdict.max_points else 0.0
     return marking, verdict.state == "graded", KEYS in verdict.judge, heard, narrow, verdict.process is not None
 
 
 def in_words(version: str) -> str:
-    """A judge by its version alone, for runs that do not say who it was: "rules 5 and judge models (count, audit)"."""
+    """A judge by its version alone, for runs without a description: "rules 5 and judge models (count, audit)"."""
     if version.startswith(PERSON):
         return f"{version.removeprefix(PERSON)} (a person)"
     names = dict.fromkeys(_CODE.findall(version.partition(KEYS)[0]))
@@ -106,15 +107,15 @@ class Regrade(Record):
     """A line of regrades.jsonl.
 
     Attributes:
-        task, question_id: which question.
-        responses: the equal answers to it, by their hashes (`Response.sha256`).
-        by: who says it.
-        reason: why; "" only where it is taken back.
+        task, question_id: the question.
+        responses: equal answers, by `Response.sha256`.
+        by: the person.
+        reason: "" only where it is withdrawn.
         share: of the full marks, 0 to 1.
         correct: fully right.
         parts: the share of each part, where the person told them apart.
-        withdrawn: the mark is the judges' again.
-        at: when (ISO 8601).
+        withdrawn: restores the judges' mark.
+        at: time (ISO 8601).
     """
 
     task: str
@@ -138,29 +139,21 @@ class Regrade(Record):
 
 
 def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> dict[Key, Regrade]:
-    """What people say of each response, as far as it stands.
-
-    Args:
-        folder: of the run.
-        tell: told in one line of each row that cannot be used.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    found: dict[Key, Regrade] = {}
+    """The people's mark of each response."""
+    marks: dict[Key, Regrade] = {}
     for place, line in _lines(folder / REGRADES):
         try:
-            said = Regrade.model_validate_json(line)
+            regrade = Regrade.model_validate_json(line)
         except (ValidationError, ValueError) as error:
             if tell is not None:
                 tell(f"{REGRADES}:{place}: says no mark that can be used; passed over: {_first(error)}")
             continue
-        for response in said.responses:
-            key = (said.task, said.question_id, response)
-            found.pop(key, None)
-            if not said.withdrawn:
-                found[key] = said
-    return found
+        for response in regrade.responses:
+            key = (regrade.task, regrade.question_id, response)
+            marks.pop(key, None)
+            if not regrade.withdrawn:
+                marks[key] = regrade
+    return marks
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
@@ -182,44 +175,44 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
 def _first(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)[:200]
-    one = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, one['loc']))[:60]} {one['msg']}".strip()[:200]
+    detail = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, detail['loc']))[:60]} {detail['msg']}".strip()[:200]
 
 
 def regraded(
-    rows: Iterable[Row], said: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
+    rows: Iterable[Row], regrades: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
-    """The rows with the marks that people set; each that has one keeps the judges' verdict beside it (`Row.judged`).
+    """The rows with people's marks; the judges' verdict moves to `Row.judged`.
 
     Args:
         rows: as judged.
-        said: from `read_regrades`.
-        tell: told at the end how many marks are of no answer among them.
+        regrades: from `read_regrades`.
+        tell: receives the number of marks without an answer, at the end.
     """
-    questions = {key[:2] for key in said}
-    left = set(said)
+    questions = {key[:2] for key in regrades}
+    unused = set(regrades)
     for row in rows:
         if row.response is None or (row.task, row.question.id) not in questions:
             yield row
             continue
         key = (row.task, row.question.id, row.response.sha256)
-        left.discard(key)
-        yield with_mark(row, said[key]) if key in said else row
-    if left and tell is not None:
-        task, question, response = min(left)
+        unused.discard(key)
+        yield with_mark(row, regrades[key]) if key in regrades else row
+    if unused and tell is not None:
+        task, question, response = min(unused)
         tell(
-            f"{REGRADES}: {len(left):,} of the answers that it marks are not in the run, such as"
+            f"{REGRADES}: {len(unused):,} of the answers that it marks are not in the run, such as"
             f" {response[:12]}… to {task}/{question}: nothing is changed by them"
         )
 
 
-def with_mark(row: Row, said: Regrade) -> Row:
-    """A row with the mark that a person set; the audit of the reasoning stays."""
+def with_mark(row: Row, regrade: Regrade) -> Row:
+    """A row with a person's mark; the audit of the reasoning is kept."""
     judged = row.verdict
     if judged is None:
         return row
-    shares = said.parts if len(said.parts) == len(judged.parts) else [said.share] * len(judged.parts)
-    by = PERSON + said.by
+    shares = regrade.parts if len(regrade.parts) == len(judged.parts) else [regrade.share] * len(judged.parts)
+    by = PERSON + regrade.by
     parts = [
         part.model_copy(
             update={
@@ -231,7 +224,7 @@ def with_mark(row: Row, said: Regrade) -> Row:
         )
         for part, share in zip(judged.parts, shares, strict=True)
     ]
-    points = round(said.share * judged.max_points, 9)
+    points = round(regrade.share * judged.max_points, 9)
     verdict = judged.model_copy(
         update={
             "state": "graded",
@@ -239,8 +232,8 @@ def with_mark(row: Row, said: Regrade) -> Row:
             "points": points,
             "low": points,
             "high": points,
-            "correct": said.correct,
-            "reason": said.reason,
+            "correct": regrade.correct,
+            "reason": regrade.reason,
             "judge": by,
         }
     )
@@ -258,12 +251,12 @@ def change_of(row: Row) -> Change | None:
 
 @dataclass
 class RegradeCounts:
-    """How many marks people set, and what that changed.
+    """Counts of people's marks and their effect.
 
     Attributes:
-        answers: that people set the mark of.
-        changed: of these, how many the judges had marked otherwise.
-        settled: how many they had left open.
+        answers: marked by people.
+        changed: of these, marked otherwise by the judges.
+        settled: of these, left open by the judges.
         by: answers of each person.
     """
 
@@ -287,20 +280,20 @@ class RegradeCounts:
         self.changed += answers * (change == "changed")
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows, counted as they are taken."""
+        """The rows, counted as they pass."""
         for row in rows:
             self.add(row)
             yield row
 
     def summary(self) -> dict[str, Any]:
-        """For report.json; {} where nobody set a mark."""
+        """The `regraded` entry of report.json; {} without marks by people."""
         if not self.answers:
             return {}
         counts = {"answers": self.answers, "changed": self.changed, "settled": self.settled}
         return {**counts, "by": dict(sorted(self.by.items())), "line": self.line()}
 
     def line(self) -> str:
-        """What is said of them in one line."""
+        """The counts in one line."""
         same = self.answers - self.changed - self.settled
         done = [
             f"changed {_marks(self.changed)}",
@@ -310,8 +303,8 @@ class RegradeCounts:
         return f"people {', '.join(done)} ({', '.join(f'{name}: {n:,}' for name, n in sorted(self.by.items()))})"
 
 
-def _same(one: Verdict, other: Verdict) -> bool:
-    return abs(one.low - other.low) < 1e-9 and one.correct == other.correct
+def _same(verdict: Verdict, other: Verdict) -> bool:
+    return abs(verdict.low - other.low) < 1e-9 and verdict.correct == other.correct
 
 
 def _marks(number: int) -> str:

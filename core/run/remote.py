@@ -1,10 +1,10 @@
-"""Run folders at an address that fsspec knows (`hf://`, `s3://`, …), as a copy on this machine.
+"""Run folders at an fsspec address (`hf://`, `s3://`, …), as a copy on this machine.
 
-Contract: only the files that a run is read from are looked at, right in the folder at the address; their names are
-checked, so that none can lead out of the copy, and files and bytes are bounded. What did not change is not fetched
-again, and of a compacted run no text where nobody looks at texts. What a push began and did not end is told, and so is
-a file that is not the one that was pushed. Nothing secret is said or written: of an address
-neither user, password nor query, and keys are where the libraries look for them (`hf auth login`, the environment).
+Contract: only files of runs directly in the folder are considered; their names are checked (none leads out of the
+copy), their number and bytes bounded. Unchanged files are not fetched again, nor texts of a packed run that nobody
+reads. An unfinished push is reported, and so is a file other than the one pushed. No secret is printed or written: an
+address is shown without user, password and query, and credentials are left to the libraries (`hf auth login`,
+environment).
 """
 
 from __future__ import annotations
@@ -51,10 +51,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Stored:
-    """A file at an address: where its file system has it, its size in bytes, and a hash that changes when it does.
-
-    `sha256` is that of its content, where it is known.
-    """
+    """A file at an address: path in its file system, bytes, a hash that changes with it, and the SHA-256 if known."""
 
     path: str
     size: int
@@ -77,31 +74,24 @@ class Manifest(Record):
 
 
 def run_folder(place: str | Path, texts: bool = True) -> Path:
-    """A run folder on this machine: the one that is named, or a copy of the one at an address.
+    """A local run folder: the named one, or a copy of the one at an address.
 
     Args:
         place: a folder or an address.
-        texts: false where nothing but scores is made of it; packed journals may come without texts then.
-
-    Raises:
-        UserError: nothing can be fetched from the address.
+        texts: false where only scores are needed: packed responses may then come without texts.
     """
     return fetch(str(place), texts) if is_address(str(place)) else Path(place)
 
 
 def own_folder(place: str | Path) -> Path:
-    """The same for commands that write in it, for which it has to be here.
-
-    Raises:
-        UserError: it is an address.
-    """
+    """A local folder for commands that write in it; UserError for an address."""
     if is_address(str(place)):
         raise UserError(f"{shown(str(place))}: this command works on a folder of this machine; copy the run to one")
     return Path(place)
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is an address, and no path."""
+    """Returns true for an address, false for a path."""
     return _ADDRESS.match(text) is not None
 
 
@@ -113,11 +103,7 @@ def shown(address: str) -> str:
 
 
 def open_place(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it.
-
-    Raises:
-        UserError: it is no address, or the library for it is not installed.
-    """
+    """The file system of an address, and the path in it."""
     from fsspec.core import url_to_fs
 
     try:
@@ -128,11 +114,7 @@ def open_place(address: str) -> tuple[Any, str]:
 
 
 def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
-    """The files of a run at an address, by their names; none where nothing is there.
-
-    Raises:
-        UserError: it cannot be read, or there are more than `MOST_FILES`.
-    """
+    """The files of a run at an address by name."""
     try:
         files.invalidate_cache()
         entries = files.ls(path, detail=True)
@@ -140,28 +122,27 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
         return {}
     except Exception as error:
         raise failure(address, error) from None
-    found: dict[str, Stored] = {}
+    files_by_name: dict[str, Stored] = {}
     for entry in entries:
         folder, _, name = str(entry["name"]).rpartition("/")
         if folder.strip("/") == path.strip("/") and entry.get("type") == "file" and RUN_FILE.fullmatch(name):
             about = json.dumps(entry, sort_keys=True, default=str)
-            found[name] = Stored(
+            files_by_name[name] = Stored(
                 str(entry["name"]), int(entry.get("size") or 0), hashlib.sha256(about.encode()).hexdigest()
             )
-    if len(found) > MOST_FILES:
-        raise UserError(f"{shown(address)}: has {len(found):,} files; `livek12 compact` makes few of a run's many")
-    return found
+    if len(files_by_name) > MOST_FILES:
+        raise UserError(
+            f"{shown(address)}: has {len(files_by_name):,} files; `livek12 compact` makes few of a run's many"
+        )
+    return files_by_name
 
 
 def fetch(address: str, texts: bool = True) -> Path:
-    """A copy of the run at an address, in the cache; what did not change since the last time is there already.
+    """A cached copy of the run at an address.
 
     Args:
         address: of the run folder.
-        texts: see `run_folder`; marks of harnesses and labels of people are joined by texts, which then come too.
-
-    Raises:
-        UserError: there is no run, it cannot be read, is too big, or changes while it is read.
+        texts: see `run_folder`; harness marks and people's labels are joined by texts, so they force true.
     """
     files, path = open_place(address)
     there = stored(address, files, path)
@@ -194,11 +175,7 @@ def fetch(address: str, texts: bool = True) -> Path:
 
 
 def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
-    """What the last push to a place says of it; None where no push of this kind was made.
-
-    Raises:
-        UserError: it cannot be read.
-    """
+    """The manifest of the last push; None without one."""
     try:
         with files.open(f"{path}/{MANIFEST}", "rb") as file:
             return Manifest.model_validate_json(file.read(_MOST_MANIFEST))
@@ -211,11 +188,7 @@ def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
 
 
 def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> dict[str, Stored]:
-    """The files of the last push, if it came to its end and nothing was changed since.
-
-    Raises:
-        UserError: a push is going on, or was cut off, or a file is another than the one that was pushed.
-    """
+    """The files of the last push."""
     if not pushed.whole:
         raise UserError(
             f"{shown(address)}: a push to it is going on or was cut off; wait for it, or push the run again"
@@ -233,39 +206,41 @@ _CHANGED: Final = "{}: was changed while it was read; run the same command again
 
 
 def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path, texts: bool) -> None:
-    """Fetches what is new or changed, and removes what is gone."""
-    known = _known(account)
-    due = {name: one for name, one in there.items() if known.get(name) != one.print or not (folder / name).is_file()}
-    size, room = sum(one.size for one in due.values()), shutil.disk_usage(folder).free
+    """Fetches new and changed files, and removes deleted ones."""
+    prints = _known(account)
+    due = {
+        name: file for name, file in there.items() if prints.get(name) != file.print or not (folder / name).is_file()
+    }
+    size, room = sum(file.size for file in due.values()), shutil.disk_usage(folder).free
     if size > min(MOST_BYTES, room):
         most = f"{room / 1e9:,.1f} GB are free" if size > room else f"{MOST_BYTES / 1e9:,.0f} GB are the most"
         raise UserError(f"{shown(address)}: {size / 1e9:,.1f} GB to fetch, and {most}; make room in {folder.parent}")
-    for name in known.keys() - there.keys():
+    for name in prints.keys() - there.keys():
         (folder / name).unlink(missing_ok=True)
-    kept = {name: known[name] for name in known.keys() & there.keys() - due.keys()}
+    kept = {name: prints[name] for name in prints.keys() & there.keys() - due.keys()}
     try:
         with Progress(f"fetching {shown(address)}", len(due), patient=True) as progress:
-            for name, one in due.items():
-                if texts or not _copied_light(address, files, one, folder / name):
-                    _copy(address, files, one, folder / name, progress)
-                kept[name] = one.print
+            for name, file in due.items():
+                if texts or not _copied_light(address, files, file, folder / name):
+                    _copy(address, files, file, folder / name, progress)
+                kept[name] = file.print
                 progress.step()
     finally:
         write_atomically(account, json.dumps(kept))
 
 
 def _known(account: Path) -> dict[str, str]:
-    """What was fetched before: name → print."""
+    """The prints of earlier fetches by name."""
     with suppress(OSError, ValueError):
-        found = json.loads(account.read_bytes())
-        if isinstance(found, dict):
-            return {str(name): str(print) for name, print in found.items() if RUN_FILE.fullmatch(str(name))}
+        prints = json.loads(account.read_bytes())
+        if isinstance(prints, dict):
+            return {str(name): str(print) for name, print in prints.items() if RUN_FILE.fullmatch(str(name))}
     return {}
 
 
 @contextmanager
 def _part_of(address: str, target: Path) -> Iterator[Path]:
-    """Where a file is fetched to, until it is whole and put in its place; whatever fails is one line of the address."""
+    """Yields a temporary file that takes its place when whole; failures become one line about the address."""
     part = target.with_name(f".{target.name}.part")
     try:
         yield part
@@ -277,31 +252,31 @@ def _part_of(address: str, target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _copy(address: str, files: Any, one: Stored, target: Path, progress: Progress) -> None:
+def _copy(address: str, files: Any, file: Stored, target: Path, progress: Progress) -> None:
     """Fetches one file, never more than its stated size."""
     with _part_of(address, target) as part:
-        with create(part) as copy, files.open(one.path, "rb", block_size=_BLOCK) as source:
-            left, digest = one.size, hashlib.sha256()
-            while block := source.read(min(_BLOCK, left + 1)):
-                left -= len(block)
-                if left < 0:
+        with create(part) as copy, files.open(file.path, "rb", block_size=_BLOCK) as source:
+            remaining, digest = file.size, hashlib.sha256()
+            while block := source.read(min(_BLOCK, remaining + 1)):
+                remaining -= len(block)
+                if remaining < 0:
                     break
                 copy.write(block)
                 digest.update(block)
                 progress.beat()
-        if left:
+        if remaining:
             raise UserError(_CHANGED.format(f"{shown(address)}: {target.name}"))
-        if one.sha256 not in (None, digest.hexdigest()):
+        if file.sha256 not in (None, digest.hexdigest()):
             raise UserError(f"{shown(address)}: {target.name} is another than when the run was pushed; push it again")
         part.replace(target)
 
 
-def _copied_light(address: str, files: Any, one: Stored, target: Path) -> bool:
-    """Fetches a packed file without its texts; whether it has them apart."""
+def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
+    """Fetches a packed file without its texts; false if they are not stored apart."""
     if target.suffix != PACKED:
         return False
     with _part_of(address, target) as part:
-        with files.open(one.path, "rb", cache_type="none") as source:
+        with files.open(file.path, "rb", cache_type="none") as source:
             if not PackedLines(target, source=source).write_light(part):
                 return False
         part.replace(target)
@@ -309,7 +284,7 @@ def _copied_light(address: str, files: Any, one: Stored, target: Path) -> bool:
 
 
 def failure(address: str, error: BaseException) -> UserError:
-    """Why something at an address cannot be had, without what is secret in the address."""
+    """The reason of a failure at an address, without the address's secrets."""
     scheme = address.partition("://")[0]
     if isinstance(error, ImportError):
         return UserError(f"{shown(address)}: {scheme}:// needs another library: {_library(scheme, error)}")
@@ -321,9 +296,9 @@ def failure(address: str, error: BaseException) -> UserError:
 
 
 def _library(scheme: str, error: ImportError) -> str:
-    """How the library of a scheme is installed, where fsspec names one, and what its import said."""
+    """The install hint for a scheme's library, where fsspec names one, with its import error."""
     from fsspec.registry import known_implementations
 
-    said = one_line(error.__cause__ or error, 160)
+    cause = one_line(error.__cause__ or error, 160)
     package = str(known_implementations.get(scheme, {}).get("class", "")).partition(".")[0]
-    return f"pip install {package} ({said})" if package not in ("", "fsspec") else said
+    return f"pip install {package} ({cause})" if package not in ("", "fsspec") else cause

@@ -1,8 +1,8 @@
-"""When which engine was up, on what, and what it held: the journal `sessions-N.jsonl` of a run folder.
+"""Engine sessions: times, devices, memory and energy, in the journal `sessions-N.jsonl` of a run folder.
 
-Contract: one session is one engine from before it is loaded until it is closed. Every line of the journal is the whole
-state of its session at `at`, and of each session the last line counts: so the time of a killed process counts up to
-its last beat, which is at most `BEAT_SECONDS` before its end. GPU-hours are `gpu_seconds / 3600`, added up.
+Contract: a session is one engine from before its load to its close. Every line is the whole state of its session at
+`at`; the last line counts, so the time of a killed process counts up to its last heartbeat, at most `BEAT_SECONDS`
+before its end. GPU-hours are `gpu_seconds / 3600`, added up.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ RULES = "rules"
 
 
 class Figures(Record):
-    """Sizes and counts; those of several engines put together where one works in several places.
+    """Sizes and counts; added up over the engines of several replicas.
 
-    `context` is how many tokens a question and its answer may have together, or the most that an endpoint has said it
-    gives. `kv_tokens` is how many vLLM's KV cache holds, and `preemptions` how often a request was thrown out of it, to
-    be computed once more when there was room. `stages` are the seconds of the engine's start by stage, as far as they
-    are known: "imports", "weights" and, where vLLM has a process of its own, "process", "device", "memory", "compile",
+    `context`: most tokens of a question with its answer, as set or as an endpoint states it. `kv_tokens`: capacity of
+    vLLM's KV cache; `preemptions`: requests evicted from it and computed again. `stages`: seconds of the engine's
+    start: "imports", "weights" and, where vLLM has a process of its own, "process", "device", "memory", "compile",
     "graphs", "warm-up", "ready".
     """
 
@@ -41,8 +40,8 @@ class Figures(Record):
 class DeviceMemory(Record):
     """Bytes on one device.
 
-    `used` is the driver's figure, whoever holds it; `allocated` and `reserved` are what torch's allocator holds for
-    this very process (None where this process does not use the device).
+    `used` is the driver's figure for all processes; `allocated` and `reserved` are those of torch's allocator in this
+    process (None where it does not use the device).
     """
 
     index: int
@@ -54,7 +53,7 @@ class DeviceMemory(Record):
 
 
 class Memory(Record):
-    """Bytes held at one moment. `rss` is that of this process and all its children (None where it cannot be read)."""
+    """Bytes in use at one moment; `rss` of this process and its children (None where it cannot be read)."""
 
     devices: list[DeviceMemory] = []
     rss: int | None = None
@@ -66,10 +65,7 @@ class Memory(Record):
 
 
 class DeviceEnergy(Record):
-    """The energy counter of one device, in joules: when the engine was ready, and the last that is known.
-
-    `device` is its UUID. The counter is the driver's: it counts whoever uses the device.
-    """
+    """The driver's energy counter of one device (UUID) in joules, for all its users: first when ready, and last."""
 
     device: str
     first: float
@@ -79,24 +75,18 @@ class DeviceEnergy(Record):
 class Session(Record):
     """One engine's time in a run folder; times in seconds since the epoch.
 
-    By the wall clock is only when it `started`: the other times are that and what has passed since on a clock that
-    nobody sets, so that their differences are durations.
+    Only `started` is read from the wall clock; the other times add monotonic time to it, so differences are durations.
 
-    `gpus` is how many devices the engine has for itself, all replicas together (0: none, none that the driver's tool
-    told of, or not ours to count, as at an endpoint). `engine` is `openai` for whatever is asked through an address.
-    `engine_args` are its arguments without secrets; those that say how requests travel may change between sessions.
-    `loaded` is when it was ready. `at` is the last that is known of it, and `ended` whether that was its orderly end.
-    `figures` is what the engine knows of itself. `job` is the scheduler's name of the job. Memory is measured before
-    the load, after it (of several replicas, when most are there) and after the close, on the devices of the engine.
-    Of the process that writes the session, without its children: `peak_rss` is the most memory that it has held so far,
-    and `written` the bytes that it has sent to disks since the session began. `requests` counts those that ended, well
-    or not; where rules mark, the answers that were marked. `completion_tokens` are those that were made for the
-    requests (None where some answer does not state them). Each is None where nobody counted, as in sessions of older
-    versions.
+    `gpus` counts the engine's own devices over all replicas (0: none, none reported by the driver, or those of an
+    endpoint). `engine` is `openai` for any endpoint. `engine_args` are without secrets; transport arguments may change
+    between sessions. `loaded`: ready. `at`: last known time; `ended`: orderly end. `job`: the scheduler's job name.
+    Memory is measured before the load, after it (of several replicas, when most are there) and after the close.
+    `peak_rss` and `written` (bytes to disks) are those of the writing process without children. `requests` counts
+    finished ones, failed ones included; where rules mark, marked answers. `completion_tokens` is None if an answer does
+    not state them. All are None where not counted, as in sessions of older versions.
 
-    `first_answer` is the seconds from when it was ready to its first answer.
-    From when it was ready, `energy` has the counters of its devices, and `busy` the mean share (0 to 1) of the time in
-    which some kernel ran on them; None where there is no counter.
+    `first_answer`: seconds from ready to the first answer. `energy` and `busy` (share of time in which a kernel ran, 0
+    to 1) count from ready; None without a counter.
     """
 
     id: str
@@ -127,17 +117,17 @@ class Session(Record):
 
     @property
     def requests_a_second(self) -> float | None:
-        """Of the time in which the engine was ready."""
+        """Requests over the time in which the engine was ready."""
         return self._a_second(self.requests)
 
     @property
     def tokens_a_second(self) -> float | None:
-        """Completion tokens, of the same time."""
+        """Completion tokens over the same time."""
         return self._a_second(self.completion_tokens)
 
     @property
     def joules(self) -> float | None:
-        """What its devices used while it was ready; None where there is no counter."""
+        """Energy of its devices while ready; None without a counter."""
         return None if self.energy is None else sum(max(0.0, device.last - device.first) for device in self.energy)
 
     def _a_second(self, count: int | None) -> float | None:
@@ -147,32 +137,32 @@ class Session(Record):
 
     @property
     def seconds(self) -> float:
-        """How long it lasted, as far as is known; records that two wall clocks made may say less than nothing."""
+        """Its duration as far as known; may be negative in records of two wall clocks."""
         return max(0.0, self.at - self.started)
 
     @property
     def gpu_seconds(self) -> float:
-        """Device time: the seconds times the devices."""
+        """Its seconds times its devices."""
         return self.seconds * self.gpus
 
     @property
     def stuck(self) -> bool:
-        """Whether more than a tenth of the device memory that the engine took stayed when it was closed.
+        """True if more than a tenth of the engine's device memory remained after its close.
 
-        What a process needs to talk to a device at all (below a GiB) stays as long as the process does.
+        A process's own device context (below a GiB) remains as long as the process.
         """
         if self.before_load is None or self.after_load is None or self.after_close is None:
             return False
         taken = self.after_load.on_devices - self.before_load.on_devices
-        left = self.after_close.on_devices - self.before_load.on_devices
-        return left > max(taken / 10, GIB)
+        leaked = self.after_close.on_devices - self.before_load.on_devices
+        return leaked > max(taken / 10, GIB)
 
 
 class Usage(TypedDict):
-    """What the engines of one stage used while they were ready; None: not measured.
+    """Use by the engines of one stage while ready; None: not measured.
 
-    `busy` is the mean share (0 to 1) of the time in which some kernel ran on their GPUs, `tokens_a_second` the
-    completion tokens over the time in which at least one engine was ready, `watt_hours` the energy of the GPUs.
+    `busy`: mean share (0 to 1) of time in which a kernel ran; `tokens_a_second`: over time with at least one engine
+    ready; `watt_hours`: GPUs only.
     """
 
     busy: float | None
@@ -181,9 +171,9 @@ class Usage(TypedDict):
 
 
 def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
-    """The sessions of a stage added up: what one of them lacks, the sum lacks too. None where no engine was ready.
+    """The sessions of a stage added up; a figure missing in one is missing in the sum. None where no engine was ready.
 
-    Engines that failed to start used nothing that was measured, and recorded answers are read, not made.
+    Failed starts and recorded answers are not counted.
     """
     of_stage = (each for each in sessions if each.stage == stage and each.loaded is not None)
     ready = [each for each in of_stage if not kind_of(each.engine).is_recorded]
@@ -204,10 +194,10 @@ def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
 
 
 def joules_of(sessions: Sequence[Session]) -> float | None:
-    """The energy of some sessions, what several used at once counted once; None where one was not measured, or none is.
+    """The energy of sessions, shared counters counted once; None where one was not measured, or there are none.
 
-    Sessions that overlap in time read the same counter, so their ranges of it are put together; those apart in time
-    are added, for a driver that is loaded anew counts from 0.
+    Overlapping sessions read the same counter, so their ranges are merged; separate ones are added, as a reloaded
+    driver counts from 0.
     """
     if not sessions or any(each.energy is None for each in sessions):
         return None
@@ -219,7 +209,7 @@ def joules_of(sessions: Sequence[Session]) -> float | None:
 
 
 def _overlapping(spans: Iterable[tuple[float, float, DeviceEnergy]]) -> Iterator[list[tuple[float, float]]]:
-    """The ranges of one counter, together where their times overlap."""
+    """Merges the ranges of one counter whose times overlap."""
     ranges: list[tuple[float, float]] = []
     end = 0.0
     for began, ended, energy in sorted(spans, key=lambda span: span[:2]):
@@ -233,7 +223,7 @@ def _overlapping(spans: Iterable[tuple[float, float, DeviceEnergy]]) -> Iterator
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """How much lies in any of the spans."""
+    """The length of the union of the spans."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))
@@ -242,6 +232,6 @@ def covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None) -> list[Session]:
-    """The sessions of a run folder, each as last written, in the order in which they began."""
+    """The sessions of a run folder in order of their start, each as last written."""
     last = {session.id: session for session in read_journal(folder, STEM, Session, on_problem)}
     return sorted(last.values(), key=lambda session: session.started)

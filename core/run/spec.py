@@ -1,4 +1,4 @@
-"""What a run is, as it stands in run.json, and what keeps two commands from being one run."""
+"""The spec of a run in run.json, and the differences that keep two commands from sharing a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 
 
 class TaskSpec(Record):
-    """One task of a run: its versions, and a hash of the very questions it asks."""
+    """One task of a run: its versions, and a hash of its questions."""
 
     name: str
     version: int
@@ -51,15 +51,15 @@ class TaskSpec(Record):
 
 
 class ChosenQuestions(Record):
-    """How the questions of a run were chosen, for people: what was asked is known by its hash.
+    """How the questions of a run were chosen, for people; their hash identifies them.
 
     Attributes:
         how: the way (`failed-in`).
-        run: the run folder that was looked at.
-        model: whose answers it held.
-        failed: how many questions count as failed, by the task of that run.
-        of: of how many.
-        undecided: ids of those that are left out because nothing is decided.
+        run: the source run folder.
+        model: of its answers.
+        failed: number of failed questions by task of that run.
+        of: total number.
+        undecided: ids left out as undecided.
     """
 
     how: str
@@ -71,9 +71,9 @@ class ChosenQuestions(Record):
 
 
 class RunSpec(Record):
-    """What a run is. Two commands with equal specs (apart from what `differences` passes over) are one run.
+    """The spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
 
-    No secret comes into it by the engine arguments, nor out of the run.json of an earlier version.
+    Engine arguments carry no secret, not even when read from an earlier version's run.json.
     """
 
     record_version: int = RECORD_VERSION
@@ -111,7 +111,7 @@ class RunSpec(Record):
 
     @property
     def known_judges(self) -> tuple[str, ...]:
-        """Versions of all that ever marked the run; of a run from before they were noted, of those that did last."""
+        """Versions of all judges that ever marked the run; of runs from before they were recorded, of the last ones."""
         return tuple(self.judged_by or self.judges.values())
 
     def who(self, version: str) -> str:
@@ -127,11 +127,7 @@ class RunSpec(Record):
 
 
 def check_size(questions: int, trials: int) -> None:
-    """Refuses a run of more answers than a run may have.
-
-    Raises:
-        UserError: it would have them.
-    """
+    """Refuses a run with more answers than allowed."""
     if trials > MOST_TRIALS:
         raise UserError(f"{trials:,} trials: a run has at most {MOST_TRIALS:,}")
     if questions * trials > MOST_ANSWERS:
@@ -139,18 +135,14 @@ def check_size(questions: int, trials: int) -> None:
 
 
 class _Maker(BaseModel):
-    """What is read of a run.json before anything else: later versions may have other fields."""
+    """The first look at a run.json: later versions may have other fields."""
 
     record_version: int = 0
     package_version: str = ""
 
 
 def read_spec(path: Path, content: bytes) -> RunSpec:
-    """The spec in a run.json.
-
-    Args:
-        path: of the run folder, for the message.
-        content: of the file.
+    """Parses a run.json.
 
     Raises:
         UserError: a later version has made it.
@@ -166,17 +158,17 @@ def read_spec(path: Path, content: bytes) -> RunSpec:
 
 
 def differences(old: RunSpec, new: RunSpec) -> list[str]:
-    """What keeps two specs from being one run, a phrase each.
+    """The differences between two specs that make them two runs, a phrase each.
 
-    Passed over: the start time, the judge (verdicts carry theirs), operational and secret engine arguments, and engine
-    versions or a revision that one side does not know yet (they are known once the engine is up). So are versions that
-    people raise, of livek12, of its records and of a task: what a task asks is known by its hashes.
+    Ignored: start time, judge (verdicts carry theirs), operational and secret engine arguments, engine versions or a
+    revision that one side does not know yet, and hand-set versions of livek12, its records and a task: hashes identify
+    what a task asks.
     """
-    found: list[str] = []
+    phrases: list[str] = []
 
     def check(name: str, was: Any, now: Any) -> None:
         if was != now:
-            found.append(f"{name} was {was!r}, now {now!r}")
+            phrases.append(f"{name} was {was!r}, now {now!r}")
 
     for name in ("model", "engine", "trials", "limit"):
         check(name.replace("_", " "), getattr(old, name), getattr(new, name))
@@ -196,12 +188,12 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
         check(f"prompt of {name}", was.prompt_sha256[:12], now.prompt_sha256[:12])
         check(f"data of {name}", was.data_sha256[:12], now.data_sha256[:12])
         check(f"sampling of {name}", *_unlike(was.sampling, now.sampling))
-    return found
+    return phrases
 
 
 def _unlike(was: Sampling, now: Sampling) -> tuple[str, str]:
-    """What of two samplings is not the same, each in words; that a thinking budget may be passed over is the same."""
+    """Differences of two samplings in words; a thinking budget that may be exceeded counts as the same."""
     fields = [name for name in Sampling.model_fields if name != "thinking_optional"]
     fields = [name for name in fields if getattr(was, name) != getattr(now, name)]
-    first, second = (" ".join(f"{name}={getattr(one, name)!r}" for name in fields) for one in (was, now))
+    first, second = (" ".join(f"{name}={getattr(sampling, name)!r}" for name in fields) for sampling in (was, now))
     return first, second

@@ -1,4 +1,4 @@
-"""`compare`: several runs side by side, and each pair of them on the questions that both have."""
+"""Comparison of runs, each and pair by pair on the questions that both have."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def modality_delta(
     Args:
         standard: rows of the text-only and text-image tasks.
         image_only: rows of the image-only task.
-        subset: the subset it is taken on; None: all shared questions.
-        profile: which formulas.
-        parameters: their constants; None: the profile's own.
+        subset: restricts it to a subset; None: all shared questions.
+        profile: of the formulas.
+        parameters: constants; None: the profile's own.
 
     Returns:
         By metric; empty where the two share no question of the subset.
     """
     slim = Slim()
-    one, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
-    return modality_difference(one, other, subset, profile, parameters or parameters_of(profile))
+    text_image, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
+    return modality_difference(text_image, other, subset, profile, parameters or parameters_of(profile))
 
 
 def modality_difference(
@@ -91,32 +91,28 @@ def modality_difference(
 
 
 def check_points(a: Table, b: Table) -> None:
-    """Two tables of the same questions must be of one data set.
-
-    Raises:
-        UserError: a question is worth more in one than in the other.
-    """
-    for one, other in zip(a.questions, b.questions, strict=True):
-        if one.points != other.points:
+    """Refuses tables in which a question has different points."""
+    for question, other in zip(a.questions, b.questions, strict=True):
+        if question.points != other.points:
             raise UserError(
-                f"question {one.id} is worth {one.points} points in one run and {other.points} in the other:"
+                f"question {question.id} is worth {question.points} points in one run and {other.points} in the other:"
                 " they used different data, so score both on one revision"
             )
 
 
 def differences(a: Mapping[str, Draw], b: Mapping[str, Draw], names: Iterable[str]) -> dict[str, Draw]:
-    """Those of the named metrics that both have: a's minus b's, of the same questions by the same unit."""
+    """Differences b - a of the named metrics that both have, on the same questions by the same unit."""
     return {name: a[name].minus(b[name]) for name in names if name in a and name in b}
 
 
 class Watch:
-    """Is told how far a comparison is; this one does not mind."""
+    """Observer of a comparison's progress; does nothing."""
 
     def step(self) -> None:
         """One run of one task, or one pair that shares questions, is done."""
 
     def flipped(self, share: float) -> None:
-        """Of the random signs that wait, this share (0 to 1) is tried."""
+        """This share (0 to 1) of the pending random signs is tried."""
 
 
 def compare(
@@ -124,19 +120,15 @@ def compare(
 ) -> Comparison:
     """Compares runs, task by task.
 
-    Each metric of each run is over all questions of that run. Differences (b - a) are over the shared
-    questions, by their correlation on these; p-values are of the paired test that `PairedTest` names: exact
-    McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or a t test by
-    papers where these are few. They are adjusted (Holm) over all pairs of all tasks, metric by metric. Under
-    profile `release` the ARL is `release_arl`.
+    Metrics of a run are over all its questions; differences (b - a) over the shared questions, with their correlation.
+    p-values: exact McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or
+    a t test by papers where these are few; adjusted (Holm) over all pairs of all tasks by metric. Under profile
+    `release` the ARL is `release_arl`.
 
     Args:
         runs: name to rows, of at least two runs; read one after the other, and none is kept.
-        profile: which formulas.
-        parameters: their constants; None: the profile's own.
-
-    Raises:
-        UserError: unknown profile; fewer than two runs; or a question is not worth the same in two runs.
+        profile: of the formulas.
+        parameters: constants; None: the profile's own.
     """
     slim = Slim()
     return compare_outcomes({name: map(slim, rows) for name, rows in runs.items()}, profile, parameters)
@@ -148,15 +140,15 @@ def compare_outcomes(
     parameters: Parameters | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
-    """The same of outcomes, and `watch` is told how far it is."""
+    """The same of outcomes, reporting progress to `watch`."""
     watch = watch or Watch()
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")
     parameters = parameters or parameters_of(profile)
     by_task: defaultdict[str, dict[str, Outcomes]] = defaultdict(dict)
     for name, outcomes in runs.items():
-        for asked, rows in Outcomes.of(outcomes).by_task().items():
-            by_task[asked][name] = rows
+        for task_name, rows in Outcomes.of(outcomes).by_task().items():
+            by_task[task_name][name] = rows
     tasks = {}
     for name in sorted(by_task):
         tables = {run: tabulate(rows) for run, rows in by_task.pop(name).items()}
@@ -179,11 +171,8 @@ def release_arl(
 ) -> dict[str, Estimate]:
     """ARL of the release profile on one task: mean of S·(1 + 0.1·ln(l̄/l)) over the questions all models share.
 
-    l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where
-    any answer lacks its token count, one that never came included, l̄ does not exist and neither does the ARL.
-
-    Raises:
-        UserError: a model has no rows.
+    l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where any answer
+    lacks its token count (missing answers included) there is no ARL.
     """
     slim = Slim()
     tables = {name: tabulate(map(slim, rows)) for name, rows in rows_by_model.items()}
@@ -198,16 +187,16 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
     if shared:
         tables = {name: _restrict(table, shared) for name, table in tables.items()}
     missing = sum(_without_tokens(table) for table in tables.values())
-    found: dict[str, Term | str]
+    arls: dict[str, Term | str]
     if not shared:
-        found = dict.fromkeys(tables, "the models share no question")
+        arls = dict.fromkeys(tables, "the models share no question")
     elif missing:
-        found = dict.fromkeys(tables, no_tokens(missing))
+        arls = dict.fromkeys(tables, no_tokens(missing))
     else:
         note = f"{left_out} questions that not all models have are left out" if left_out else None
         means = [_question_means(table, table.answers.tokens) for table in tables.values()]
         mean = np.mean(means, axis=0)
-        found = {
+        arls = {
             name: replace(arl_term(table.answers, mean[table.question], parameters.length_weight), note=note)
             for name, table in tables.items()
         }
@@ -215,16 +204,12 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
     for names in _alike(tables):
         units = Units(tables[names[0]].questions, parameters)
         for name in names:
-            draws |= draw({name: found[name]}, tables[name], units)
+            draws |= draw({name: arls[name]}, tables[name], units)
     return estimates({name: draws[name] for name in tables})
 
 
 def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair:
-    """Two sets of answers to the very same questions: b - a, with intervals and tests.
-
-    Raises:
-        UserError: a question is worth more in one than in the other.
-    """
+    """The difference b - a of two sets of answers to the very same questions, with intervals and tests."""
     return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], Watch())["a", "b"]
 
 
@@ -235,17 +220,14 @@ def compare_tables(
     couples: Collection[tuple[str, str]] | None = None,
     watch: Watch | None = None,
 ) -> TaskComparison:
-    """One task of a comparison, by the tables of its runs; before its p-values are adjusted and its ranks are told.
+    """Compares the tables of one task, before p-values are adjusted and ranks are derived.
 
     Args:
         tables: by run.
-        profile: which formulas.
-        parameters: their constants.
-        couples: the pairs that are compared, each in the order of `tables`; None: all.
-        watch: is told how far it is.
-
-    Raises:
-        UserError: a question is not worth the same in two runs.
+        profile: of the formulas.
+        parameters: constants.
+        couples: the pairs to compare, each in the order of `tables`; None: all.
+        watch: observer of the progress.
     """
     watch = watch or Watch()
     wanted = list(combinations(tables, 2)) if couples is None else list(couples)
@@ -254,18 +236,18 @@ def compare_tables(
     between: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     for a, b in wanted:
         between[place[a], place[b]].append((a, b))
-    found: dict[str, dict[str, Estimate]] = {}
+    by_metric: dict[str, dict[str, Estimate]] = {}
     pairs: dict[tuple[str, str], Pair] = {}
     # Each run is drawn once, however many of the same questions it is compared with.
     for index, names in enumerate(alike):
         sides = _Sides({name: tables[name] for name in names}, profile, parameters, watch)
-        found |= sides.metrics
+        by_metric |= sides.metrics
         pairs |= sides.compare(between.pop((index, index), []), watch)
     for unlike in between.values():
         pairs |= _compare_unlike(unlike, tables, profile, parameters, watch)
     metrics: defaultdict[str, dict[str, Estimate]] = defaultdict(dict)
     for name in tables:
-        for metric, estimate in found[name].items():
+        for metric, estimate in by_metric[name].items():
             metrics[metric][name] = estimate
     if profile == "release" and len(tables) > 1:
         metrics["ARL"] = _release_arl(tables, parameters)
@@ -278,11 +260,11 @@ def compare_tables(
 
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
-    """The runs, those of the very same questions together."""
-    found: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
+    """Runs grouped by equal sets of questions."""
+    groups: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
     for name, table in tables.items():
-        found[table.questions].append(name)
-    return list(found.values())
+        groups[table.questions].append(name)
+    return list(groups.values())
 
 
 def _compare_unlike(
@@ -292,26 +274,22 @@ def _compare_unlike(
     parameters: Parameters,
     watch: Watch,
 ) -> dict[tuple[str, str], Pair]:
-    """Pairs of which all first ones have the same questions, and all second ones others, on those that both have."""
+    """Compares, on shared questions, pairs whose first runs have one set of questions and second runs another."""
     shared = _shared([tables[name] for name in couples[0]])
     if shared:
         names = dict.fromkeys([*(a for a, _ in couples), *(b for _, b in couples)])
         restricted = {name: _restrict(tables[name], shared) for name in names}
-        found = _Sides(restricted, profile, parameters).compare(couples, watch)
+        pairs = _Sides(restricted, profile, parameters).compare(couples, watch)
     else:
-        found = {(a, b): Pair(a=a, b=b, shared=0, only_a=0, only_b=0, metrics={}) for a, b in couples}
+        pairs = {(a, b): Pair(a=a, b=b, shared=0, only_a=0, only_b=0, metrics={}) for a, b in couples}
     for a, b in couples:
-        found[a, b]["only_a"] = len(tables[a].questions) - len(shared)
-        found[a, b]["only_b"] = len(tables[b].questions) - len(shared)
-    return found
+        pairs[a, b]["only_a"] = len(tables[a].questions) - len(shared)
+        pairs[a, b]["only_b"] = len(tables[b].questions) - len(shared)
+    return pairs
 
 
 class _Sides:
-    """Runs over one set of questions; `metrics` has the estimates of each.
-
-    Raises:
-        UserError: a question is worth more in one than in another.
-    """
+    """Runs over one set of questions; `metrics` has the estimates of each."""
 
     def __init__(
         self,
@@ -343,7 +321,6 @@ class _Sides:
                 watch.step()
 
     def compare(self, couples: Iterable[tuple[str, str]], watch: Watch) -> dict[tuple[str, str], Pair]:
-        """Each pair of runs, a step each."""
         pairs: dict[tuple[str, str], Pair] = {}
         flips = Flips(self._units, self._means)
         for a, b in couples:
@@ -356,7 +333,7 @@ class _Sides:
     def _metrics(self, a: str, b: str, flips: Flips) -> dict[str, PairMetric]:
         drawn = differences(self._draws[b], self._draws[a], tested_metrics())
         drawn = {name: difference for name, difference in drawn.items() if difference.low is not None}
-        return {name: self._tested(name, found, a, b, flips) for name, found in estimates(drawn).items()}
+        return {name: self._tested(name, estimate, a, b, flips) for name, estimate in estimates(drawn).items()}
 
     def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: Flips) -> PairMetric:
         """Tests the questions' differences where both runs are decided."""
@@ -365,7 +342,7 @@ class _Sides:
         (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
         decided = (low_a == high_a) & (low_b == high_b)
         questions = int(decided.sum())
-        found = np.where(decided, low_b - low_a, 0.0)
+        values = np.where(decided, low_b - low_a, 0.0)
         clusters = _numbered(self._units.clusters(self._unit)[decided])
         few = self._unit == "paper" and questions > 0 and 1 < clusters.max() + 1 < self._units.parameters.few_papers
         apart = self._unit == "question" and self._units.size("question") == self._questions
@@ -379,16 +356,16 @@ class _Sides:
             undecided=len(decided) - questions,
         )
         if questions and mcnemar:
-            test["p"] = mcnemar_exact(int((found < 0).sum()), int((found > 0).sum()))
+            test["p"] = mcnemar_exact(int((values < 0).sum()), int((values > 0).sum()))
         elif questions:
             # A t test by few papers is never surer than flips of the questions' signs would be.
-            flips.add(test, name, a, b, found, "question" if few else self._unit)
-            test["p"] = clustered_t_test(found[decided], clusters) if few else None
-        return PairMetric(difference=difference, test=test, needed=questions_needed(found[decided], clusters))
+            flips.add(test, name, a, b, values, "question" if few else self._unit)
+            test["p"] = clustered_t_test(values[decided], clusters) if few else None
+        return PairMetric(difference=difference, test=test, needed=questions_needed(values[decided], clusters))
 
 
 def adjust(pairs: Iterable[Pair]) -> None:
-    """Fills `p_holm`: one family of tests is one metric over all these pairs, as they are printed together."""
+    """Fills `p_holm`; a family of tests is one metric over all these pairs, as they are printed together."""
     pairs = list(pairs)
     for name in tested_metrics():
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
@@ -397,14 +374,14 @@ def adjust(pairs: Iterable[Pair]) -> None:
 
 
 def _numbered(codes: Indices) -> Indices:
-    """Codes from 0 on without gaps, in the same order; like the inverse of `numpy.unique`, without sorting."""
+    """Order-preserving codes from 0 without gaps: the inverse of `numpy.unique`, without sorting."""
     import numpy as np
 
     return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
 def _shared(tables: Iterable[Table]) -> set[str]:
-    """Ids of the questions that all tables have."""
+    """Ids of the questions in all tables."""
     return set.intersection(*({question.id for question in table.questions} for table in tables))
 
 

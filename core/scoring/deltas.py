@@ -1,10 +1,9 @@
-"""Two ways of asking the same questions: every Δ, on all shared questions and on each value of each axis.
+"""Deltas of task variants: the same questions asked in two ways, overall and by each value of each axis.
 
-Contract: a Δ is the variant minus what it is a variant of, question by question: a question of the variant is paired
-with the one of the same id, else with the one it was made from (`SlimQuestion.source`); translations by the question
-that they translate. Several that were made from one question count as its trials; points and axes are those of the
-base. Only questions that both sides have enter; how many do not is said. Numbers, intervals and tests are those of
-`compare` (exact McNemar, else sign flips); the p of one metric are adjusted over the values of each axis (Holm).
+Contract: Δ is variant minus base, question by question, paired by id, else by the question it was made from
+(`SlimQuestion.source`); translations by their original. Several variants of one question count as its trials; points
+and axes are the base's. Unpaired questions are left out and counted. Numbers, intervals and tests are those of
+`compare`; p-values of a metric are adjusted over the values of each axis (Holm).
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ MOST_GROUPS = 200
 
 @dataclass(frozen=True)
 class Counterpart:
-    """What a task is compared with.
+    """The base of a task variant.
 
     Attributes:
         base: its name.
         tasks: those of the run that ask as it does: itself, or tasks for parts of its questions.
-        differs: what differs from it, in words.
+        differs: the difference in words.
     """
 
     base: str
@@ -44,38 +43,38 @@ def task_deltas(
     profile: Profile,
     parameters: Parameters,
 ) -> list[Delta]:
-    """Δ of each task to each task that it is a variant of, where they share questions."""
-    found = []
+    """Δ of each task to each of its bases with which it shares questions."""
+    deltas = []
     for task, bases in beside.items():
         for base in bases:
             rows = [by_task[name] for name in base.tasks if name in by_task]
             if task in by_task and rows:
                 of_base = Outcomes.joined(rows)
-                found.append(delta(task, by_task[task], base.base, of_base, base.differs, profile, parameters))
-    return [each for each in found if each is not None]
+                deltas.append(delta(task, by_task[task], base.base, of_base, base.differs, profile, parameters))
+    return [each for each in deltas if each is not None]
 
 
 def language_deltas(
     by_task: Mapping[str, Outcomes], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
 ) -> list[Delta]:
-    """Δ between the languages of the questions that were asked in several, over tasks that ask alike.
+    """Δ between the languages of multilingual questions, over tasks that ask alike.
 
     Args:
         by_task: the answers.
-        alike: groups of tasks that differ in nothing but the questions they choose.
-        profile: which formulas.
-        parameters: their constants.
+        alike: groups of tasks that differ only in their choice of questions.
+        profile: of the formulas.
+        parameters: constants.
     """
-    found = []
+    deltas = []
     for tasks in alike:
         named = [task for task in tasks if task in by_task]
         rows = Outcomes.joined([by_task[task] for task in named])
         spoken = {language for question in rows.asked() for language in question.on("language")}
-        for one, other in combinations(sorted(spoken), 2):
+        for first, other in combinations(sorted(spoken), 2):
             names = "+".join(named)
-            sides = (f"{names} in {one}", _in(rows, one), f"{names} in {other}", _in(rows, other))
-            found.append(delta(*sides, f"{one} instead of {other}", profile, parameters, original_id))
-    return [each for each in found if each is not None]
+            sides = (f"{names} in {first}", _in(rows, first), f"{names} in {other}", _in(rows, other))
+            deltas.append(delta(*sides, f"{first} instead of {other}", profile, parameters, original_id))
+    return [each for each in deltas if each is not None]
 
 
 def _in(rows: Outcomes, language: str) -> Outcomes:
@@ -88,7 +87,7 @@ def own_id(question: SlimQuestion) -> str:
 
 
 def original_id(question: SlimQuestion) -> str:
-    """The id of the question that this one translates, else its own."""
+    """The id of the translated question, else its own."""
     return question.translates or question.id
 
 
@@ -107,23 +106,23 @@ def delta(
     Args:
         task: the name of the variant.
         of_task: its answers.
-        base: the name of the other.
+        base: the name of the base.
         of_base: its answers.
-        differs: what differs, in words.
-        profile: which formulas.
-        parameters: their constants.
-        key: the id by which questions are paired; those of the variant without a partner, by that of their source.
+        differs: the difference in words.
+        profile: of the formulas.
+        parameters: constants.
+        key: the id by which questions are paired; unpaired ones of the variant use that of their source.
     """
     sides = _once(Outcomes.of(of_base)), _once(Outcomes.of(of_task))
-    known: dict[str, SlimQuestion] = {}
+    originals: dict[str, SlimQuestion] = {}
     for question in sides[0].asked():
-        known.setdefault(key(question), question)
+        originals.setdefault(key(question), question)
 
     def partner(question: SlimQuestion) -> str:
-        return own if (own := key(question)) in known else question.source
+        return own if (own := key(question)) in originals else question.source
 
-    asked = {partner(question) for question in sides[1].asked()}
-    shared = {id: replace(known[id], id=id) for id in sorted(known.keys() & asked)}
+    partners = {partner(question) for question in sides[1].asked()}
+    shared = {id: replace(originals[id], id=id) for id in sorted(originals.keys() & partners)}
     if not shared:
         return None
     a, b = (tabulate(_as_one(*side, shared)) for side in zip(sides, (key, partner), strict=True))
@@ -138,8 +137,8 @@ def delta(
         base=base,
         differs=differs,
         shared=len(shared),
-        only_task=len(asked) - len(shared),
-        only_base=len(known) - len(shared),
+        only_task=len(partners) - len(shared),
+        only_base=len(originals) - len(shared),
         metrics=whole["metrics"],
         groups=groups,
     )
@@ -156,26 +155,26 @@ def _groups(
 
 
 def _once(rows: Outcomes) -> Outcomes:
-    """The answers, those to a question that several tasks asked for the first of them."""
+    """The answers; of a question that several tasks asked, those of the first task."""
     import numpy as np
 
-    question = ranked([one.id for one in rows.questions], rows.question)
+    question = ranked([item.id for item in rows.questions], rows.question)
     task = ranked(rows.tasks, rows.task)
     first = np.unique(question, return_index=True)[1]
     return rows.take(np.flatnonzero(task == task[first][question]))
 
 
 def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[str, SlimQuestion]) -> Outcomes:
-    """The answers to the shared questions, as answers to those of the base, with trials counted anew."""
+    """The answers to the shared questions, keyed by the base's questions, with trials numbered anew."""
     import numpy as np
 
     place = {id: number for number, id in enumerate(shared)}
     places = np.full(len(rows.questions), -1)
     for code in np.unique(rows.question).tolist():
         places[code] = place.get(key(rows.questions[code]), -1)
-    found = places[rows.question]
-    order = np.argsort(found, kind="stable")
-    order = order[found[order] >= 0]
-    found = found[order]
-    trial = np.arange(len(found)) - np.searchsorted(found, found)
-    return replace(rows.take(order), questions=list(shared.values()), question=found, trial=trial)
+    numbers = places[rows.question]
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] >= 0]
+    numbers = numbers[order]
+    trial = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)
+    return replace(rows.take(order), questions=list(shared.values()), question=numbers, trial=trial)

@@ -1,10 +1,9 @@
-"""From terms to estimates: bounds, interval, spread over trials.
+"""Estimates from terms: bounds, interval, spread over trials; and by groups of questions.
 
-Contract: one `Units` a set of questions. The unit is the paper where the questions of the estimate come from at least
-`min_papers` papers, else the question; a question without a paper is a cluster of its own, and all trials of a question
-stay together, with all that is derived from it. The interval goes from the lower end at worst to the upper end at best
-(`livek12.core.statistics`). The difference of two estimates (groups, tasks, runs) knows which questions they share and
-costs a sum of products.
+Contract: the unit is the paper where an estimate's questions come from at least `min_papers` papers, else the question.
+A question without a paper is a cluster of its own; its trials and derivatives stay together. The interval reaches from
+the lower end at worst to the upper end at best (`livek12.core.statistics`). Differences of estimates account for shared
+questions at the cost of a sum of products.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Units:
-    """What the questions of a set belong to: papers, or each to itself."""
+    """The clusters of a set of questions: papers, or single questions."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         import numpy as np
@@ -44,7 +43,7 @@ class Units:
         }
 
     def unit(self, questions: Indices) -> Unit:
-        """What an estimate over these questions (indices) is clustered by."""
+        """The unit of an estimate over these questions (indices)."""
         import numpy as np
 
         papers = np.unique(self._paper[questions])
@@ -55,13 +54,13 @@ class Units:
         return self._codes[unit]
 
     def size(self, unit: Unit) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return int(self._codes[unit].max()) + 1
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A metric, at worst and at best, and how far its interval reaches; `note` alone where it is not available."""
+    """A metric at worst and at best with the reach of its interval; only `note` where it is not available."""
 
     low: float | None
     high: float | None
@@ -82,7 +81,7 @@ class Draw:
     note: str | None = None
 
     def minus(self, other: Draw) -> Draw:
-        """The difference: both are of one set of questions and by one unit."""
+        """The difference of two draws over one set of questions by one unit."""
         import numpy as np
 
         note = self.note or other.note
@@ -106,25 +105,25 @@ class Draw:
         )
 
 
-def _correlation(one: Draw, other: Draw, side: int) -> Floats:
-    """Of one at its worst with another at its best (`side` 0), or the other way round (1)."""
+def _correlation(draw_a: Draw, other: Draw, side: int) -> Floats:
+    """Correlation of one draw at its worst with another at its best (`side` 0), or the other way round (1)."""
     import numpy as np
 
-    if one.influence is None or other.influence is None or one.members is None or other.members is None:
+    if draw_a.influence is None or other.influence is None or draw_a.members is None or other.members is None:
         return np.zeros(())
-    a, b = one.influence[-side], other.influence[side - 1]
-    if not np.array_equal(one.members, other.members):  # only where they share a cluster do they move together
-        every = np.union1d(one.members, other.members)
-        a, b = (_spread_over(every, each.members, values) for each, values in ((one, a), (other, b)))
+    a, b = draw_a.influence[-side], other.influence[side - 1]
+    if not np.array_equal(draw_a.members, other.members):  # only where they share a cluster do they move together
+        every = np.union1d(draw_a.members, other.members)
+        a, b = (_spread_over(every, each.members, values) for each, values in ((draw_a, a), (other, b)))
     return correlation(a, b)
 
 
 def _spread_over(every: Indices, members: Indices | None, values: Floats) -> Floats:
     import numpy as np
 
-    found = np.zeros(len(every))
-    found[np.searchsorted(every, members)] = values
-    return found
+    sums = np.zeros(len(every))
+    sums[np.searchsorted(every, members)] = values
+    return sums
 
 
 def draw(
@@ -132,14 +131,14 @@ def draw(
 ) -> dict[str, Draw]:
     """Each metric over the picked answers (indices into the table, whose questions are the units').
 
-    Without `picked` all answers, without `unit` the one that fits the questions.
+    Default: all answers, and the unit that fits the questions.
     """
     import numpy as np
 
     picked = np.arange(len(table.rows)) if picked is None else picked
-    asked = table.question[picked]
-    begins = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
-    questions = asked[begins]
+    picked_questions = table.question[picked]
+    begins = np.flatnonzero(np.concatenate([[True], picked_questions[1:] != picked_questions[:-1]]))
+    questions = picked_questions[begins]
     unit = unit or units.unit(questions)
     members, local = np.unique(units.clusters(unit)[questions], return_inverse=True)
     shape = (unit, len(members), len(questions))
@@ -250,22 +249,22 @@ IMAGE_ONLY = "image_only"
 
 
 def question_groups(questions: Sequence[SlimQuestion], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
-    """The axes that these questions have: axis to value to indices of questions, values sorted, "(none)" last.
+    """Groups of questions: axis to value to indices, values sorted, "(none)" last.
 
     Args:
         questions: of one task.
-        modality: that of the task, where it is not that of its questions.
+        modality: the task's, if it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
     for axis in AXES:
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        members: defaultdict[str, list[int]] = defaultdict(list)
         for index, question in enumerate(questions):
             values = (modality,) if modality and axis == "modality" else question.on(axis)
             for value in values or (NO_VALUE,):
-                found[value].append(index)
-        named = sorted(value for value in found if value != NO_VALUE)
+                members[value].append(index)
+        named = sorted(value for value in members if value != NO_VALUE)
         if len(named) > (axis == "paper"):
-            axes[axis] = {value: found[value] for value in (*named, NO_VALUE) if value in found}
+            axes[axis] = {value: members[value] for value in (*named, NO_VALUE) if value in members}
     return axes
 
 
@@ -279,8 +278,8 @@ def group_deltas(
     def add(axis: str, newer: str, older: str, picked: Terms) -> None:
         a, b = (answers_of(table, groups[axis][value]) for value in (newer, older))
         drawn = group_difference(picked, table, units, a, b)
-        found = estimates(drawn)
-        deltas.update({f"{name}/{axis}/{newer}-{older}": delta for name, delta in found.items()})
+        metrics = estimates(drawn)
+        deltas.update({f"{name}/{axis}/{newer}-{older}": delta for name, delta in metrics.items()})
 
     if {"true", "false"} <= groups.get("korean_specific", {}).keys():
         add("korean_specific", "true", "false", {"accuracy": terms["accuracy"]})

@@ -1,10 +1,9 @@
-"""Sign-flip tests of many pairs of runs over the same questions, for little more than those of single runs would cost.
+"""Batched sign-flip tests of many pairs of runs over the same questions.
 
-Contract: the p of each pair is that of `core.statistics.sign_flip_tests` on its differences, question by question, with
-those that one of the two leaves undecided as 0. Flipped sums are linear: those of b - a are those of b minus those of
-a, less what one has on questions that the other leaves undecided. So the signs, of which there are as many as questions
-times permutations, are multiplied with each run once and not with each pair. Pairs whose differences are so small that
-rounding could count (beside the slack of the test), or so few that all patterns are tried, are tested by themselves.
+Contract: each p is that of `core.statistics.sign_flip_tests` on the pair's differences, with undecided ones as 0.
+Flipped sums are linear: those of b - a are those of b minus those of a, less the questions undecided in one. So the
+matrix of signs (questions × permutations) is multiplied with each run once, not with each pair. Pairs with differences
+near rounding error (against the slack of the test), or few enough to try all patterns, are tested by themselves.
 """
 
 from __future__ import annotations
@@ -43,12 +42,7 @@ class _Waiting(NamedTuple):
 
 
 class Flips:
-    """Tests that wait to be made together.
-
-    Args:
-        units: of the questions.
-        means: of the runs.
-    """
+    """A batch of pending tests."""
 
     def __init__(self, units: Units, means: Means) -> None:
         self._units, self._means = units, means
@@ -58,7 +52,7 @@ class Flips:
         self._sizes: dict[tuple[str, str], float] = {}
 
     def add(self, test: PairedTest, metric: str, a: str, b: str, difference: Floats, unit: Unit) -> None:
-        """Tests b - a of the questions, summed within the unit, now or later; a p that stands may only rise."""
+        """Tests b - a of the questions, summed within the unit, now or later; an existing p may only rise."""
         import numpy as np
 
         size = self._units.size(unit)
@@ -66,8 +60,8 @@ class Flips:
         slack = 1e-9 * float(np.abs(d).sum())
         rounding = _ROUNDING * len(difference) ** 0.5 * (self._size(metric, a) + self._size(metric, b))
         if np.count_nonzero(d) > FEW_FLIPS and rounding < slack / 8:
-            found = _Waiting(test, a, b, float(d.sum()), float(seen_sum(d)), float((d**2).sum()))
-            self._together[unit][metric].append(found)
+            waiting = _Waiting(test, a, b, float(d.sum()), float(seen_sum(d)), float((d**2).sum()))
+            self._together[unit][metric].append(waiting)
             return
         self._alone[unit].append((test, d))
         if len(self._alone[unit]) * size >= _AT_ONCE:
@@ -81,7 +75,7 @@ class Flips:
         return self._sizes[metric, run]
 
     def test(self, tell: Callable[[float], None] = lambda share: None) -> None:
-        """Makes the tests that wait; `tell` is told which share (0 to 1) is done."""
+        """Runs the pending tests; `tell` receives the share (0 to 1) that is done."""
         self._test_alone()
         for number, (unit, by_metric) in enumerate(self._together.items()):
             clusters, groups = self._units.clusters(unit), self._units.size(unit)
@@ -102,8 +96,8 @@ class Flips:
         for waiting in self._alone.values():
             if waiting:
                 differences = np.column_stack([difference for _, difference in waiting])
-                found = sign_flip_tests(differences, permutations=PERMUTATIONS, seed=self._units.parameters.seed)
-                for (test, _), p in zip(waiting, found, strict=True):
+                p_values = sign_flip_tests(differences, permutations=PERMUTATIONS, seed=self._units.parameters.seed)
+                for (test, _), p in zip(waiting, p_values, strict=True):
                     _raise(test, p)
             waiting.clear()
 
@@ -114,7 +108,7 @@ def _raise(test: PairedTest, p: float) -> None:
 
 @dataclass
 class _First:
-    """The pairs with one first run: their tests, their second runs, and what is counted of them."""
+    """The pairs with one first run: tests, second runs and counts."""
 
     waiting: list[_Waiting]
     others: Indices
@@ -124,7 +118,7 @@ class _First:
 
 
 class _Together:
-    """The waiting pairs of one metric; R runs are in them."""
+    """The pending pairs of one metric, with R runs."""
 
     def __init__(self, waiting: Sequence[_Waiting], metric: str, means: Means, clusters: Indices, groups: int) -> None:
         import numpy as np
@@ -140,17 +134,17 @@ class _Together:
             by_first[place[each.a]].append(each)
         self._firsts = {
             a: _First(
-                waiting=found,
-                others=np.array([place[each.b] for each in found], dtype=np.intp),
-                total=np.array([each.total for each in found]),
-                seen=np.array([each.seen for each in found]),
-                hits=np.zeros(len(found)),
+                waiting=pending,
+                others=np.array([place[each.b] for each in pending], dtype=np.intp),
+                total=np.array([each.total for each in pending]),
+                seen=np.array([each.seen for each in pending]),
+                hits=np.zeros(len(pending)),
             )
-            for a, found in by_first.items()
+            for a, pending in by_first.items()
         }
 
     def count(self, signs: Floats) -> None:
-        """Counts the patterns, shape (patterns, groups), whose sum is at least the one that was seen."""
+        """Counts the patterns, shape (patterns, groups), whose sum is at least the observed one."""
         import numpy as np
 
         step = max(1, _SUMS_AT_ONCE // self._sums.shape[1] ** 2)
@@ -168,7 +162,7 @@ class _Together:
                 first.hits += np.count_nonzero(np.abs(2 * sums - first.total) >= first.seen, axis=0)
 
     def tell(self) -> None:
-        """Fills in what was found."""
+        """Fills in the results."""
         import numpy as np
 
         for first in self._firsts.values():

@@ -1,31 +1,27 @@
 """The metrics' formulas, each over all answers at once (BENCHMARKS: LiveK12Bench 2.3, CFE-Bench 4, Chen et al. 2021).
 
-Contract: `exam_terms` takes an `Answers` and gives each metric as a `Term`, that is as a ratio of sums,
-scale · Σ numerator / Σ weight, with a numerator at the answer's worst and one at its best. All metrics rise
-with points, correctness and a cleaner process, so the two are bounds over every completion of what is
-undecided, and equal where nothing is. A metric that cannot be had is a string: the reason.
+Contract: `exam_terms` gives each metric of some `Answers` as a `Term`, a ratio of sums scale · Σ numerator / Σ weight
+with numerators at worst and at best. All metrics rise with points, correctness and a cleaner process, so the two are
+bounds over every completion of undecided answers. An unavailable metric is a string: the reason.
 
 With V points of the question, O points awarded, x mean presence over the critics of CIE, LAE, DRE (0 to 1
 each), l completion tokens with thinking, S = 1 when fully correct, sums over all N answers:
 
 profile `article`:
     process score P = max(0, V - 3·Σx),  exam score ES = 0.5·P·(O/V) + 0.5·O
-        Where no question states points, V = 1 is a unit of ours and 3 of it mean nothing: one critic of three would
-        take the whole score. There each of the three error types takes a third of V: P = V - (V/3)·Σx.
+        Without stated points V = 1 is our unit, where a penalty of 3 would let one critic of three take the whole
+        score; there each error type takes a third of V: P = V - (V/3)·Σx.
     OES = 100·ΣES/ΣV,  PES = 100·ΣP·(O/V)/ΣV,  OCS = 100·ΣO/ΣV
     ARL = (1/N)·ΣS·(1 + 0.15·ln(4096/l)),  Acc≤r = (1/N)·#(S = 1 and l ≤ r·32768)
 profile `release`: e = number of erroneous steps that a critic lists (two DRE are two)
-    process half = O/2 if e = 0 else 0,  outcome half = O/2 if e ≤ 1 else 0, each the mean over the critics: what the
-    authors' code, which asks one of them at random, gives on average. Of an audit that tells presence but no steps,
-    the halves are bounds.
+    process half = O/2 if e = 0 else 0,  outcome half = O/2 if e ≤ 1 else 0, each the mean over the critics: the
+    expectation of the authors' code, which asks one critic at random. Bounds for an audit without steps.
     PES = 100·Σ(process half)/(ΣV/2),  OES = 100·Σ(outcome half + process half)/ΣV,  OCS and Acc≤r as above
     ARL = (1/N)·ΣS·(1 + 0.1·ln(l̄/l)), l̄ = mean tokens of the compared models on the question: `release_arl`
 
-Acc≤r of one long run is a cut after the fact: an answer that is longer than the limit counts as not given. `budgets`
-sets it beside Acc≤r of answers that were drawn under the limit.
-
-A missing token count makes ARL and Acc≤r "not available"; none is invented, not even where S = 0. An answer
-that never came (failed, unsupported) has no count to miss: its bounds are 0 and a correct answer of one token.
+Acc≤r of one long run is a cut after the fact: an answer longer than the limit counts as not given (`budget_curves`
+compares it with answers drawn under the limit). A missing token count makes ARL and Acc≤r "not available", even where
+S = 0; an answer that never came (failed, unsupported) has bounds 0 and a correct answer of one token.
 """
 
 from __future__ import annotations
@@ -56,18 +52,18 @@ RELEASE_ARL = "the release profile's ARL compares models: see livek12 compare"
 
 @dataclass(frozen=True)
 class Answers:
-    """What the formulas need of n answers, as arrays of length n.
+    """The formulas' columns for n answers.
 
     Attributes:
-        points: V, the points of the question; None where `points_note` says why they are not known.
+        points: V, the points of the question; None: unknown, see `points_note`.
         share: (2, n), O/V at worst and at best.
         correct: (2, n), S at worst and at best, 0 or 1.
         presence: (2, n, 3), presence of CIE, LAE, DRE at worst (high) and at best (low); None: no audit at all.
         steps: (2, n, 2), `Steps` at worst and at best; None: no audit at all.
-        tokens: l; not a number where it is not known.
-        came: whether there is an answer (False: failed, unsupported).
-        points_note: remark on the points, or why they are None.
-        points_stated: whether the questions state points; False: each counts 1.
+        tokens: l; NaN where unknown.
+        came: false: failed or unsupported.
+        points_note: remark on the points, or the reason why they are None.
+        points_stated: false: no question states points, each counts 1.
     """
 
     points: Floats | None
@@ -105,7 +101,7 @@ class Term:
         weight: denominators.
         scale: 1, or 100 for marks out of 100.
         missing: answers that make the metric unavailable, if any.
-        by_trial: whether the metric of one trial alone exists.
+        by_trial: true if the metric exists for one trial.
         note: remark for the estimate.
         most: the largest numerator that an answer can have, over its weight; the smallest is 0.
     """
@@ -120,7 +116,7 @@ class Term:
     most: float = 1.0
 
     def absence(self, picked: Indices | None = None) -> str | None:
-        """Why the metric cannot be had over the picked answers (indices; None: all), if it cannot."""
+        """The reason why the metric is not available over the picked answers (indices; None: all), if so."""
         if self.missing is None:
             return None
         missing = int((self.missing if picked is None else self.missing[picked]).sum())
@@ -131,15 +127,12 @@ Terms = dict[str, Term | str]
 
 
 def no_tokens(missing: int) -> str:
-    """Why what needs token counts is not available."""
+    """The reason why metrics of token counts are not available."""
     return f"not available ({missing} {'answer states' if missing == 1 else 'answers state'} no token count)"
 
 
 def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
-    """(2, n, 3) presence of each error type, at worst and at best; without an audit any may be there.
-
-    None where no answer was audited at all.
-    """
+    """(2, n, 3) presence of each error type at worst and at best; unbounded for unaudited answers, None if all are."""
     import numpy as np
 
     if all(audit is None for audit in audits):
@@ -151,9 +144,9 @@ def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
 def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Floats | None:
     """(2, n, 2) `Steps` at worst and at best, from each answer's presence and, where they are known, its steps.
 
-    Critics whose steps are not known list at least one for each error type they saw: as many of them list one as saw
-    the commonest type, at most as many as saw any; at least so many list two as the overlap of the types requires.
-    None where no answer was audited at all.
+    Critics without known steps list at least one for each error type they saw: as many list one as saw the commonest
+    type, at most as many as saw any; at least so many list two as the overlap of the types requires. None without any
+    audit.
     """
     import numpy as np
 
@@ -164,7 +157,7 @@ def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Float
 
 
 def steps_between(presence: Presence, steps: Steps | None) -> tuple[Steps, Steps]:
-    """`Steps` of one answer at worst and at best (see `step_bounds`); `steps` None: not known."""
+    """`Steps` of one answer at worst and at best (see `step_bounds`); `steps` None: unknown."""
     if steps is not None:
         return steps, steps
     total, (_, second, first) = sum(presence), sorted(presence)
@@ -221,7 +214,6 @@ def budget_term(answers: Answers, limit: float) -> Term:
 
 
 def _point_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Terms:
-    """Everything that is counted in points."""
     points, note = answers.points, answers.points_note
     if points is None:
         return dict.fromkeys(("mark", "OCS", "PES", "OES"), note or "the questions state no points")
@@ -244,7 +236,7 @@ def _point_terms(answers: Answers, profile: Profile, parameters: Parameters) -> 
 
 
 def _process_note(answers: Answers, profile: Profile, parameters: Parameters) -> str | None:
-    """The remark on PES: what an error costs where the penalty is not simply taken off a larger question."""
+    """The remark on PES where the penalty is not simply subtracted from a larger question."""
     if profile == "article" and not answers.points_stated:
         return f"{answers.points_note}, and an error type takes a third of the process score"
     if profile == "article" and answers.points is not None and answers.points.max() <= parameters.process_penalty:
@@ -264,7 +256,7 @@ def _article_scores(answers: Answers, points: Floats, parameters: Parameters) ->
 
 
 def _release_scores(answers: Answers, points: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
-    """Process half over V/2 (that is, O where a critic lists no step) and both halves together."""
+    """Process half over V/2 (O where a critic lists no step), and both halves together."""
     assert answers.steps is not None
     outcome = points * answers.share
     process = outcome * (1 - answers.steps[..., 0])
@@ -286,24 +278,20 @@ def exam_scores(
     profile: Profile = "article",
     parameters: Parameters | None = None,
 ) -> dict[str, Score]:
-    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r of n answers.
+    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r from plain columns, for `evaluate` modules and notebooks.
 
     Args:
-        awarded: points of each answer; None: undecided, so that the metrics become intervals.
+        awarded: points of each answer; None: undecided.
         possible: points of each question.
-        correct: whether fully correct; None, as a whole or for one answer: where all points are awarded.
-        tokens: completion tokens with thinking; None: not known.
+        correct: fully correct; None, as a whole or for one answer: where all points are awarded.
+        tokens: completion tokens with thinking; None: unknown.
         presence: mean presence (0 to 1) of CIE, LAE, DRE; None: not audited.
-        steps: the number of erroneous steps that each critic lists, for profile `release`; None: not known, so that
-            what depends on it lies between bounds.
+        steps: the number of erroneous steps by critic, for profile `release`; None: unknown, which gives bounds.
         profile: `article` or `release`.
         parameters: constants; None: the profile's own.
 
     Returns:
-        By metric `low`, `high` and `note`; both None with a note where the metric cannot be had.
-
-    Raises:
-        UserError: unknown profile, no answers, columns of unequal length, or an answer with more points than there are.
+        By metric `low`, `high` and `note`; both None with a note where it is not available.
     """
     import numpy as np
 
@@ -317,8 +305,8 @@ def exam_scores(
             raise UserError(f"answer {index} has {points} of {worth} points: give it 0 to all of a positive number")
     shares = [None if p is None else p / worth for p, worth in zip(awarded, possible, strict=True)]
     right = [
-        share == 1 if share is not None and known is None else known
-        for share, known in zip(shares, correct or unknown, strict=True)
+        share == 1 if share is not None and full is None else full
+        for share, full in zip(shares, correct or unknown, strict=True)
     ]
     audits = presence or unknown
     listed = [None if not counts else _shares(counts) for counts in steps or unknown]
@@ -327,7 +315,9 @@ def exam_scores(
         share=np.array([OPEN if s is None else (s, s) for s in shares]).T.copy(),
         correct=np.array([OPEN if c is None else (float(c), float(c)) for c in right]).T.copy(),
         presence=presence_bounds(audits),
-        steps=step_bounds([None if a is None else (a, found) for a, found in zip(audits, listed, strict=True)]),
+        steps=step_bounds(
+            [None if a is None else (a, step_counts) for a, step_counts in zip(audits, listed, strict=True)]
+        ),
         tokens=np.array([_count(t, c) for t, c in zip(tokens or unknown, right, strict=True)]),
         came=np.ones(len(awarded), dtype=np.bool_),
     )
@@ -342,9 +332,9 @@ def _shares(counts: Sequence[int]) -> tuple[float, float]:
 
 
 def _count(tokens: int | None, correct: bool | None) -> float:
-    """A token count as a number; one of 0 is possible for a wrong answer only."""
-    known = tokens is not None and (tokens >= 1 or (tokens == 0 and correct is False))
-    return float(tokens or 0) if known else float("nan")
+    """A token count as a number; 0 is possible for a wrong answer only."""
+    valid = tokens is not None and (tokens >= 1 or (tokens == 0 and correct is False))
+    return float(tokens or 0) if valid else float("nan")
 
 
 def _score(term: Term | str) -> Score:

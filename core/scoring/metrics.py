@@ -1,7 +1,7 @@
-"""The metrics of reports: each is registered once, with all that tables, pages and studies need to know of it.
+"""Registry of the reports' metrics, with all facts that tables, pages and studies need.
 
-A metric that is registered with `terms` is computed for every task beside the built-in ones (`terms.task_terms`), and
-appears in report.json, on the pages, in comparisons, sweeps and sites by what it states of itself.
+A metric registered with `terms` is computed for every task (`task_terms`) and appears in report.json, pages,
+comparisons, sweeps and sites.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class ReportMetric:
 
     Attributes:
         name: as in report.json; that of a family ends in its sign ("pass@", "Acc≤").
-        meaning: in English; in that of a family `{}` is what follows the sign.
-        labels: its heading on the site by language, where it is not the name.
+        meaning: in English; in that of a family `{}` is the text after the sign.
+        labels: its heading on the site by language, if it is not the name.
         scale: of its values: a share of one, points out of 100, or a number of its own.
-        ranks: its place among the metrics that rank runs; the first that is known ranks them. None: it is not compared.
-        on_site: whether sites show it; those that are compared are shown.
-        tested: whether pairs of runs are tested on it.
-        contrasted: whether differences between groups of questions are given, and studies may look at it.
+        ranks: its place among the ranking metrics; the first available one ranks. None: it is not compared.
+        on_site: shown on sites; compared metrics always are.
+        tested: pairs of runs are tested on it.
+        contrasted: differences between groups of questions and studies use it.
         terms: computes it for the answers of a task.
     """
 
@@ -53,7 +53,7 @@ class ReportMetric:
 
     @property
     def is_family(self) -> bool:
-        """Whether the name is the beginning of several names."""
+        """True if the name is a prefix of several names."""
         return self.name.endswith(_SIGNS)
 
 
@@ -68,12 +68,12 @@ def register(metric: ReportMetric) -> ReportMetric:
 
 
 def metrics() -> tuple[ReportMetric, ...]:
-    """All metrics, in the order in which they are given."""
+    """All metrics in order of registration."""
     return tuple(_METRICS.values())
 
 
 def metric_of(name: str) -> ReportMetric:
-    """The metric of that name, or its family; a share where the name is not registered."""
+    """The metric of that name, or its family; a share if it is not registered."""
     if (metric := _METRICS.get(name)) is not None:
         return metric
     ends = max(map(name.rfind, _SIGNS)) + 1
@@ -81,13 +81,13 @@ def metric_of(name: str) -> ReportMetric:
 
 
 def meaning_of(name: str) -> str:
-    """The meaning of a metric in English; empty where it is not registered."""
+    """The meaning of a metric in English; empty if it is not registered."""
     metric = metric_of(name)
     return metric.meaning.format(name.removeprefix(metric.name))
 
 
 def ranking_metrics() -> tuple[str, ...]:
-    """The metrics that comparisons show of each run; the first that is known ranks them."""
+    """The metrics that comparisons show of each run; the first available one ranks."""
     compared = [metric for metric in metrics() if metric.ranks is not None]
     return tuple(metric.name for metric in sorted(compared, key=lambda metric: metric.ranks or 0))
 
@@ -108,7 +108,7 @@ def contrasted_metrics() -> tuple[str, ...]:
 
 
 def on_pages() -> dict[str, dict[str, Any]]:
-    """What the site's scripts have to know of the metrics that they show, by name."""
+    """The facts for the site's scripts, by metric."""
     return {name: {"scale": metric_of(name).scale, "labels": dict(metric_of(name).labels)} for name in site_metrics()}
 
 

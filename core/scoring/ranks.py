@@ -1,7 +1,12 @@
-"""Which runs the data can tell apart, and what that leaves open of their ranks.
+"""Ranks of runs: which runs differ, the ranks that leaves open, and their stability.
 
-Contract: two runs are told apart where their paired test does (p below `ALPHA` after Holm's adjustment) and the 95 %
-interval of their difference, which counts what is undecided either way, lies on one side of 0.
+Contract: two runs differ where their paired test says so (p below `ALPHA` after Holm's adjustment) and the 95 %
+interval of their difference, undecided answers included, excludes 0.
+
+Stability is a bootstrap over the units of the intervals (`estimates.Units`), the same draw for all runs so that they
+stay paired (Efron 1979; for ranks Goldstein & Spiegelhalter 1996). A run's best rank counts the runs that are better
+however undecided answers turn out, its worst those that may be as good. Seeded. It tells how ranks vary over exams like
+this one, not which runs differ.
 """
 
 from __future__ import annotations
@@ -24,27 +29,27 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 
 
-def side(found: PairMetric) -> int:
+def side(metric: PairMetric) -> int:
     """1 where the interval of b - a lies above 0, -1 where below, else 0."""
-    difference = found["difference"]
+    difference = metric["difference"]
     low, high = difference["ci"] or (difference["low"] or 0.0, difference["high"] or 0.0)
     return (low > 0) - (high < 0)
 
 
-def told(found: PairMetric) -> int:
-    """1 where b is told to be better than a, -1 where it is told to be worse, else 0."""
-    p = found["test"]["p_holm"]
-    return 0 if p is None or p >= ALPHA else side(found)
+def told(metric: PairMetric) -> int:
+    """1 where b is significantly better than a, -1 where worse, else 0."""
+    p = metric["test"]["p_holm"]
+    return 0 if p is None or p >= ALPHA else side(metric)
 
 
 def rank_ranges(task: TaskComparison, metric: str) -> dict[str, list[int]]:
-    """The best and the worst rank of each run that has the metric: as many are told to be better, or worse."""
+    """The best and the worst rank of each run that has the metric, by significant differences."""
     runs = [name for name, estimate in task["metrics"][metric].items() if estimate["low"] is not None]
     return ranges(runs, ((p["a"], p["b"], told(p["metrics"][metric])) for p in task["pairs"] if metric in p["metrics"]))
 
 
 def ranges(runs: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[str, list[int]]:
-    """The same of pairs (a, b, what `told` says of them)."""
+    """The same of pairs (a, b, result of `told`)."""
     better, worse = Counter[str](), Counter[str]()
     for a, b, sign in pairs:
         if sign:
@@ -55,20 +60,20 @@ def ranges(runs: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[s
 
 
 def tied(order: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """The place of each run: those that cannot be told from the first of their group share that one's place.
+    """The place of each run; runs that do not differ from the first of their group share its place.
 
     Args:
         order: the runs, the best first.
-        pairs: (a, b, what `told` says of them).
+        pairs: (a, b, result of `told`).
     """
     apart = {couple for a, b, sign in pairs if sign for couple in ((a, b), (b, a))}
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     first = 0
     for place, run in enumerate(order):
         if (order[first], run) in apart:
             first = place
-        found[run] = first + 1
-    return found
+        places[run] = first + 1
+    return places
 
 
 DRAWS = 2000
@@ -79,12 +84,12 @@ AT_ONCE = 200
 def rank_stability(
     tables: Mapping[str, Table], terms: Mapping[str, Term], parameters: Parameters
 ) -> dict[str, list[float]]:
-    """By run the rank that 2.5 %, half and 97.5 % of the draws stay below or at: [lower end, median, upper end].
+    """By run the ranks at 2.5 %, 50 % and 97.5 % of the draws: [lower end, median, upper end].
 
     Args:
         tables: of one task, by run; of the same data set.
         terms: one metric of each of these runs; runs without it are left out.
-        parameters: of the comparison; the seed is theirs.
+        parameters: of the comparison, with the seed.
     """
     import numpy as np
 
@@ -118,7 +123,7 @@ def _places(questions: Sequence[SlimQuestion], place: Mapping[str, int]) -> list
 
 
 def _shares(times: Floats, low: Floats, high: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Each run's metric in each draw, at worst and at best; where nothing of a run was drawn, that of all it has."""
+    """Each run's metric in each draw, at worst and at best; the overall one where a draw has nothing of the run."""
     import numpy as np
 
     drawn = times @ weight
@@ -131,7 +136,7 @@ def _shares(times: Floats, low: Floats, high: Floats, weight: Floats) -> tuple[F
 
 
 def _ranks(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Best and worst rank of each run (columns) in each draw (rows); equal to a rounding is equal."""
+    """Best and worst rank of each run (columns) in each draw (rows); ties up to rounding."""
     import numpy as np
 
     slack = 1e-9

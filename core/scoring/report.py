@@ -1,4 +1,15 @@
-"""`score`: the report of one run, task by task, group by group. The package's docstring shows the shape."""
+"""Report of one run, task by task, group by group; the package's docstring shows its shape.
+
+Metrics beside the mark (`against_mark`): an answer counts from nothing to full in each, numerator over weight;
+undecided ones only where every outcome agrees. pass@k is compared with the mean mark of the question.
+
+Token budgets (`budget_curves`; LiveK12Bench, sections 2.3 and 3.2): Acc≤r = (1/N)·#(S = 1 and l ≤ r · token limit),
+read in two ways over all questions and trials; not available where an answer states no count.
+
+true            answers drawn under that limit: cut there and marked on what they hold by then.
+counterfactual  answers of the longest run, cut after the fact: longer ones count as not given. So it is at most the
+                true one, up to the luck of sampling, and does not exist beyond the limit of the longest run.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +66,7 @@ _EQUAL = 1e-9
 
 
 def against_mark(terms: Terms, table: Table) -> dict[str, AgainstMark]:
-    """Each metric that exists beside the mark; nothing where there is no mark."""
+    """Counts of answers by metric against the mark; empty without a mark."""
     mark = terms.get("mark")
     if not isinstance(mark, Term) or mark.absence():
         return {}
@@ -86,7 +97,7 @@ def _beside(term: Term, mark: Term, table: Table) -> AgainstMark:
 
 
 def _values(term: Term, table: Table, by_question: bool) -> tuple[Floats, Floats, Floats]:
-    """What each answer counts at worst and at best, and its weight; of each question where that is asked for."""
+    """Each answer's value at worst and at best with its weight, or each question's."""
     import numpy as np
 
     sums = [term.low, term.high, term.weight]
@@ -104,12 +115,12 @@ COUNTERFACTUAL = "answers of {}, cut after the fact: one that is longer than the
 def budget_curves(
     tables: Mapping[str, Table], limits: Mapping[str, Limit], parameters: Parameters
 ) -> dict[str, BudgetCurve]:
-    """The curve of each task that has limits: at the article's r, and at those of its budgets.
+    """The curve of each task with limits: at the article's r, and at those of its budgets.
 
     Args:
         tables: the answers, by task.
         limits: the limit of each task that has token budgets.
-        parameters: `token_limit` is what r = 1 allows.
+        parameters: `token_limit` is the limit at r = 1.
     """
     groups: dict[str, dict[str, Limit]] = {}
     for task in tables:
@@ -119,7 +130,7 @@ def budget_curves(
 
 
 def within_limit(terms: Terms, limit: Limit | None, parameters: Parameters) -> Terms:
-    """The terms of a task without those Acc≤r that its answers were never allowed the tokens for."""
+    """The terms of a task without those Acc≤r beyond the tokens that its answers were allowed."""
     if limit is None or limit.tokens is None:
         return terms
     most = f"{limit.tokens:,} tokens" if limit.share is None else f"r = {limit.share:g}"
@@ -161,12 +172,12 @@ def _allowed(limit: Limit) -> float:
 
 
 def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
-    """Acc≤r of answers that were drawn under the limit; says where the engine did not keep it."""
+    """Acc≤r of answers drawn under the limit; notes where the engine exceeded it."""
     over = int((table.answers.tokens > allowed).sum())
-    found = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
-    if over and found["note"] is None:
-        found["note"] = f"{over} answers are longer than the limit, which was not kept: they count as not given"
-    return found
+    estimate = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
+    if over and estimate["note"] is None:
+        estimate["note"] = f"{over} answers are longer than the limit, which was not kept: they count as not given"
+    return estimate
 
 
 def _drawn(terms: Terms, table: Table, parameters: Parameters) -> dict[str, Estimate]:
@@ -174,16 +185,16 @@ def _drawn(terms: Terms, table: Table, parameters: Parameters) -> dict[str, Esti
 
 
 class ScoreOptions(TypedDict, total=False):
-    """What scoring is told beside the answers.
+    """Settings of scoring.
 
     Attributes:
         parameters: constants; None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
         limits: task to its token limit, for the tasks that have token budgets.
         thinking: task to its thinking budget, for the tasks that have one.
-        asked: task to the most tokens that an answer of it was asked for, where that is known.
-        beside: task to the tasks that it is a variant of.
-        alike: groups of tasks that differ only in the questions they choose, for questions asked in several languages.
+        asked: task to the requested maximum of tokens, where known.
+        beside: task to its bases.
+        alike: groups of tasks that differ only in the questions they choose, for multilingual questions.
     """
 
     parameters: Parameters | None
@@ -202,9 +213,6 @@ def score(rows: Iterable[Row], profile: Profile = "article", **options: Unpack[S
         rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
         profile: `paper` or `release` (see `formulas`).
         options: see `ScoreOptions`.
-
-    Raises:
-        UserError: unknown profile; no rows; rows that occur twice, lack a verdict, or award more points than there are.
     """
     return score_outcomes(map(Slim(), rows), profile, **options)
 
@@ -215,7 +223,7 @@ def score_outcomes(
     """The same of outcomes, which may be scored several times."""
     parameters = options.get("parameters") or parameters_of(profile)
     modalities, limits = options.get("modalities") or {}, options.get("limits") or {}
-    thinking, asked = options.get("thinking") or {}, options.get("asked") or {}
+    thinking, requested = options.get("thinking") or {}, options.get("asked") or {}
     by_task = Outcomes.of(outcomes).by_task()
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
@@ -229,7 +237,13 @@ def score_outcomes(
         parameters=asdict(parameters),
         tasks={
             task: _score_task(
-                table, profile, parameters, modalities.get(task), limits.get(task), thinking.get(task), asked.get(task)
+                table,
+                profile,
+                parameters,
+                modalities.get(task),
+                limits.get(task),
+                thinking.get(task),
+                requested.get(task),
             )
             for task, table in tables.items()
         },
@@ -246,7 +260,7 @@ def _score_task(
     modality: str | None,
     limit: Limit | None,
     thinking: int | None,
-    asked: int | None,
+    requested: int | None,
 ) -> TaskReport:
     terms = within_limit(task_terms(table, profile, parameters), limit, parameters)
     units = Units(table.questions, parameters)
@@ -269,13 +283,13 @@ def _score_task(
         points=points(table, range(len(table.questions))),
         metrics=everything,
         against_mark=against_mark(terms, table),
-        groups={axis: {value: group(found) for value, found in values.items()} for axis, values in groups.items()},
+        groups={axis: {value: group(indices) for value, indices in values.items()} for axis, values in groups.items()},
         deltas=group_deltas(groups, terms, table, units),
         process_errors=process_errors(table.rows, parameters.error_threshold),
         tokens=token_use(table.rows),
         prompt_cache=prompt_cache(table.rows),
         thinking=thinking_use(table.rows, thinking),
-        context_cut=context_cut(table.rows, asked),
+        context_cut=context_cut(table.rows, requested),
         decided_by=decided_by(table.rows),
     )
 
@@ -297,8 +311,8 @@ def _task_deltas(
         benchmark = by_task[task][0].question.benchmark
         others = [n for n in by_task if modalities.get(n) != IMAGE_ONLY and budget[n] == budget[task]]
         standard = Outcomes.joined([by_task[name].where(partial(_is_of, benchmark)) for name in others])
-        found = modality_difference(standard, by_task[task], subset, profile, parameters)
-        deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in found.items()}
+        by_metric = modality_difference(standard, by_task[task], subset, profile, parameters)
+        deltas |= {f"{task}/{name}/modality/image_only-standard/{subset}": value for name, value in by_metric.items()}
     return deltas
 
 
@@ -309,7 +323,7 @@ def _is_of(benchmark: str, question: SlimQuestion) -> bool:
 def _flat(pairs: Iterable[Delta]) -> dict[str, Estimate]:
     """The Δ on all shared questions, under names like those of the other differences."""
     return {
-        f"{pair['task']}/{metric}/variant/{pair['task']}-{pair['base']}": found["difference"]
+        f"{pair['task']}/{metric}/variant/{pair['task']}-{pair['base']}": estimate["difference"]
         for pair in pairs
-        for metric, found in pair["metrics"].items()
+        for metric, estimate in pair["metrics"].items()
     }

@@ -1,4 +1,4 @@
-"""The shapes that scoring takes and gives: rows and parameters in, typed JSON objects out (see the package)."""
+"""Types of scoring: rows and parameters in, typed JSON objects out (see the package)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Parameters:
         length_weight: weight of brevity in ARL.
         reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
-        error_threshold: mean presence above which an answer is counted as having an error of a type (0.5: where more
-            than half of the critics saw it; even votes do not count).
+        error_threshold: mean presence above which an answer counts as having an error of a type (0.5: a strict majority
+            of the critics).
         seed: of the sign flips of paired tests.
         level: of the confidence intervals.
         min_papers: papers from which on intervals are clustered by paper.
@@ -58,11 +58,7 @@ PARAMETERS: dict[Profile, Parameters] = {"article": Parameters(), "release": Par
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name; `paper` is the old name of `article`.
-
-    Raises:
-        UserError: there is no such profile.
-    """
+    """The profile of that name; `paper` is the old name of `article`."""
     profiles: tuple[Profile, ...] = get_args(Profile)
     meant = "article" if name == "paper" else name
     for profile in profiles:
@@ -72,22 +68,18 @@ def profile_named(name: str) -> Profile:
 
 
 def parameters_of(profile: str) -> Parameters:
-    """The constants of a profile.
-
-    Raises:
-        UserError: there is no such profile.
-    """
+    """The constants of a profile."""
     return PARAMETERS[profile_named(profile)]
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Under which token limit a task of the run was asked.
+    """The token limit of a task.
 
     Attributes:
         of: the task whose budgets these are: tasks with the same `of` ask the same questions.
-        tokens: completion tokens that its requests were limited to; None: not known.
-        share: r, where the task is one of the budgets of `of`; None where it is `of` itself.
+        tokens: completion tokens that its requests were limited to; None: unknown.
+        share: r, if the task is one of the budgets of `of`; None if it is `of` itself.
     """
 
     of: str
@@ -96,7 +88,7 @@ class Limit:
 
 
 class Estimate(TypedDict):
-    """A number with all that is unsure about it."""
+    """A number with its uncertainty."""
 
     low: float | None
     high: float | None
@@ -110,9 +102,9 @@ class Estimate(TypedDict):
 
 
 class Counts(TypedDict):
-    """Questions, distinct trials, answers, and in which state the answers ended.
+    """Questions, distinct trials, and answers by state.
 
-    `truncated` responses were cut off at their token limit; of `truncated_unknown` ones nobody knows whether they were.
+    `truncated` responses were cut off at their token limit; for `truncated_unknown` ones no record tells.
     """
 
     questions: int
@@ -128,7 +120,7 @@ class Counts(TypedDict):
 
 
 class Ungraded(TypedDict):
-    """Who left the ungraded answers open: nobody has judged them yet, the rules alone, or models that were asked."""
+    """Ungraded answers: not judged yet, left open by the rules alone, or by models."""
 
     nobody: int
     rules: int
@@ -145,7 +137,7 @@ class Group(TypedDict):
 
 
 class ErrorCount(TypedDict):
-    """One process error type: answers where a majority of critics saw it, and its mean presence."""
+    """One process error type: answers in which a majority of critics saw it, and its mean presence."""
 
     answers: int
     mean_presence: float
@@ -170,7 +162,7 @@ class TokenUse(TypedDict):
 
 
 class Tokens(TypedDict):
-    """Token use by kind. `completion` includes the thinking tokens; `reasoning` is that part alone."""
+    """Token use by kind. `completion` includes thinking; `reasoning` is thinking alone."""
 
     prompt: TokenUse
     cached: TokenUse
@@ -179,10 +171,9 @@ class Tokens(TypedDict):
 
 
 class PromptCache(TypedDict):
-    """Prompt tokens of the `answers` whose engine tells what its prefix cache served, and how many it served.
+    """Prompt tokens of the `answers` with prefix-cache figures, and how many the cache served.
 
-    `share` is cached over prompt (None: nothing was asked). Every answer counts the whole prompt it was given, and
-    samples of one prompt count it each, as computed or as served.
+    `share` is cached over prompt (None: no prompt). Each sample of a prompt counts the whole prompt.
     """
 
     answers: int
@@ -192,7 +183,7 @@ class PromptCache(TypedDict):
 
 
 class ThinkingUse(TypedDict):
-    """How a thinking budget was kept: answers that thought longer, those that do not say, and the longest thinking."""
+    """Answers over the thinking budget, answers without a count, and the longest thinking."""
 
     budget: int
     over: int
@@ -201,7 +192,7 @@ class ThinkingUse(TypedDict):
 
 
 class ContextCut(TypedDict):
-    """Answers cut off where the context ended, before the `budget` that was asked for; tokens of the shortest."""
+    """Answers cut off by the context before the requested `budget`; tokens of the shortest."""
 
     budget: int
     answers: int
@@ -209,14 +200,14 @@ class ContextCut(TypedDict):
 
 
 class AgainstMark(TypedDict):
-    """How a metric counts the answers beside their marks, each from nothing to full.
+    """A metric against the answers' marks, each from nothing to full.
 
     Attributes:
-        unit: what is counted: answers, or questions where the metric is of all trials of a question together.
-        more: how many count for more than their mark.
-        less: how many count for less.
-        same: how many count as their mark does.
-        open: of how many it cannot be told while they, or their mark, are undecided.
+        unit: answers, or questions where the metric is of all trials of a question together.
+        more: number above their mark.
+        less: number below it.
+        same: number equal to it.
+        open: number that cannot be compared while undecided.
     """
 
     unit: Literal["answer", "question"]
@@ -227,11 +218,7 @@ class AgainstMark(TypedDict):
 
 
 class TaskReport(TypedDict):
-    """All of one task.
-
-    `context_cut` is None where no answer is known to have been cut off by the context rather than by its budget;
-    `thinking` is None where the run set no thinking budget, `prompt_cache` where no engine told what it had cached.
-    """
+    """The report of one task; `context_cut`, `thinking` and `prompt_cache` are None where they do not apply."""
 
     counts: Counts
     ungraded: Ungraded
@@ -249,7 +236,7 @@ class TaskReport(TypedDict):
 
 
 class BudgetPoint(TypedDict):
-    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit; None where none of the run had it."""
+    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit; None without such a task."""
 
     share: float
     tokens: int
@@ -261,8 +248,7 @@ class BudgetPoint(TypedDict):
 class BudgetCurve(TypedDict):
     """Acc≤r of one task, smallest r first; the counterfactual is cut from `longest`, limited to `longest_tokens`.
 
-    `longest_tokens` is None where the limit is not known (recorded answers). `true_means` and `counterfactual_means`
-    say in words what the two are.
+    `longest_tokens` is None where unknown (recorded answers). `true_means` and `counterfactual_means` explain the two.
     """
 
     longest: str
@@ -289,8 +275,8 @@ class PairedTest(TypedDict):
 class PairMetric(TypedDict):
     """b - a on the shared questions, and its test.
 
-    `needed` questions like these would show a difference as large as the one seen (80 % power, α 0.05, a single
-    test); None where it is 0, or nothing is decided.
+    `needed` questions like these would show a difference of this size (80 % power, α 0.05, a single test); None where
+    it is 0, or nothing is decided.
     """
 
     difference: Estimate
@@ -306,11 +292,7 @@ class DeltaGroup(TypedDict):
 
 
 class Delta(TypedDict):
-    """A variant minus what it is a variant of, on the questions that both asked (`livek12.core.scoring.deltas`).
-
-    `task` and `base` name them, `differs` says what differs; `only_task` and `only_base` count the questions that the
-    other side lacks.
-    """
+    """Variant minus base on the shared questions (`livek12.core.scoring.deltas`); `only_*` count the others."""
 
     task: str
     base: str
@@ -325,8 +307,8 @@ class Delta(TypedDict):
 class Report(TypedDict):
     """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
 
-    `intervals` names their method; reports without it have percentile bootstrap intervals. `variants` has the Δ of each
-    task to what it is a variant of; `budgets` has the tasks whose limits are known, by name without the budget.
+    `intervals` names their method; without it they are percentile bootstrap intervals. `variants` has the Δ of each
+    task to its bases; `budgets` the tasks with known limits, by name without the budget.
     """
 
     formulas: int
@@ -351,11 +333,7 @@ class Pair(TypedDict):
 
 
 class TaskComparison(TypedDict):
-    """One task over the runs that have it.
-
-    `ranks` has, by metric and run, the best and the worst rank that the data leave open: as many runs are told to be
-    better, or worse.
-    """
+    """One task over the runs that have it; `ranks` has the best and worst rank by metric and run."""
 
     counts: dict[str, Counts]
     metrics: dict[str, dict[str, Estimate]]
@@ -364,10 +342,10 @@ class TaskComparison(TypedDict):
 
 
 class RunUsage(TypedDict):
-    """What the engines of a run used; `judging` is None where no judge model was loaded for it.
+    """Engine use of a run; `judging` is None without a judge model.
 
-    `watt_hours_per_mark` is the energy of asking over the points of the answers, with all that is undecided at its best
-    and at its worst; None where the energy was not measured, or no point is certain.
+    `watt_hours_per_mark` is the energy of asking over the points, with undecided ones at best and at worst; None where
+    the energy was not measured, or no point is certain.
     """
 
     asking: Usage
@@ -376,12 +354,11 @@ class RunUsage(TypedDict):
 
 
 class Comparison(TypedDict):
-    """What `livek12 compare` prints: metric by run, then pair by pair.
+    """The content of `livek12 compare --json`: metric by run, then pair by pair.
 
-    `variants` has each pair of runs axis by axis, and what one run asked as a variant of what another asked; `task` and
-    `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs. `regraded` says of the runs in
-    which people set marks how many these are (`core.run.markings.RegradeCounts`). `usage` has the runs whose engines
-    kept sessions, where all their questions are compared.
+    `variants` has each pair of runs axis by axis, and tasks against bases in another run; `task` and `base` are
+    RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run
+    (`core.run.markings.RegradeCounts`). `usage` has the runs with sessions whose questions are all compared.
     """
 
     formulas: int

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def count(table: Table, picked: Indices | None = None) -> Counts:
-    """Counts of the picked answers (indices); without them, of all."""
+    """Counts of the picked answers (indices; default all)."""
     import numpy as np
 
     picked = np.arange(len(table.rows)) if picked is None else picked
@@ -48,26 +48,26 @@ def count(table: Table, picked: Indices | None = None) -> Counts:
 
 
 def ungraded(rows: Outcomes) -> Ungraded:
-    """Who left the ungraded answers open."""
+    """Ungraded answers by their last judge."""
     judges = Counter[str]()
-    for found, answers in rows.numbers():
-        if found.state == "ungraded" and found.judged_by is not None:
-            judges[found.judged_by] += answers
+    for verdict, answers in rows.numbers():
+        if verdict.state == "ungraded" and verdict.judged_by is not None:
+            judges[verdict.judged_by] += answers
     return Ungraded(nobody=judges["nobody"], rules=judges["rules"], models=judges["models"])
 
 
 def points(table: Table, questions: Sequence[int]) -> float | None:
-    """Points of the questions (indices) together; None where only some questions of the task state them."""
+    """Total points of the questions (indices); None where only some questions of the task state them."""
     return None if table.worth is None else float(table.worth[questions].sum())
 
 
 def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
-    """How often critics saw each error type, in more than that mean presence; None where no answer was audited."""
-    found = rows.findings
-    audited = rows.finding[found.audited[rows.finding]]
-    if found.presence is None or not len(audited):
+    """Process errors by type, by that threshold of mean presence; None without an audit."""
+    findings = rows.findings
+    audited = rows.finding[findings.audited[rows.finding]]
+    if findings.presence is None or not len(audited):
         return None
-    presence = found.presence[0]
+    presence = findings.presence[0]
 
     def tally(kind: int) -> ErrorCount:
         seen = presence[audited, kind].tolist()
@@ -77,10 +77,7 @@ def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
 
 
 def token_use(rows: Outcomes) -> Tokens:
-    """Tokens of each kind over the responses, with those of requests before them.
-
-    A response that does not state a count is counted as missing.
-    """
+    """Tokens of each kind over the responses and their earlier requests; counts that are not stated are `missing`."""
     spent = rows.used if rows.spent is None else rows.spent
     prompt, cached, completion, reasoning = (_use(spent[rows.came, kind]) for kind in range(4))
     return Tokens(prompt=prompt, cached=cached, completion=completion, reasoning=reasoning)
@@ -89,41 +86,41 @@ def token_use(rows: Outcomes) -> Tokens:
 def _use(counts: Indices) -> TokenUse:
     import numpy as np
 
-    known = np.sort(counts[counts != UNTOLD])
-    total, number = int(known.sum()), len(known)
+    stated = np.sort(counts[counts != UNTOLD])
+    total, number = int(stated.sum()), len(stated)
     return TokenUse(
         sum=total,
         mean=total / number if number else None,
-        median=(int(known[(number - 1) // 2]) + int(known[number // 2])) / 2 if number else None,
+        median=(int(stated[(number - 1) // 2]) + int(stated[number // 2])) / 2 if number else None,
         missing=len(counts) - number,
     )
 
 
 def prompt_cache(rows: Outcomes) -> PromptCache | None:
-    """What prefix caches served; None where no response says it."""
-    told = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
-    if not len(told):
+    """Prefix-cache use; None where no response states it."""
+    stated = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
+    if not len(stated):
         return None
-    prompt, cached = map(int, told.sum(axis=0))
-    return PromptCache(answers=len(told), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
+    prompt, cached = map(int, stated.sum(axis=0))
+    return PromptCache(answers=len(stated), prompt=prompt, cached=cached, share=cached / prompt if prompt else None)
 
 
 def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
-    """How the responses kept a thinking budget; None without one."""
+    """Thinking against its budget; None without one."""
     if budget is None:
         return None
     counts = rows.used[rows.came, 3]
-    known = counts[counts != UNTOLD]
+    stated = counts[counts != UNTOLD]
     return ThinkingUse(
         budget=budget,
-        over=int((known > budget).sum()),
-        unknown=len(counts) - len(known),
-        most=int(known.max()) if len(known) else None,
+        over=int((stated > budget).sum()),
+        unknown=len(counts) - len(stated),
+        most=int(stated.max()) if len(stated) else None,
     )
 
 
 def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
-    """The answers that ended at a limit and are shorter than the budget; None without one or without such answers."""
+    """Answers that ended at a limit shorter than the budget; None without a budget or such answers."""
     if budget is None:
         return None
     lengths = rows.used[rows.came & (rows.ending == ENDINGS.index("truncated")), 2]
@@ -134,7 +131,7 @@ def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
 def decided_by(rows: Outcomes) -> dict[str, int]:
     """Parts by the stage that decided them, most first; undecided ones under "undecided"."""
     stages = Counter[str]()
-    for found, answers in rows.numbers():
-        for stage in found.stages:
+    for verdict, answers in rows.numbers():
+        for stage in verdict.stages:
             stages[stage] += answers
     return dict(sorted(stages.items(), key=lambda item: (-item[1], item[0])))

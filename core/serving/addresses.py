@@ -1,7 +1,6 @@
-"""What the servers here share: the address they listen at, and the names that they are reached by.
+"""Addresses of local servers, and the names they answer to.
 
-Contract: a server that listens at loopback answers to names of loopback alone, so that no page of another site reaches
-it under a name of its own (DNS rebinding).
+A server at loopback answers to loopback names alone, so that no other site reaches it under its name (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -15,15 +14,7 @@ from livek12.core.errors import UserError
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Args:
-        host: the address or its name.
-        port: 0 takes a free one.
-
-    Raises:
-        UserError: the address cannot be taken.
-    """
+    """A listening socket; port 0 takes a free one."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -37,14 +28,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def shown_host(host: str) -> str:
-    """The host as it stands in an address that others may open."""
+    """The host as printed in an address for others."""
     if host in ("0.0.0.0", "::"):  # opened by a name that leads here
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Returns true if only this machine can reach the address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -52,11 +43,7 @@ def is_loopback(host: str) -> bool:
 
 
 class OwnNames:
-    """The names that a server answers to.
-
-    Args:
-        host: the address that it listens at.
-    """
+    """The names that a server answers to; `host` is its address."""
 
     def __init__(self, host: str) -> None:
         self._near = is_loopback(host)
@@ -65,7 +52,7 @@ class OwnNames:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     def __contains__(self, header: str) -> bool:
-        """Whether a Host header is an address of numbers, which no DNS entry can fake, or a name that is ours."""
+        """Accepts a Host header with a numeric address, which no DNS entry can fake, or an own name."""
         name = header.rsplit(":", 1)[0] if re.search(r":\d+$", header) else header
         name = name.strip("[]").lower()
         try:
@@ -76,20 +63,20 @@ class OwnNames:
 
 
 class Idlers:
-    """Closes connections on which nothing is asked, so that nobody fills a server by opening them.
-
-    Args:
-        connections: those of uvicorn.
-    """
+    """Closes idle connections, so that nobody can exhaust a server; `connections` are uvicorn's."""
 
     def __init__(self, connections: set[Any]) -> None:
         self._connections = connections
         self._waiting: dict[Any, Any] = {}
 
     async def close(self) -> None:
-        """Closes each on which no request was in hand at the last call, nor is now, nor came in between."""
-        waiting = {one: one.cycle for one in self._connections if one.cycle is None or one.cycle.response_complete}
-        for one, cycle in waiting.items():
-            if self._waiting.get(one, self) is cycle:
-                one.transport.close()
+        """Closes each connection without a request since the last call."""
+        waiting = {
+            connection: connection.cycle
+            for connection in self._connections
+            if connection.cycle is None or connection.cycle.response_complete
+        }
+        for connection, cycle in waiting.items():
+            if self._waiting.get(connection, self) is cycle:
+                connection.transport.close()
         self._waiting = waiting

@@ -1,9 +1,8 @@
-"""Who may talk to a server of pages: an ASGI layer before everything else.
+"""Access guard of page servers: an ASGI layer before everything else.
 
-Contract: a request passes only with a Host that is ours (no DNS rebinding), with the token's cookie (other users of
-this machine reach loopback too), from our own page where it changes something (no cross-site requests), and to an
-address that the page needs. Answers carry headers that keep the page from loading anything from elsewhere or running
-scripts that are not its own.
+Contract: a request passes only with an own Host (no DNS rebinding), with the token's cookie (other users of this
+machine reach loopback too), from the own page if it changes something (no cross-site requests), and to an address that
+the page needs. Response headers keep the page from loading anything from elsewhere or running foreign scripts.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ class Guard:
     """The layer around an ASGI app.
 
     Args:
-        app: what it guards.
-        host: the address it is served at.
-        port: the port, which its cookie is named after: cookies do not tell ports apart.
-        token: what a browser must show once.
+        app: the guarded app.
+        host: its address.
+        port: names its cookie, since cookies do not tell ports apart.
+        token: shown once by a browser.
     """
 
     def __init__(self, app: App, host: str, port: int, token: str) -> None:
@@ -102,7 +101,7 @@ def _token_of(query: bytes) -> str | None:
 
 
 def _why_not(headers: dict[str, str]) -> str:
-    """Why a request that changes something does not come from our page; "" if it does."""
+    """The reason why a changing request does not come from the own page; "" if it does."""
     origin = headers.get("origin")
     if origin is not None and origin.split("://", 1)[-1].lower() != headers.get("host", "").lower():
         return "the request comes from another page"
@@ -114,7 +113,7 @@ def _why_not(headers: dict[str, str]) -> str:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """The request's body, of which no more is read than it may have."""
+    """Limits the request's body."""
     read = 0
 
     async def receiving() -> MutableMapping[str, Any]:
@@ -127,7 +126,7 @@ def _bounded(receive: Receive) -> Receive:
 
 
 def _with_policy(send: Send) -> Send:
-    """Sends answers of the app with our headers."""
+    """Adds the headers to the app's answers."""
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":

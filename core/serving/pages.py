@@ -1,7 +1,6 @@
-"""Serves a page to people: the address, the token, the guard, and the files that the page is made of.
+"""Server of a local page: address, token, guard (`core.serving.guard`) and files.
 
-Contract: `serve_page` runs until it is stopped. Nobody is answered who has not opened the address with its token
-(`core.serving.guard`). Files are served by a list, never by a path that a request names.
+Nobody is answered before opening the address with its token. Files are served by a list, never by a requested path.
 """
 
 from __future__ import annotations
@@ -28,12 +27,9 @@ def serve_page(make_app: Callable[[], FastAPI], host: str, port: int, ready: Cal
 
     Args:
         make_app: makes the application.
-        host: the address. 127.0.0.1 is one that every user of the machine reaches.
+        host: the address; every user of the machine can reach 127.0.0.1.
         port: 0 takes a free one.
-        ready: is told the address to open, with the token without which nobody is answered.
-
-    Raises:
-        UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
+        ready: receives the address to open, with its token.
     """
     listening = listen(host, port)
     try:
@@ -52,11 +48,11 @@ def serve_page(make_app: Callable[[], FastAPI], host: str, port: int, ready: Cal
 
 
 def page_app(static: Path, names: tuple[str, ...]) -> FastAPI:
-    """An application that serves the page `index.html` and its scripts and styles, and nothing else yet.
+    """An application that serves the page `index.html` with its scripts and styles.
 
     Args:
         static: the page's own folder.
-        names: of its files; `page.js` and `page.css`, which all pages share, are served with them.
+        names: of its files; the shared `page.js` and `page.css` are added.
     """
     from fastapi import FastAPI, HTTPException, Response
 

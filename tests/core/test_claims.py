@@ -203,13 +203,15 @@ def test_a_living_holder_is_looked_up_once_in_its_seconds(tmp_path: Path, monkey
             assert not second.take("a") and looks == count * [one.path.name], moment
 
 
-def test_a_claim_without_a_seen_holder_is_waited_for_in_bounds(tmp_path: Path) -> None:
+def test_a_claim_without_a_seen_holder_is_waited_for_in_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unseen, now = claiming._NOT_SEEN, time.monotonic()
     assert unsure(tmp_path, {unseen}, now)
     assert not unsure(tmp_path, {unseen}, now - SECONDS)
     with JournalWriter(tmp_path, "r") as one:
         assert not unsure(tmp_path, {one.path.name}, now), "a lock tells at once"
         assert Claims(one.path, "r", set)._lives(unseen), "its holder is just beginning"
+    monkeypatch.setattr(claiming, "time", SimpleNamespace(monotonic=lambda: now))
+    assert unsure(tmp_path, {unseen}, now - SECONDS + 1) and not unsure(tmp_path, {unseen}, now - SECONDS)
 
 
 def test_claims_need_a_folder_that_can_be_written(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Whether responses agree with reference answers, as an `evaluate` metric.
+"""Agreement of responses with reference answers, as an `evaluate` metric.
 
-Contract: a thin layer over `livek12.Verifier`: rules decide, and models where they are named; what nobody could decide
-leaves bounds. Load it with `evaluate.load(livek12.metric_path("livek12_answer_judge"))`.
+A thin layer over `livek12.Verifier`: rules decide, then models if named; open answers leave bounds. Load it with
+`evaluate.load(livek12.metric_path("livek12_answer_judge"))`.
 """
 
 from __future__ import annotations
@@ -65,15 +65,16 @@ class Livek12AnswerJudge(evaluate.Metric):  # type: ignore[misc]
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:
         """Adds one answer; the optional columns may be left out."""
-        said = {name: columns.get(name) or "" for name in OPTIONAL}
-        super().add(prediction=prediction, reference=reference, **(columns | said))
+        optional = {name: columns.get(name) or "" for name in OPTIONAL}
+        super().add(prediction=prediction, reference=reference, **(columns | optional))
 
     def _compute(
         self, predictions: Any, references: Any, judge: str | None = None, **columns: list[Any]
     ) -> dict[str, Any]:
-        said = {field: columns[name] for name, field in OPTIONAL.items()}
+        optional = {field: columns[name] for name, field in OPTIONAL.items()}
         rows = [
-            {"response": response, "gold": gold} | {field: each[number] for field, each in said.items() if each[number]}
+            {"response": response, "gold": gold}
+            | {field: each[number] for field, each in optional.items() if each[number]}
             for number, (response, gold) in enumerate(zip(predictions, references, strict=True))
         ]
         with Verifier(judge=judge) as verifier:
@@ -95,5 +96,5 @@ class Livek12AnswerJudge(evaluate.Metric):  # type: ignore[misc]
 
 
 def _filled(columns: dict[str, Any], length: int) -> dict[str, list[str]]:
-    """The optional columns; what is not said is an empty text, since `evaluate` takes no None among texts."""
+    """The optional columns with "" for missing values, since `evaluate` takes no None among texts."""
     return {name: [value or "" for value in columns.get(name) or [""] * length] for name in OPTIONAL}

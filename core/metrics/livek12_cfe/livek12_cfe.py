@@ -1,7 +1,7 @@
 """Variable accuracy and question accuracy of CFE-Bench as an `evaluate` metric.
 
-Contract: every question counts, and every variable of it: one without a verdict is wrong, as a failed extraction is,
-and one that nobody could decide (None) leaves bounds. Load it with `evaluate.load(livek12.metric_path("livek12_cfe"))`.
+Every question and variable counts: one without a verdict (failed extraction) is wrong, an undecided one (None) leaves
+bounds. Load it with `evaluate.load(livek12.metric_path("livek12_cfe"))`.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Livek12Cfe(evaluate.Metric):  # type: ignore[misc]
         for worst in (True, False):
             rights = [sum(not worst if right is None else right for right in verdicts) for verdicts in predictions]
             shares.append([right / total for right, total in zip(rights, references, strict=True)])
-        found: dict[str, float | None] = {}
+        scores: dict[str, float | None] = {}
         whole = [[float(share == 1) for share in each] for each in shares]
         for name, values in (("variable_accuracy", shares), ("question_accuracy", whole)):
             low, high = (sum(each) / len(each) for each in values)
-            found[name] = low if low == high else None
+            scores[name] = low if low == high else None
             if low != high:
-                found |= {f"{name}_low": low, f"{name}_high": high}
-        return found
+                scores |= {f"{name}_low": low, f"{name}_high": high}
+        return scores

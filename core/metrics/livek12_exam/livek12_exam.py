@@ -1,7 +1,7 @@
 """The exam metrics of LiveK12Bench as an `evaluate` metric.
 
-Contract: a thin layer over `livek12.core.scoring.exam_scores`, which holds the formulas; columns that are not
-given are unknown, and what depends on them is None with a note. Load it by `livek12.metric_path`.
+A thin layer over `livek12.core.scoring.exam_scores`; metrics that depend on a missing column are None with a note.
+Load it by `livek12.metric_path`.
 """
 
 from __future__ import annotations

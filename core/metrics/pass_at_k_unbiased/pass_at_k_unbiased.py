@@ -1,7 +1,7 @@
 """Unbiased pass@k as an `evaluate` metric.
 
-Contract: a thin layer over `livek12.core.statistics.pass_at_k`; every question counts, and a k above the
-number of samples of any question is refused. Load it by `livek12.metric_path`.
+A thin layer over `livek12.core.statistics.pass_at_k`; a k above the samples of any question is refused. Load it by
+`livek12.metric_path`.
 """
 
 from __future__ import annotations
