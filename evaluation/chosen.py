@@ -1,8 +1,8 @@
-"""`--questions failed-in RUN`: asks, and derives from, only the questions that a model failed in an earlier run.
+"""Choices of questions: `--questions failed-in RUN`, and `--where FIELD=VALUE`.
 
 A question counts as failed where more than half of its trials are decided and not fully right (no answer is not right);
-as solved where at least half are decided and right; as undecided where what is open could still make it the one or the
-other: such a question is left out and named in run.json. Of a derived task it is the question it is derived from.
+as solved where at least half are decided and right; as undecided where open trials could still make it either: it is
+left out and named in run.json. Of a derived task it is the question it is derived from.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class OutcomeSplit:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which questions a run asks.
+    """The questions that a run asks.
 
     Attributes:
         ids: of the questions that are asked or derived from, by task.
@@ -131,7 +131,7 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
-    """Of a run whose questions were chosen: which they were, by task; None where it asked all."""
+    """The chosen questions of a run by task; None where it asked all."""
     if folder.spec().chosen is None:
         return None
     found: defaultdict[str, set[str]] = defaultdict(set)
@@ -183,11 +183,8 @@ def _named(split: OutcomeSplit) -> str:
 class Where:
     """The questions that have one of the values; without a text, all.
 
-    Args:
-        text: as it is written.
-
     Raises:
-        UserError: it names no field, or no value.
+        UserError: the text names no field, or no value.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -200,11 +197,11 @@ class Where:
         self._values = {value.strip() for value in listed.split(",")}
 
     def takes(self, question: Question) -> bool:
-        """Whether the question is one of them."""
+        """Tests whether the question is one of them."""
         return self._values_of is None or not self._values.isdisjoint(self._values_of(question))
 
     def nothing(self, name: str, run: RunFolder) -> UserError:
-        """What to say of a run that has no such question: the values that it has."""
+        """The error for a run without such a question: names the values that it has."""
         values_of = self._values_of or (lambda question: ())
         values = sorted({value for _, question in run.each_question() for value in values_of(question) if value})
         more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""

@@ -1,10 +1,9 @@
 """A file of pairs becomes a file of decisions: streaming, in order, and going on where it was stopped.
 
-Contract: OUT has one line for each line of IN that is not blank, in the same order, each written whole when it and all
-before it are decided; so a command that was killed goes on behind the last whole line, decides nothing twice and
-loses nothing. An OUT that does not fit IN, or was made by other judges, is refused; what the same judges decided by
-older code stands. A row that cannot be judged, and
-one whose id stood before, get a line that says so. A bounded number of rows is in memory, whatever the length.
+Contract: OUT has one line for each line of IN that is not blank, in the same order, written whole when it and all
+before it are decided; a killed command goes on behind the last whole line. An OUT that does not fit IN, or was made by
+other judges, is refused; decisions of the same judges by older code stand. A row that cannot be judged, or repeats an
+id, gets a line that says so. A bounded number of rows is in memory.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ MAX_LINE = 128 * 2**20
 
 @dataclass
 class PairCounts:
-    """What became of the rows of a file, those decided earlier with them."""
+    """The counts over the rows of a file, those decided earlier with them."""
 
     accepted: int = 0
     rejected: int = 0
@@ -69,7 +68,7 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of IN, its number, and what is wrong with it before anybody looked inside."""
+    """A line of IN, its number, and what is wrong with it as a whole."""
 
     number: int
     text: bytes
@@ -82,7 +81,7 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
     Args:
         source: IN.
         target: OUT; made, or gone on with.
-        options: who judges.
+        options: the judges.
         author: the model that wrote the responses, where it is known.
 
     Returns:
@@ -123,7 +122,6 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
 
 
 def _by_rules(rules: MarkPool[Reply], lines: Iterable[_Line]) -> Iterator[tuple[_Line, Reply]]:
-    """The lines, each with what the rules say to it."""
     in_hand: deque[_Line] = deque()
 
     def texts() -> Iterator[bytes]:
@@ -149,14 +147,13 @@ def _settled(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A line of OUT, and what judge models were asked about it."""
+    """A line of OUT, and the calls of judge models about it."""
 
     row: Json
     calls: Sequence[Call] = ()
 
 
 def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
-    """The line of OUT for a line of IN and what the rules said to it; asks the models where there are some."""
     row = reply["row"]
     if line.problem or row["decided_by"] == "input":
         return _Judged(bad_row(line_id(line.text), line.number, line.problem or row["reason"], models.version))
@@ -189,7 +186,7 @@ def _numbered(source: Path) -> Iterator[_Line]:
 
 
 def _count(source: Path) -> int | None:
-    """How many lines a file has, for the progress bar; None where reading would use them up (a pipe).
+    """The number of lines, for the progress bar; None where reading would use them up (a pipe).
 
     Raises:
         UserError: it cannot be read.
@@ -204,7 +201,7 @@ def _count(source: Path) -> int | None:
 
 
 def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target: Path, ids: _Seen) -> None:
-    """A line of IN that OUT has decided already."""
+    """Checks a line of IN that OUT has decided already."""
     if line is None:
         raise UserError(f"{target}: has more lines than {source}; choose another OUT")
     if without_code(str(row.get("judge"))) != without_code(version):
@@ -234,7 +231,6 @@ class _Output(LineFile):
         super().__init__(target)
 
     def stored(self) -> Iterator[Json]:
-        """The lines that stand."""
         with self.path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 try:
@@ -246,7 +242,6 @@ class _Output(LineFile):
                 yield row
 
     def append(self, row: Json) -> None:
-        """One decision; raises as `write_line`."""
         self.write_line(json.dumps(row, ensure_ascii=False))
 
 
@@ -286,22 +281,17 @@ NAMED: Final = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
 
 @dataclass(frozen=True)
 class Settled:
-    """A pair, and what rules and models together say to it."""
+    """A pair, and its verdict by rules and models."""
 
     pair: JudgedPair
     verdict: Verdict
 
 
 class PairModels:
-    """Of each benchmark whose questions are judged by models, its marker.
-
-    Args:
-        judges: opened by the caller.
-        folder: where image files may lie; None for nowhere.
-        author: the model that wrote the responses, where it is known.
+    """The scorer of each benchmark whose questions models judge; any number of threads may use it.
 
     Attributes:
-        version: names who marks; equal strings mark equally.
+        version: equal strings mark equally.
 
     Raises:
         UserError: too few of the judges may judge this author.
@@ -315,12 +305,7 @@ class PairModels:
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
     def settle(self, line: bytes, verdict: Json) -> Settled:
-        """What the panel says to what the rules left open.
-
-        Args:
-            line: the row, which a worker could read.
-            verdict: what the rules made of it.
-        """
+        """The verdict on a readable row whose verdict by the rules is given; models decide what is open."""
         pair, by_rules = read_pair(line, self._folder), Verdict.model_validate(verdict)
         scorer = self._scorers[pair.question.benchmark]
         if not scorer.has_more(pair.question, pair.response, by_rules):
@@ -336,11 +321,7 @@ class PairModels:
 
 
 class HeldModels:
-    """Judge models for rows, opened when they are first needed and held open; a fork opens its own.
-
-    Args:
-        options: who judges.
-    """
+    """Judge models for rows, opened when first needed and kept open; a fork opens its own."""
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options
@@ -349,11 +330,9 @@ class HeldModels:
         tell_of_forks(self)
 
     def submit(self, lines: Sequence[bytes], replies: Sequence[Reply]) -> list[Future[list[Reply]]]:
-        """The replies of the rules, in order, with what models say to those that the rules leave open.
+        """Futures of the replies, in order, where models decide what the rules leave open.
 
-        Args:
-            lines: the rows.
-            replies: with verdicts.
+        `replies` are those of the rules, with verdicts.
 
         Raises:
             UserError: the models cannot be asked.
@@ -368,12 +347,12 @@ class HeldModels:
         opened.close()
 
     def abandon(self) -> None:
-        """Closes the models when nobody uses them any more, and does not wait for it: it may be called anywhere."""
+        """Closes models out of use without waiting for it: it may be called anywhere."""
         if self._threads is not None:
             threading.Thread(target=self.close, name="closing judges", daemon=True).start()
 
     def after_fork(self) -> None:
-        """What was opened belongs to the parent."""
+        """Forgets what the parent opened."""
         self._lock = threading.Lock()
         self._begin()
 

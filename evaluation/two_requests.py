@@ -1,10 +1,8 @@
-"""Tasks that make two requests for an answer: the reply to the first stands in the second.
+"""Tasks that make two requests for an answer: the second holds the reply to the first.
 
-Contract: the reply to the first is stored in the run folder before the second is sent, so that a run that was killed
-goes on with it. Both kinds flow to the engine as one stream, which is not held up for the one or the other; only a
-constant number of replies is held. A first reply without any text makes the question fail for this time, and is asked
-for again by the next command. The response to the question holds the first reply (`Response.earlier`) with its own
-token counts.
+Contract: the first reply is stored in the run folder before the second request is sent. Both kinds flow to the engine
+as one stream; a constant number of replies is in memory. A first reply without any text makes the question fail for
+this time. The response to the question holds the first reply (`Response.earlier`) with its token counts.
 """
 
 from __future__ import annotations
@@ -32,12 +30,12 @@ have been answered, while the last first ones are still at work."""
 def outcomes(
     engine: Engine, asked: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
 ) -> Iterator[Response | Failure]:
-    """What the engine makes of the requests, where tasks make two of them of both.
+    """The outcomes of the requests; of tasks that make two, those of the second.
 
     Args:
-        engine: who is asked; recorded answers are read without a first request.
+        engine: answers; recorded answers are read without a first request.
         asked: the requests; of tasks that make two, the first ones.
-        run: where earlier replies are found.
+        run: holds earlier replies.
         exam: tasks and questions.
         journal: takes the replies to first requests.
     """
@@ -56,7 +54,7 @@ def outcomes(
 
 
 class _Both:
-    """First and second requests as one stream, each second one after the reply that stands in it.
+    """First and second requests as one stream.
 
     Args:
         two: tasks that make two requests.
@@ -65,7 +63,7 @@ class _Both:
         journal: takes the replies that come now.
 
     Attributes:
-        due: what has its first reply, and whose second request was not sent yet.
+        due: first requests with their replies whose second request was not sent yet.
     """
 
     def __init__(
@@ -78,14 +76,14 @@ class _Both:
         self._unmade: list[Failure] = []
 
     def requests(self, asked: Iterator[Request]) -> Iterator[Request]:
-        """What can be sent now; the trials of a question stay together. It may end before all second ones are due."""
+        """The requests of now; the trials of a question stay together. It may end before all second ones are due."""
         for _, trials in groupby(asked, key=lambda request: (request.key.task, request.key.question_id)):
             yield from filter(self._begun, trials)
             yield from self._second(KEPT)
         yield from self._second(0)
 
     def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
-        """What the outcome of a request comes to for its question; nothing where it is the first of two."""
+        """The outcome for the question; nothing where it is that of the first request."""
         yield from self.unmade()
         if first := self._firsts.pop(outcome.key, None):
             if isinstance(outcome, Response) and outcome.text.strip():
@@ -102,12 +100,11 @@ class _Both:
         yield outcome
 
     def unmade(self) -> Iterator[Failure]:
-        """The questions whose second request could not be made."""
         while self._unmade:
             yield self._unmade.pop()
 
     def _begun(self, request: Request) -> bool:
-        """Whether a request has to be sent as it is: not where the reply to it is stored."""
+        """Tests whether a first request has to be sent: the reply to it may be stored."""
         if request.key.task not in self._two:
             return True
         reply = self._stored.pop(str(request.key), None)
@@ -118,7 +115,7 @@ class _Both:
         return True
 
     def _second(self, kept: int) -> Iterator[Request]:
-        """The second requests that are due, but for so many."""
+        """The second requests that are due, but for `kept` of them."""
         while len(self.due) > kept:
             first, reply = self.due.popleft()
             made = self._seconds.request(first, reply)
@@ -130,8 +127,6 @@ class _Both:
 
 
 class _Seconds:
-    """Makes the requests on questions."""
-
     def __init__(self, exam: TaskData) -> None:
         self._tasks = {task.name: task for task in exam.tasks if task.first_style}
         self._questions = {(name, question.id): question for name in self._tasks for question in exam.questions[name]}

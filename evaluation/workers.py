@@ -1,12 +1,9 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
-Contract: the reply to a line does not depend on the number of processes, on the lines beside it, or on the load of the
-machine: limits are in processor time. A line that breaks one, or whose process is killed again and again, is undecided
-and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork of their process has
-processes of its own. This module imports none of the rules.
-
-Each process has a child of its own for symbolic comparisons (`judges.rules.pool`), and waits while that works: so many
-processes keep so many cores busy, and a limit broken there costs one comparison.
+Contract: the reply to a line depends on nothing but the line: limits are in processor time. A line that breaks one is
+undecided and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork has
+processes of its own. This module imports none of the rules. Each process has one child for symbolic comparisons
+(`judges.rules.pool`): a limit broken there costs one comparison.
 """
 
 from __future__ import annotations
@@ -52,7 +49,7 @@ def default_size() -> int:
 
 
 class MarkPool(ProcessPool, Generic[R]):
-    """A bounded number of processes that judge lines; their replies are JSON.
+    """Processes that judge lines; their replies are JSON.
 
     Args:
         work: runs in each process, ends in `judge_lines`.
@@ -82,11 +79,8 @@ class MarkPool(ProcessPool, Generic[R]):
     def submit(self, lines: Sequence[bytes]) -> list[Future[list[R]]]:
         """Futures of the replies, in order.
 
-        A future raises UserError where a process cannot start, and CancelledError where the pool was closed.
-        UserError is raised at once where the interpreter is ending.
-
-        Args:
-            lines: each one of JSON.
+        They raise UserError where a process cannot start, CancelledError where the pool was closed. Raises UserError
+        at once where the interpreter is ending.
         """
         share = -(-len(lines) // (SHARES * self.size))
         return self._submit(list(_chunks(lines, max(1, min(CHUNK, share)))), self._closed)
@@ -97,7 +91,7 @@ class MarkPool(ProcessPool, Generic[R]):
             yield from replies
 
     def batches(self, lines: Iterable[bytes]) -> Iterator[list[R]]:
-        """The same, some at a time, as they come; a bounded number of lines is in hand.
+        """The same, some at a time; a bounded number of lines is in hand.
 
         Raises:
             UserError: a process cannot start.
@@ -124,7 +118,7 @@ class MarkPool(ProcessPool, Generic[R]):
         super().close()
 
     def abandon(self) -> None:
-        """Ends all processes of a pool that nobody uses any more; takes no lock, so it may be called anywhere."""
+        """Ends all processes of a pool out of use; takes no lock, so it may be called anywhere."""
         for child in list(self._all):
             child.kill()
 
@@ -136,9 +130,7 @@ class MarkPool(ProcessPool, Generic[R]):
     def _submit(self, chunks: Sequence[list[bytes]], closed: int) -> list[Future[list[R]]]:
         """The futures of chunks, handed over together: a pool that is closed takes all of them back.
 
-        Args:
-            chunks: of lines.
-            closed: how often the pool had been closed when the batch began; if it was since, nothing starts for it.
+        Nothing starts for a batch if the pool was closed since it began (`closed` counts the closings).
         """
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
@@ -188,7 +180,7 @@ def pair_pool(
 
     Args:
         size: the most processes; default the cores of this machine.
-        folder: where image files of rows may lie; None for none.
+        folder: of image files; None allows none.
         cache: whether slow decisions are remembered on disk.
         whole: whether replies hold the verdict of the rules.
         seconds: processor time of one row, without its symbolic comparisons.
@@ -219,7 +211,7 @@ def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
 
 
 def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, seconds: float) -> None:
-    """Judges the rows that a pool sends; arguments as those of `pair_pool`."""
+    """The work of `pair_pool`."""
     from livek12.evaluation.pairs import reply_to
     from livek12.judges.cascade import decision_store, default_cascade
 
@@ -228,14 +220,7 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
 
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:
-    """Judges what a pool sends, until that breaks a limit.
-
-    Args:
-        link: to the pool.
-        seconds: of processor time for a line, after which the kernel ends the process.
-        judge: makes the reply to a line.
-        after: called when a message has been judged.
-    """
+    """Judges what a pool sends, `seconds` of processor time a line; calls `after` behind each message."""
     for chunk in requests(link):
         try:
             replies: object = list(_in_time(chunk.split(b"\n"), seconds, judge))
@@ -246,7 +231,6 @@ def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: 
 
 
 def _in_time(lines: Sequence[bytes], seconds: float, judge: Callable[[bytes], R]) -> Iterator[R]:
-    """The replies to the first lines, as many as there is time for."""
     until = time.monotonic() + SLICE_SECONDS
     for line in lines:
         limit_time(seconds)
@@ -269,18 +253,17 @@ def ray_batches(
     *given: object,
     unmarked: Callable[[bytes, str], R],
 ) -> Iterator[list[R]]:
-    """The replies to lines, judged by Ray tasks, each by a `MarkPool` of one process that its node keeps.
+    """The replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
 
-    A task that is lost, alone or with its node, is run again on another. Nodes import livek12 as installed there; other
-    rules than the caller's are refused.
+    A lost task is run again on another node. Nodes import livek12 as installed there; other rules are refused.
 
     Args:
         lines: to judge.
         address: "local", "auto", HOST:PORT or ray://HOST:PORT.
-        workers: the most tasks at a time; None for as many as the cluster has cores free.
-        waiting: how many tasks are worth their start.
+        workers: the most tasks at a time; None for the free cores of the cluster.
+        waiting: the number of tasks that are worth their start.
         work: as for `MarkPool`.
-        shared: its first argument, which travels to each node once.
+        shared: its first argument, sent to each node once.
         given: its other arguments.
         unmarked: as for `MarkPool`.
 
@@ -329,7 +312,7 @@ _node_pools: dict[str, MarkPool[Any]] = {}
 
 
 def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Sequence[Any], lines: list[bytes]) -> Any:
-    """The replies to lines, or a list with the reason why there is none; the pool serves all tasks of one command."""
+    """The replies to lines, each a list with the reason where there is none."""
     import ray
 
     from livek12.judges.cascade import rules_digest
@@ -348,12 +331,12 @@ def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Se
 
 
 class Flow(Generic[T, R]):
-    """Threads that mark a stream; a context manager, left at once by Ctrl-C: who stops does not wait for a judge.
+    """Threads that mark a stream; a context manager that Ctrl-C leaves without waiting for a judge.
 
     Args:
         work: marks an item.
-        threads: how many.
-        ahead: items in hand, so that a long stream needs no more memory than a short one.
+        threads: their number.
+        ahead: items in hand at a time.
     """
 
     def __init__(self, work: Callable[[T], R], threads: int, ahead: int = 256) -> None:
@@ -363,8 +346,7 @@ class Flow(Generic[T, R]):
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
         """The results as they finish or, with `ordered`, in the order of the items; raises what `work` raises.
 
-        Items are read while others are worked on. An item None means that none waits at the moment: only finished
-        results are yielded then.
+        An item None means that none waits at the moment: only finished results are yielded then.
         """
         finished: SimpleQueue[Future[R]] = SimpleQueue()
         queue: deque[Future[R]] = deque()

@@ -1,10 +1,9 @@
 """Rewards for trainers: TRL, verl and OpenRLHF call these functions by name, or load them from this file's path.
 
 Contract: the rules of `livek12.verify` decide, in processes of their own and from any thread; a row that breaks a limit
-is undecided and never a silent 0. What is undecided has the value that `undecided` names: None where the trainer leaves
-such rows out (TRL), else 0, with its count beside it. `workers` and `judge` are those of `livek12.Verifier`. This file
-may be loaded twice, by its name and by its path, and be sent to other processes: what is kept between calls lies in
-`livek12.evaluation.rewarding`.
+is undecided and never a silent 0. `undecided` is the value of what is undecided: None where the trainer leaves such
+rows out (TRL), else 0, with its count beside it. This file may be loaded twice, by its name and by its path, and be
+sent to other processes: what is kept between calls is in `livek12.evaluation.rewarding`.
 """
 
 from __future__ import annotations
