@@ -85,9 +85,9 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
     spec = folder.spec()
     if model and spec.model != model:
         warn(f"--questions: {path} is a run of {spec.model}, and the model asked now is {model}")
-    asked = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
-    splits = split_by_outcome(row for row in folder.rows() if row.task in asked.values())
-    for name in dict.fromkeys(asked.values()):
+    bases = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
+    splits = split_by_outcome(row for row in folder.rows() if row.task in bases.values())
+    for name in dict.fromkeys(bases.values()):
         split = splits[name]
         if not split.failed:
             raise UserError(
@@ -104,7 +104,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
         of={name: split.all for name, split in splits.items()},
         undecided={name: split.undecided for name, split in splits.items() if split.undecided},
     )
-    return Chosen({name: frozenset(splits[base].failed) for name, base in asked.items()}, noted)
+    return Chosen({name: frozenset(splits[base].failed) for name, base in bases.items()}, noted)
 
 
 def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
@@ -114,9 +114,9 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
         low, high = outcome_bounds(row)[1]
         word = "open" if low != high else "right" if low == 1 else "wrong"
         right[row.task].setdefault(row.question.id, Counter())[word] += 1
-    found = {}
+    splits = {}
     for task, questions in right.items():
-        split = found[task] = OutcomeSplit([], [], [])
+        split = splits[task] = OutcomeSplit([], [], [])
         for id, trials in questions.items():
             total = trials.total()
             kept = (
@@ -127,17 +127,17 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
                 else split.undecided
             )
             kept.append(id)
-    return found
+    return splits
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
     """The chosen questions of a run by task; None where it asked all."""
     if folder.spec().chosen is None:
         return None
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    ids: defaultdict[str, set[str]] = defaultdict(set)
     for task, question in folder.each_question():
-        found[task].add(question.variant.of if _is_derived(task) and question.variant else question.id)
-    return dict(found)
+        ids[task].add(question.variant.of if _is_derived(task) and question.variant else question.id)
+    return dict(ids)
 
 
 def _is_derived(name: str) -> bool:
