@@ -48,25 +48,20 @@ class OutcomeSplit:
 
     @property
     def all(self) -> int:
-        """How many there are."""
+        """Their number."""
         return len(self.failed) + len(self.solved) + len(self.undecided)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The questions that a run asks.
-
-    Attributes:
-        ids: of the questions that are asked or derived from, by task.
-        noted: the same in run.json.
-    """
+    """The questions that a run asks or derives from, by task, and the same for run.json."""
 
     ids: Mapping[str, Collection[str]]
     noted: ChosenQuestions
 
 
 def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], model: str = "") -> Chosen | None:
-    """What `--questions HOW RUN` chooses; None where nothing is given.
+    """The choice of `--questions HOW RUN`; None where nothing is given.
 
     Args:
         given: how, and the run folder.
@@ -108,7 +103,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
 
 
 def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
-    """The questions of each task by how they went (see the module)."""
+    """The questions of each task by how they went."""
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
     for row in rows:
         low, high = outcome_bounds(row)[1]
@@ -146,11 +141,7 @@ def _is_derived(name: str) -> bool:
 
 
 def _asked_in(task: Task, names: Collection[str], path: Path) -> str:
-    """The task of the run that asked the questions end to end.
-
-    Raises:
-        UserError: none did.
-    """
+    """The task of the run that asked the questions end to end."""
     looked_for = list(dict.fromkeys(_bases(task)))
     for name in looked_for:
         if name in names:
@@ -181,11 +172,7 @@ def _named(split: OutcomeSplit) -> str:
 
 
 class Where:
-    """The questions that have one of the values; without a text, all.
-
-    Raises:
-        UserError: the text names no field, or no value.
-    """
+    """The questions that have one of the values, all without a text; raises UserError for no field or value."""
 
     def __init__(self, text: str = "") -> None:
         field, _, listed = text.partition("=")
@@ -201,7 +188,7 @@ class Where:
         return self._values_of is None or not self._values.isdisjoint(self._values_of(question))
 
     def nothing(self, name: str, run: RunFolder) -> UserError:
-        """The error for a run without such a question: names the values that it has."""
+        """The error for a run without such a question."""
         values_of = self._values_of or (lambda question: ())
         values = sorted({value for _, question in run.each_question() for value in values_of(question) if value})
         more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""

@@ -1,8 +1,8 @@
 """The judge over HTTP, for any program: `POST /verify`, `POST /verify/batch`, `GET /health`.
 
-Contract: every answer is JSON: judgements, or {"error": one line} with a status (413, 415, 421, 422: the request's
-fault; 503: ask again later). Bodies, rows and requests in hand are bounded, in time that grows with the body alone. A
-row within the bounds is judged as by `Verifier`. Nothing of a request is written, and no picture is read from a file.
+Contract: every answer is JSON: judgements as by `Verifier`, or {"error": one line} with a status (413, 415, 421, 422:
+the request's fault; 503: ask again later). Bodies, rows and requests in hand are bounded, in time that grows with the
+body alone. Nothing of a request is written, and no picture is read from a file.
 """
 
 from __future__ import annotations
@@ -86,13 +86,8 @@ class Health(BaseModel):
 def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
     """Answers until SIGINT or SIGTERM ends it; requests in hand are answered first, for a while.
 
-    It is the last work of its process: a signal that comes after it ends the process at once.
-
-    Args:
-        verifier: judges.
-        host: the address.
-        port: 0 takes a free one.
-        ready: called with the address and the judges' version when the first row is judged.
+    It is the last work of its process: a later signal ends that at once. `ready` gets the address and the judges'
+    version.
 
     Raises:
         UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
@@ -191,10 +186,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 class Gate:
-    """The layer around the app that bounds requests.
-
-    A browser sends forms and plain text to other sites unasked, but no JSON.
-    """
+    """The layer around the app that bounds requests: browsers send forms and plain text unasked, but no JSON."""
 
     def __init__(self, app: App, host: str) -> None:
         self._app, self._names = app, OwnNames(host)
@@ -216,7 +208,7 @@ class Gate:
             await self._with_body(scope, receive, send, headers.get("content-length", ""))
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send, declared: str) -> None:
-        """Reads the whole body, within the bounds, and gives it to the app in one piece.
+        """Reads the whole body, within the bounds, for the app.
 
         Of one that is too large some is read and dropped: a client that still writes does not read our answer.
         """
@@ -327,7 +319,7 @@ class BadRequest(Exception):
 
 
 def describe(described: Json) -> None:
-    """Writes the bodies of `one_row` and `many_rows` into an OpenAPI description."""
+    """Writes the bodies into an OpenAPI description."""
     path = "#/components/schemas/{model}"
     refs, schemas = models_json_schema([(PairRow, "validation"), (PairRows, "validation")], ref_template=path)
     described["components"]["schemas"] |= schemas["$defs"]
@@ -338,7 +330,7 @@ def describe(described: Json) -> None:
 
 
 def too_many_values(body: bytes | bytearray) -> bool:
-    """Tests whether a body has more values than `MOST_IN_BODY`, before anything is made of it."""
+    """Tests a body before anything is made of it."""
     if body.count(b",") <= MOST_IN_BODY:
         return False
     most = 2 * MOST_IN_BODY + 2  # a value is a text at most, with one for its name
@@ -347,21 +339,13 @@ def too_many_values(body: bytes | bytearray) -> bool:
 
 
 def one_row(body: Any) -> Any:
-    """The row in a body.
-
-    Raises:
-        BadRequest: it is beyond the bounds.
-    """
+    """The row in a body; raises BadRequest beyond the bounds."""
     _check(body, "")
     return body
 
 
 def many_rows(body: Any) -> list[Any]:
-    """The rows in the body of a batch.
-
-    Raises:
-        BadRequest: there is no list of rows, or one of them is beyond the bounds.
-    """
+    """The rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
     rows = body.get("rows") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(body) > 1:
         raise BadRequest('a batch is an object with nothing but a list of rows: {"rows": […]}')

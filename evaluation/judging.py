@@ -39,11 +39,7 @@ if TYPE_CHECKING:
 def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
     """Refuses, before anything is asked, a panel that could decide nothing about this model.
 
-    Args:
-        options: the judges.
-        author: the model under test.
-        tasks: names, comma-separated.
-        here: whether this machine has to be able to run the judges.
+    `here`: this machine has to be able to run the judges.
 
     Raises:
         UserError: too few judges may judge this model, or one cannot run.
@@ -92,13 +88,7 @@ def in_rounds(
 ) -> Iterator[Verdict]:
     """The verdicts on a stream, read once or, where judges take turns (`judges.llm.schedule`), once a round.
 
-    Args:
-        stream: reads what waits, from the beginning; None where none waits at the moment.
-        judges: of the command.
-        flow: marks.
-        claims: on the work of this process.
-        progress: shows that there is life.
-        claimed_by: the key under which the subject of a verdict was claimed.
+    `stream` begins anew each time, with None where none waits at the moment; `claimed_by` gives the key of the claim.
     """
     done = KeySet()
 
@@ -186,12 +176,7 @@ class RunScorer:
 
     @classmethod
     def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
-        """Reads questions, keys and pictures.
-
-        Args:
-            run: the run folder.
-            judges: of the command.
-            exam: reads the questions with their pictures; called when a judge has some to look at. Rules need none.
+        """Reads questions, keys and, by `exam` if a judge needs them, pictures.
 
         Raises:
             UserError: a panel that may not judge this model, or keys that are not those of the run.
@@ -213,11 +198,7 @@ class RunScorer:
         return cls(questions, pages, authors, scorers, versions, words)
 
     def check_keys(self, spec: RunSpec) -> None:
-        """Refuses to mark by the keys of one data set what is marked by those of another.
-
-        Raises:
-            UserError: it is.
-        """
+        """Raises UserError where a run is marked by the keys of another data set."""
         before = [version.partition(KEYS)[2] for version in (*spec.judged_by, *spec.judges.values())]
         mine = {version.partition(KEYS)[2] for version in self.versions.values()} - {""}
         if mine and (last := next((keys for keys in reversed(before) if keys), None)) and last not in mine:
@@ -239,7 +220,7 @@ class RunScorer:
         return scorer.auditor is None or verdict.process is not None or not response.text.strip()
 
     def critiques(self, task: str) -> int:
-        """The most critics that look at the reasoning of each answer to a task."""
+        """The most critics of each answer to a task."""
         auditor = self.scorers[task].auditor
         return auditor.panel.most(self.authors, auditor.size) if auditor else 0
 
@@ -282,7 +263,7 @@ class RunScorer:
 
 
 def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
-    """The questions of each task; for rules, and of logs, an index, as there may be many."""
+    """The questions of each task, an index where models need no more: there may be many."""
     by_rules = options.panel is None and not options.answers
     if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
         return {**question_indexes(run)}
@@ -309,7 +290,7 @@ def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, T
     """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions.
 
     Raises:
-        UserError: the data set has no key for any question of a task, or that of another text.
+        UserError: it has no key for any question of a task, or that of another text.
     """
     from livek12.core.questions import fingerprint, load_questions, with_answers
 
@@ -341,11 +322,7 @@ def judge_options(
     stages: str = "auto",
     repeats: int = 1,
 ) -> JudgeOptions:
-    """The judges that the options of a command name.
-
-    Raises:
-        UserError: they name no judge that could be.
-    """
+    """The judges that the options of a command name; raises UserError where they name none."""
     panel = None
     if judge != "rules" or any((engine, engine_args, method, prompt, scope)):
         from livek12.judges.llm.spec import parse_judge  # with the engines, which rules do without

@@ -1,8 +1,8 @@
-"""The second stage of a run, marking: at its end, or beside the first one; several local judges round by round.
+"""The second stage of a run, marking: at its end, or beside the first one.
 
-Contract: `mark` writes one verdict for each response to whose mark its judges have something to add; with `again` for
-all. Older marks count until then (`core.markings`), and judges are tried before they take anything over. Each response
-is marked once by the same judges, whatever runs beside. Responses wait on disk: only those in hand are in memory.
+Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
+Older marks count until then (`core.markings`). Each response is marked once by the same judges, whatever runs beside.
+Responses wait on disk: only those in hand are in memory.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WORTH_A_PROCESS = 100
 
 @dataclass
 class Marked:
-    """The result of marking: responses that wait for a judge that could not be asked, and what was spent."""
+    """The result: responses that wait for a judge that could not be asked, and the cost."""
 
     lost: int = 0
     spent: JudgeUsage = field(default_factory=JudgeUsage)
@@ -68,7 +68,7 @@ def mark(
     Args:
         run: the run folder.
         options: the judges.
-        exam: reads the questions with their pictures; called when a judge has some to look at.
+        exam: reads the questions with their pictures, if a judge has some to look at.
         again: mark everything anew; finishes a marking that the same judges broke off.
         over: marks responses as they come, and quietly, until this is true.
         workers: processes for the rules where no models judge; default the cores of this machine.
@@ -86,7 +86,7 @@ def mark(
 
 @dataclass
 class _Share:
-    """The share of one command, marked again and again while other processes leave something."""
+    """The share of one command, marked again while other processes leave something."""
 
     marking: _Marking
     judges: Jury
@@ -177,15 +177,9 @@ def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) ->
 def mark_pool(
     run: RunFolder, scorer: RunScorer, options: JudgeOptions, number: int, size: int, seconds: float = LINE_SECONDS
 ) -> MarkPool[str]:
-    """Processes that mark responses by the rules; a reply is the line of a verdict, "" for a damaged response.
+    """Processes that mark by the rules; a reply is the line of a verdict, "" for a damaged response.
 
-    Args:
-        run: the run folder.
-        scorer: marks what breaks a limit.
-        options: the judges; the rules alone.
-        number: of the marking.
-        size: the most processes.
-        seconds: processor time of one response, without its symbolic comparisons.
+    `seconds` are processor time of a response, without its symbolic comparisons.
     """
     given = run.path.resolve(), options, number, seconds
     return MarkPool(mark_responses, *given, unmarked=partial(_unmarked, scorer, number), size=size)
@@ -245,11 +239,7 @@ class _Marking:
 
     @classmethod
     def of(cls, run: RunFolder, scorer: RunScorer, again: bool) -> _Marking:
-        """The marking that goes on or, with `again`, a new one, unless these judges broke one off.
-
-        Raises:
-            UserError: the marks are by other keys, and `again` is not set.
-        """
+        """The marking that goes on or, with `again`, a new one, unless these judges broke one off."""
         spec = run.spec()
         if not again:
             scorer.check_keys(spec)
@@ -274,12 +264,9 @@ class _Marking:
         return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
 
     def begin(self, judges: Jury, waiting: Counter[str] | None) -> bool:
-        """Announces the work and notes its judges once they can be asked; returns whether there is any.
+        """Notes the judges once they can be asked; returns whether there is work.
 
         `waiting` counts the answers of each task; None where they are still to come.
-
-        Raises:
-            UserError: a judge that would add to the marks of others, or replace them, cannot be asked.
         """
         others = self.before.judges != self.scorer.versions
         takes_over = bool(self.before.judges) and (self.again or others)
@@ -318,7 +305,7 @@ def _asked(judges: Jury) -> str:
 
 
 def _arriving(run: RunFolder, over: Callable[[], bool]) -> Iterator[Response | None]:
-    """The responses of a run as they are stored, each key once; None where none waits at the moment."""
+    """The responses as they are stored, each key once; None where none waits at the moment."""
     expected, stored, seen = run.expected(), Tail(run.path, "responses", Response), KeySet()
     while not over():
         for response in stored.fresh():
@@ -348,14 +335,14 @@ def judge(
         options: the judges; default the rules alone.
         exam: the questions with their pictures; by default read when judges need them.
         before: what was marked while the model was asked, for the account.
-        workers: processes for the rules where no models judge; default the cores of this machine.
-        ray: the Ray cluster that these run on; "" for this machine.
+        workers: as for `mark`.
+        ray: as for `mark`.
 
     Returns:
         How many responses stay open because a judge could not be asked; the same command asks again.
 
     Raises:
-        UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
+        UserError: as `mark`.
     """
     options, began = options or JudgeOptions(), time.time()
 

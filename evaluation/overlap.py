@@ -36,17 +36,10 @@ _LEAVE_SECONDS = 10.0
 
 
 def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], options: JudgeOptions, waiting: int) -> bool:
-    """Decides whether marking runs beside the asking.
+    """Decides whether marking runs beside the asking of `waiting` requests.
 
-    With `auto`: when no judge needs the device, and the asking leaves cores: the model runs elsewhere or on a device.
-    A model that runs on these very cores loses more than the marking wins, and recorded answers come at once.
-
-    Args:
-        stages: the user's choice.
-        engine: that asks; not `auto`.
-        engine_args: its arguments.
-        options: the judges.
-        waiting: requests that have no response.
+    With `auto`: when no judge needs the device, and the model runs elsewhere or on a device. One that runs on these
+    very cores loses more than the marking wins, and recorded answers come at once.
     """
     if stages != "auto" or not waiting:
         return stages == "overlap" and waiting > 0
@@ -63,11 +56,7 @@ def _has_device() -> bool:
 
 
 class Overlap:
-    """The process, where it is worth it; a context manager. Leaving it after an error ends the process at once.
-
-    Attributes:
-        marked: the result, once it has ended.
-    """
+    """The process, where it is worth it, and its result; an error in the context ends it at once."""
 
     def __init__(self, options: JudgeOptions, stages: Stages) -> None:
         from livek12.evaluation.marking import Marked
@@ -77,7 +66,7 @@ class Overlap:
         self.marked = Marked()
 
     def start(self, run: RunFolder, engine: str, engine_args: Mapping[str, Any], waiting: int) -> None:
-        """Starts marking if it is worth it; to be called when run.json says all about the engine."""
+        """Starts marking if it is worth it, once run.json says all about the engine."""
         if not worth_it(self._stages, engine, engine_args, self._options, waiting):
             return
         self._process = ChildProcess(_work, run.path, self._options, quiet=False)

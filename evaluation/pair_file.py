@@ -48,7 +48,7 @@ MAX_LINE = 128 * 2**20
 
 @dataclass
 class PairCounts:
-    """The counts over the rows of a file, those decided earlier with them."""
+    """The counts over all rows of OUT."""
 
     accepted: int = 0
     rejected: int = 0
@@ -68,7 +68,7 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of IN, its number, and what is wrong with it as a whole."""
+    """A line of IN, its number, and the problem with it as a whole."""
 
     number: int
     text: bytes
@@ -76,16 +76,13 @@ class _Line:
 
 
 def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = "") -> PairCounts:
-    """Judges all pairs of a file that have no decision yet.
+    """Judges all pairs of a file that have no decision yet; returns the counts over the whole of OUT.
 
     Args:
         source: IN.
         target: OUT; made, or gone on with.
         options: the judges.
         author: the model that wrote the responses, where it is known.
-
-    Returns:
-        The counts over the whole of OUT.
 
     Raises:
         UserError: a file cannot be read or written, or OUT belongs to another IN or to other judges.
@@ -147,8 +144,6 @@ def _settled(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A line of OUT, and the calls of judge models about it."""
-
     row: Json
     calls: Sequence[Call] = ()
 
@@ -167,7 +162,7 @@ def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
 
 
 def _numbered(source: Path) -> Iterator[_Line]:
-    """The lines of a file that are not blank; one over the limit comes cut, with the problem."""
+    """The lines that are not blank; one over the limit comes cut, with the problem."""
     refuse_pointer(source)
     try:
         with source.open("rb") as stream:
@@ -186,11 +181,7 @@ def _numbered(source: Path) -> Iterator[_Line]:
 
 
 def _count(source: Path) -> int | None:
-    """The number of lines, for the progress bar; None where reading would use them up (a pipe).
-
-    Raises:
-        UserError: it cannot be read.
-    """
+    """The number of lines, for the progress bar; None for a pipe."""
     try:
         if not source.is_file() and not source.is_dir() and source.exists():
             return None
@@ -201,7 +192,6 @@ def _count(source: Path) -> int | None:
 
 
 def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target: Path, ids: _Seen) -> None:
-    """Checks a line of IN that OUT has decided already."""
     if line is None:
         raise UserError(f"{target}: has more lines than {source}; choose another OUT")
     if without_code(str(row.get("judge"))) != without_code(version):
@@ -216,7 +206,7 @@ def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target
 
 
 class _Output(LineFile):
-    """OUT; a file of something else is refused before anything of it is touched."""
+    """OUT; a file of something else is refused before it is touched."""
 
     def __init__(self, target: Path) -> None:
         try:
@@ -256,7 +246,7 @@ class _Seen:
         self._db.execute("BEGIN")
 
     def checked(self, line: _Line) -> _Line:
-        """The line, with the problem where its id stood before."""
+        """The line, with the problem where its id came before."""
         name = None if line.problem else line_id(line.text)
         if name is None:
             return line
@@ -288,14 +278,7 @@ class Settled:
 
 
 class PairModels:
-    """The scorer of each benchmark whose questions models judge; any number of threads may use it.
-
-    Attributes:
-        version: equal strings mark equally.
-
-    Raises:
-        UserError: too few of the judges may judge this author.
-    """
+    """The scorers of rows; any number of threads may use it. Equal versions mark equally."""
 
     def __init__(self, judges: Jury, folder: Path | None, author: str = "") -> None:
         self._folder = folder
@@ -305,7 +288,7 @@ class PairModels:
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
     def settle(self, line: bytes, verdict: Json) -> Settled:
-        """The verdict on a readable row whose verdict by the rules is given; models decide what is open."""
+        """The verdict on a readable row; models decide what its verdict by the rules leaves open."""
         pair, by_rules = read_pair(line, self._folder), Verdict.model_validate(verdict)
         scorer = self._scorers[pair.question.benchmark]
         if not scorer.has_more(pair.question, pair.response, by_rules):
@@ -330,9 +313,7 @@ class HeldModels:
         tell_of_forks(self)
 
     def submit(self, lines: Sequence[bytes], replies: Sequence[Reply]) -> list[Future[list[Reply]]]:
-        """Futures of the replies, in order, where models decide what the rules leave open.
-
-        `replies` are those of the rules, with verdicts.
+        """Futures of the replies, in order; models decide what those of the rules leave open.
 
         Raises:
             UserError: the models cannot be asked.
@@ -347,7 +328,7 @@ class HeldModels:
         opened.close()
 
     def abandon(self) -> None:
-        """Closes models out of use without waiting for it: it may be called anywhere."""
+        """Closes models out of use without waiting for it."""
         if self._threads is not None:
             threading.Thread(target=self.close, name="closing judges", daemon=True).start()
 

@@ -1,8 +1,8 @@
 """Rows of `livek12 judge-pairs`: a line of JSON becomes a question with its key and a response, and a verdict a line.
 
-Contract: the fields are those of docs/judge-pairs.md. What cannot be read raises `BadPair` with one line. Nothing in a
-row is evaluated, and images come from the row itself or from beside the file. Rows are marked as responses of a run,
-but a bare answer needs no commitment, and a longer response without an answer is undecided: nobody has read it.
+Contract: the fields are those of docs/judge-pairs.md. What cannot be read raises `BadPair`. Nothing in a row is
+evaluated, and images come from the row or from beside the file. Rows are marked as responses of a run, but a bare
+answer needs no commitment, and a longer response without an answer is undecided: nobody has read it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class JudgedPair:
 
 
 def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
-    """A line as a pair; image files may lie in `folder`, None for nowhere.
+    """A line as a pair; `folder` is that of image files, None for none.
 
     Raises:
         BadPair: it is no pair.
@@ -108,7 +108,7 @@ def row_id(row: Mapping[str, Any]) -> str | int | None:
 
 
 def line_id(line: bytes) -> str | int | None:
-    """The id in a line, if it is at least an object with one."""
+    """The id in a line; None where it has no usable one."""
     try:
         return row_id(_row(line))
     except BadPair:
@@ -280,10 +280,7 @@ _NUMBER_OF_OPTION = re.compile(r"[①-⑨]|번")
 
 
 def _is_number_of(golds: Sequence[str], texts: Sequence[Any], language: Language) -> bool:
-    """Tests whether the key is the number of an option: ③, 3번, or 3 on a Korean paper, where it is no option's text.
-
-    A bare 3 elsewhere may count from zero.
-    """
+    """Tests whether the key is the number of an option: ③, 3번, or 3 on a Korean paper; else 3 may count from zero."""
     labels = {label for gold in golds for label in read_labels(gold) or ("",)}
     printed = language == "ko" or any(map(_NUMBER_OF_OPTION.search, golds))
     places = {str(place) for place in range(1, len(texts) + 1)}
@@ -343,7 +340,6 @@ _CHOOSES = late(r"[选選]|\b(?:options?|choices?|choose|pick|select)\b|고르|�
 
 
 def _units(row: Json, golds: Sequence[str]) -> list[str]:
-    """The unit printed behind each blank; one text is that of the only blank."""
     unit = row.get("unit", row.get("part_units"))
     if unit is None:
         return []
@@ -355,7 +351,6 @@ def _units(row: Json, golds: Sequence[str]) -> list[str]:
 
 
 def _images(value: Any, folder: Path | None) -> list[Image]:
-    """Pictures as data URLs, base64, {"bytes": base64} or files beside the input."""
     if value in (None, []):
         return []
     if not isinstance(value, list):
@@ -385,11 +380,7 @@ def _image(entry: Any, folder: Path | None) -> Image:
 
 
 def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
-    """The verdict on a pair.
-
-    Raises:
-        UserError: this machine cannot run the rules.
-    """
+    """The verdict on a pair; raises UserError where this machine cannot run the rules."""
     return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
 
 
@@ -415,11 +406,7 @@ def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
 
 
 def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) -> Json:
-    """The reply to a row (`workers.Reply`), with the verdict if it is to be `whole`.
-
-    Raises:
-        UserError: this machine cannot run the rules.
-    """
+    """The reply to a row (`workers.Reply`), `whole` with the verdict; raises as `rule_verdict`."""
     try:
         pair = read_pair(line, folder)
     except BadPair as error:

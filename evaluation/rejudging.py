@@ -40,7 +40,7 @@ _NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
 
 @dataclass
 class _Spool:
-    """The content of a log, on disk, task by task: questions, outcomes and marks."""
+    """The content of a log, on disk, task by task."""
 
     questions: dict[str, IO[bytes]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -55,11 +55,7 @@ class _Spool:
     first_keyless: str = ""
 
     def add_question(self, task: str, entry: LogEntry, question: Question) -> None:
-        """Keeps a question the first time it comes.
-
-        Raises:
-            BadPair: another question of this id came before.
-        """
+        """Keeps a question once; raises BadPair where another one has its id."""
         line = question.model_dump_json().encode() + b"\n"
         digest = hashlib.sha256(line).digest()[:12]
         if (before := self.asked.setdefault(f"{task}/{question.id}", digest)) is not digest:
@@ -74,11 +70,7 @@ class _Spool:
         self.counts[task] += 1
 
     def add_outcome(self, outcome: Response | Failure) -> None:
-        """Keeps an outcome the first time it comes.
-
-        Raises:
-            BadPair: another answer to the same question and trial came before.
-        """
+        """Keeps an outcome once; raises BadPair where the question and trial has another answer."""
         text = outcome.text if isinstance(outcome, Response) else ""
         digest = hashlib.sha256(text.encode()).digest()[:12]
         if (before := self.answered.setdefault(str(outcome.key), digest)) is digest:
@@ -119,7 +111,7 @@ def rejudge(
         source: the harness, one of `evaluation.logs.READERS`.
         out: the run folder.
         given: paths of `question`, `gold`, `response`, `type`, `options` and `score` in an entry; "" for the default.
-        task: the name of the task; default as in the log.
+        task: its name; default as in the log.
         model: keeps only its answers; or names the model where the log names none.
 
     Raises:
@@ -141,11 +133,6 @@ def rejudge(
 
 
 def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, model: str) -> None:
-    """Reads a log into the spool.
-
-    Raises:
-        UserError: nothing in it can be used.
-    """
     first: LogEntry | None = None
     refused, others, answers = 0, 0, 0
     for entry in watched(entries(source, log), "reading the log"):

@@ -1,8 +1,7 @@
 """The same judges asked again about the same answers: how far they agree with themselves (LiveK12Bench, appendix C).
 
-Contract: repeat 0 is the marking of the run. Repeat k puts every request of that marking once more, as another draw
-(seed and cache entry differ, the identity of the judges does not). Its verdicts go to repeats-N.jsonl and make no mark.
-A killed command goes on: stored verdicts and remembered replies are not asked again.
+Contract: repeat 0 is the marking of the run. Repeat k puts each of its requests once more, as another draw (seed and
+cache entry differ, the identity of the judges does not). Its verdicts go to repeats-N.jsonl and make no mark.
 """
 
 from __future__ import annotations
@@ -43,11 +42,6 @@ def _key(key: Key, repeat: int) -> Key:
 
 def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
     """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
-
-    Args:
-        run: marked by these judges.
-        options: the judges, and the number of repeats.
-        exam: reads the questions with their pictures; called when a judge has some to look at.
 
     Returns:
         How many verdicts wait for a judge that could not be asked, and what was spent.
@@ -104,7 +98,7 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
 
 
 def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:
-    """Announces the cost of the repeats, by that of the marking; returns how many verdicts are to be made."""
+    """Announces the cost of the repeats; returns how many verdicts are to be made."""
     made, wanted, requests, tokens = KeySet(done), 0, 0, 0
     for key, verdict in first:
         missing = sum(str(key.model_copy(update={"trial": repeat})) not in made for repeat in range(1, repeats))
@@ -123,13 +117,7 @@ def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, do
 def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
     """The answers of a run with the verdicts of each repeat, the marking of the run first.
 
-    Args:
-        run: the run folder.
-        rows: its answers with the verdicts that count.
-
-    Returns:
-        One list a repeat, each as long as `rows`; only the first where nobody was asked again. An answer that a repeat
-        has no verdict on has none in it.
+    One list a repeat, each as long as `rows`; without a verdict where a repeat has none.
     """
     first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
     for verdict in run.repeats():
@@ -145,7 +133,7 @@ def _name(row: Row) -> str:
 
 
 def _with(row: Row, again: Verdict | None) -> Row:
-    """The answer with the verdict of a repeat, if that is of the judges and the answer of the first one."""
+    """The answer with the verdict of a repeat, if that is of the same judges and answer."""
     first = row.verdict
     fits = again and first and (again.judge, again.marking) == (first.judge, first.marking)
     if fits and again and first and again.response_sha256 == first.response_sha256:

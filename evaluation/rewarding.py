@@ -47,7 +47,7 @@ _SEEN = 200
 
 
 class _Verifiers:
-    """One `Verifier` for equal settings, for as long as the process lives."""
+    """One `Verifier` for equal settings."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -61,7 +61,7 @@ class _Verifiers:
             return self._made[workers, judge]
 
     def after_fork(self) -> None:
-        """A thread of the parent may hold its lock; verifiers go on in a fork."""
+        """Replaces the lock, which a thread of the parent may hold."""
         self._lock = threading.Lock()
 
 
@@ -88,11 +88,7 @@ def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list
 
 
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
-    """The rows of a call of TRL.
-
-    Raises:
-        UserError: no column has the keys, or one is of another length.
-    """
+    """The rows of a call of TRL; raises UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
     if not any(name in there for name in (*KEYS, "variables")):
@@ -175,7 +171,7 @@ def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
 
 
 def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
-    """The rows of a call of OpenRLHF; a query that does not hold its prompt gives a row without a response."""
+    """The rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
     rows = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", last_asked(prompt))

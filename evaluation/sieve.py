@@ -38,12 +38,7 @@ STANDARD = "standard"
 
 @dataclass(frozen=True)
 class AnswerChoice:
-    """The answers that a study is about.
-
-    Attributes:
-        way: in the words of `way_of`, or `STANDARD`; "" for the one that the runs have in common.
-        tasks: only answers to these; none for all.
-    """
+    """The answers of a study: a way (in the words of `way_of`, or `STANDARD`; "" for the common one), and tasks."""
 
     way: str = ""
     tasks: tuple[str, ...] = ()
@@ -53,13 +48,7 @@ ANY = AnswerChoice()
 
 
 class RunRows(Iterable[Row]):
-    """The rows of a run folder, read anew by each loop.
-
-    Args:
-        folder: of the run.
-        texts: false where nobody looks at a text.
-        judged: the marks of the judges alone.
-    """
+    """The rows of a run folder, read anew by each loop; without `texts` where nobody looks at one."""
 
     def __init__(self, folder: RunFolder, *, texts: bool = True, judged: bool = False) -> None:
         self._folder, self._texts, self._judged = folder, texts, judged
@@ -80,13 +69,7 @@ class RunRows(Iterable[Row]):
 
 @dataclass(frozen=True)
 class Sieve:
-    """The choice of the answers of one run.
-
-    Attributes:
-        run: its name.
-        tasks: whose answers are taken.
-        others: tasks whose answers are not, with the reason in words.
-    """
+    """The choice of the answers of one run: its tasks, and the others with the reason in words."""
 
     run: str
     tasks: tuple[str, ...]
@@ -139,12 +122,9 @@ def task_way(task: str) -> str:
 
 
 def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
-    """The sieve of each run.
+    """The sieve of each run, given the tasks that it has answers for.
 
-    Args:
-        tasks: that each run has answers for, by the name of the run.
-        choice: of the answers.
-        together: whether all runs have to be asked in one way; else each is a study of its own.
+    `together`: all runs have to be asked in one way; else each is a study of its own.
 
     Raises:
         UserError: a run has no answers of that choice, or the runs have no way, or several, in common.
@@ -201,11 +181,7 @@ def exam_sums(table: Table, *values: Floats) -> dict[QuestionKey, tuple[float, .
 
 
 def _common_way(tasks: Mapping[str, Collection[str]]) -> str:
-    """The way that the runs have in common, the standard one before others.
-
-    Raises:
-        UserError: they have none in common, or several and the standard one is not among them.
-    """
+    """The way that the runs have in common, the standard one before others; raises as `sieves`."""
     ways = [list(dict.fromkeys(map(task_way, own))) for own in tasks.values() if own]
     common = [way for way in (ways[0] if ways else ()) if all(way in own for own in ways)]
     if STANDARD in common or len(common) == 1:

@@ -1,8 +1,8 @@
 """The judgement of responses by reference answers: `verify` for one, `Verifier` for many.
 
-Contract: a judgement is that of `livek12 judge-pairs` and depends on nothing but the row: not on threads, processes,
-batches or load. Nothing is scored that nobody decided. Both may be called from any thread, event loop, fork or spawned
-process, and from scripts without a guard. This module imports none of the rules, nor any heavy library.
+Contract: a judgement is that of `livek12 judge-pairs` and depends on the row alone. Nothing is scored that nobody
+decided. Both may be called from any thread, event loop, fork or spawned process, and from scripts without a guard. This
+module imports none of the rules, nor any heavy library.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Judgement:  # noqa: PLW1641 (the list in it has no hash)
 
     @property
     def correct(self) -> bool | None:
-        """Whether the answer is right; None where nobody could tell."""
+        """True or false; None where nobody could tell."""
         return {"accept": True, "reject": False}.get(self.decision)
 
     def __bool__(self) -> NoReturn:
@@ -140,7 +140,7 @@ class Verifier:
         return _warned(self._judged(_lines(rows)))
 
     async def abatch(self, rows: Iterable[Row], *, quiet: bool = False) -> list[Judgement]:
-        """As `batch`, while the event loop goes on; `quiet` does not warn of rows that cannot be read."""
+        """As `batch`, while the event loop goes on; `quiet` without the warning."""
         lines = _lines(rows)
         futures = self._rules.submit(lines)
         try:
@@ -203,7 +203,7 @@ def verify(
     unit: Any = None,
     variables: Sequence[Mapping[str, Any]] | None = None,
 ) -> Judgement:
-    """Whether a response agrees with a reference answer, by the rules alone; for many, see `Verifier`.
+    """Judges one response by a reference answer and the rules alone; for many, see `Verifier`.
 
     The first call starts a process, which takes a second or two; those after it take milliseconds.
 
@@ -269,7 +269,7 @@ def _line(number: int, row: Row) -> bytes:
 
 
 def _json(field: str, value: Any) -> str:
-    """The value of a field; where JSON cannot hold it, something that the field may not be."""
+    """The value of a field; what JSON cannot hold becomes something that the field may not be."""
     try:
         return json.dumps(value, default=_of_images if field == "images" else plain)
     except Exception:  # the methods of a stranger's object may raise anything
@@ -295,7 +295,7 @@ def listed(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
+    """The form for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
     if isinstance(value, Decimal | Fraction):
         return str(value)
     own = listed(value)

@@ -1,9 +1,8 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
-Contract: the reply to a line depends on nothing but the line: limits are in processor time. A line that breaks one is
+Contract: the reply to a line depends on the line alone: limits are in processor time. A line that breaks one is
 undecided and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork has
-processes of its own. This module imports none of the rules. Each process has one child for symbolic comparisons
-(`judges.rules.pool`): a limit broken there costs one comparison.
+processes of its own, each with one child for symbolic comparisons. This module imports none of the rules.
 """
 
 from __future__ import annotations
@@ -49,14 +48,7 @@ def default_size() -> int:
 
 
 class MarkPool(ProcessPool, Generic[R]):
-    """Processes that judge lines; their replies are JSON.
-
-    Args:
-        work: runs in each process, ends in `judge_lines`.
-        given: to `work`.
-        unmarked: the reply to a line that no process could judge, with the reason.
-        size: the most processes; default the cores of this machine.
-    """
+    """Processes that run `work(link, *given)`; `unmarked` makes the reply to a line that none could judge."""
 
     def __init__(
         self,
@@ -79,8 +71,8 @@ class MarkPool(ProcessPool, Generic[R]):
     def submit(self, lines: Sequence[bytes]) -> list[Future[list[R]]]:
         """Futures of the replies, in order.
 
-        They raise UserError where a process cannot start, CancelledError where the pool was closed. Raises UserError
-        at once where the interpreter is ending.
+        They raise UserError where a process cannot start, CancelledError where the pool was closed. Raises UserError at
+        once where the interpreter is ending.
         """
         share = -(-len(lines) // (SHARES * self.size))
         return self._submit(list(_chunks(lines, max(1, min(CHUNK, share)))), self._closed)
@@ -118,20 +110,17 @@ class MarkPool(ProcessPool, Generic[R]):
         super().close()
 
     def abandon(self) -> None:
-        """Ends all processes of a pool out of use; takes no lock, so it may be called anywhere."""
+        """Ends all processes of a pool out of use; takes no lock."""
         for child in list(self._all):
             child.kill()
 
     def after_fork(self) -> None:
-        """Processes and threads belong to the parent."""
+        """Forgets what belongs to the parent."""
         super().after_fork()
         self._threads = None
 
     def _submit(self, chunks: Sequence[list[bytes]], closed: int) -> list[Future[list[R]]]:
-        """The futures of chunks, handed over together: a pool that is closed takes all of them back.
-
-        Nothing starts for a batch if the pool was closed since it began (`closed` counts the closings).
-        """
+        """The futures of chunks of a batch; nothing starts if the pool was closed since the batch began."""
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
             try:
@@ -140,7 +129,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 raise UserError("nothing can be judged any more: the interpreter is ending") from None
 
     def _judged(self, chunk: list[bytes], closed: int) -> list[R]:
-        """The replies to a chunk; where its process ends over it, each line is judged alone."""
+        """The replies to a chunk; where its process ends, each line is judged alone."""
         replies: list[R] = []
         while rest := chunk[len(replies) :]:
             try:
@@ -156,7 +145,7 @@ class MarkPool(ProcessPool, Generic[R]):
             return self._unmarked(line, f"no result: {error}")
 
     def _replies(self, lines: Sequence[bytes], closed: int) -> list[R]:
-        """The replies to the first of these lines, as many as a process has in time."""
+        """The replies to the first of these lines, as many as a process makes in time."""
         try:
             replies = from_json(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
         except Closed:
@@ -178,12 +167,8 @@ def pair_pool(
 ) -> MarkPool[Reply]:
     """Processes that judge rows of judge-pairs.
 
-    Args:
-        size: the most processes; default the cores of this machine.
-        folder: of image files; None allows none.
-        cache: whether slow decisions are remembered on disk.
-        whole: whether replies hold the verdict of the rules.
-        seconds: processor time of one row, without its symbolic comparisons.
+    `folder` is that of image files, None for none; `whole` replies hold the verdict of the rules; `seconds` are
+    processor time of a row, without its symbolic comparisons.
     """
 
     def unmarked(line: bytes, why: str) -> Reply:
@@ -331,13 +316,7 @@ def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Se
 
 
 class Flow(Generic[T, R]):
-    """Threads that mark a stream; a context manager that Ctrl-C leaves without waiting for a judge.
-
-    Args:
-        work: marks an item.
-        threads: their number.
-        ahead: items in hand at a time.
-    """
+    """Threads that mark a stream, `ahead` items at a time; Ctrl-C does not wait for a judge."""
 
     def __init__(self, work: Callable[[T], R], threads: int, ahead: int = 256) -> None:
         self._work, self._ahead = work, max(ahead, 2 * threads)

@@ -257,7 +257,6 @@ _ALTERNATIVES = late(r"\\?#\s?\\?#")
 
 
 def _any_of(decisions: Sequence[Decision]) -> Decision:
-    """Right where one of several keys says so, wrong where all do."""
     for outcome in ("accept", "undecided"):
         first = next((decision for decision in decisions if decision.decision == outcome), None)
         if first is not None:
@@ -291,7 +290,7 @@ def _comparison(
 
 
 def _blanks(decisions: Sequence[Decision]) -> Decision:
-    """The blanks of one key together, each an equal share; undecided as long as one of them is."""
+    """The blanks of one key together; undecided as long as one of them is."""
     by = "+".join(dict.fromkeys(decision.by for decision in decisions))
     reasons = "; ".join(f"blank {number}: {decision.reason}" for number, decision in enumerate(decisions, 1))
     if any(decision.decision == "undecided" for decision in decisions):
@@ -355,7 +354,7 @@ def _full_points(question: Question) -> float:
 
 
 def _worth(question: Question, count: int) -> list[float]:
-    """Points of each part: as stated where that fits, scaled to the question's points; else equal shares."""
+    """Points of each part: as stated where that fits, scaled to the question's; else equal shares."""
     full = _full_points(question)
     stated = question.part_points
     if len(stated) == count and sum(stated) > 0:

@@ -55,10 +55,7 @@ class JudgeOptions:
 class Jury:
     """The rules, and the panel where there is one.
 
-    Args:
-        options: the judges.
-        in_turn: whether several local judges are loaded one after the other instead of all at once.
-        sessions: the run folder in which the engines' time is kept.
+    `in_turn` loads several local judges one after the other; `sessions` is the run folder that keeps the engines' time.
     """
 
     def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:

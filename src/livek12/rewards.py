@@ -28,16 +28,16 @@ def accuracy_reward(
 
     Args:
         completions: texts, or conversations whose last assistant message is the response.
-        solution: the keys, unless there is a column `gold`, `ground_truth` or `answer` of them; a worked solution is
-            read for what it commits to.
-        prompts: the prompts; the question is read there where no column `question` or `problem` has it.
+        solution: the keys, unless a column `gold`, `ground_truth` or `answer` has them; a worked solution is read for
+            the answer that it commits to.
+        prompts: read for the question where no column `question` or `problem` has it.
         undecided: the reward of what the rules leave open; None takes the completion out of its group's baseline.
         workers: processes that compare.
         judge: the model that is asked where the rules leave a completion open.
-        log_extra: TRL's; gets what was decided and why.
+        log_extra: TRL's; gets decisions and reasons.
         log_metric: TRL's; gets the share of undecided completions, which is otherwise logged.
-        columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language` and others that
-            docs/judge-pairs.md explains; what TRL passes besides is not looked at.
+        columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language` and others of
+            docs/judge-pairs.md; the rest is ignored.
 
     Raises:
         UserError: no column has the keys, or one is of another length.
