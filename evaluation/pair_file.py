@@ -154,8 +154,8 @@ def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
         return _Judged(bad_row(line_id(line.text), line.number, line.problem or row["reason"], models.version))
     if "verdict" not in reply:
         return _Judged({**row, "judge": models.version})
-    settled = models.settle(line.text, reply["verdict"])
-    return _Judged(verdict_row(settled.pair, settled.verdict), settled.verdict.calls)
+    pair, verdict = models.settle(line.text, reply["verdict"])
+    return _Judged(verdict_row(pair, verdict), verdict.calls)
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -269,14 +269,6 @@ class _Seen:
 NAMED: Final = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
 
 
-@dataclass(frozen=True)
-class Settled:
-    """A pair, and its verdict by rules and models."""
-
-    pair: JudgedPair
-    verdict: Verdict
-
-
 class PairModels:
     """The scorers of rows; any number of threads may use it. Equal versions mark equally."""
 
@@ -287,20 +279,16 @@ class PairModels:
         self._scorers = {name: Scorer.of(judges, named, credit, self._authors) for name, named in NAMED.items()}
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
-    def settle(self, line: bytes, verdict: Json) -> Settled:
+    def settle(self, line: bytes, by_rules: Json) -> tuple[JudgedPair, Verdict]:
         """The verdict on a readable row; models decide what its verdict by the rules leaves open."""
-        pair, by_rules = read_pair(line, self._folder), Verdict.model_validate(verdict)
+        pair, verdict = read_pair(line, self._folder), Verdict.model_validate(by_rules)
         scorer = self._scorers[pair.question.benchmark]
-        if not scorer.has_more(pair.question, pair.response, by_rules):
-            return self._named(pair, by_rules)
-        authors = (*self._authors, *filter(None, (pair.response.model,)))
-        settled = scorer.by_models(pair.question, pair.response, by_rules, authors)
-        if unanswered(settled):
-            warn(f"{pair.id}: {settled.reason}", kind="not judged")
-        return self._named(pair, settled)
-
-    def _named(self, pair: JudgedPair, verdict: Verdict) -> Settled:
-        return Settled(pair, verdict.model_copy(update={"judge": self.version}))
+        if scorer.has_more(pair.question, pair.response, verdict):
+            authors = (*self._authors, *filter(None, (pair.response.model,)))
+            verdict = scorer.by_models(pair.question, pair.response, verdict, authors)
+            if unanswered(verdict):
+                warn(f"{pair.id}: {verdict.reason}", kind="not judged")
+        return pair, verdict.model_copy(update={"judge": self.version})
 
 
 class HeldModels:
@@ -360,5 +348,5 @@ class HeldModels:
 
 
 def _by_models(pairs: PairModels, line: bytes, reply: Reply) -> list[Reply]:
-    settled = pairs.settle(line, reply["verdict"])
-    return [{"row": verdict_row(settled.pair, settled.verdict), "extracted": extracted(settled.pair, settled.verdict)}]
+    pair, verdict = pairs.settle(line, reply["verdict"])
+    return [{"row": verdict_row(pair, verdict), "extracted": extracted(pair, verdict)}]
