@@ -1,7 +1,6 @@
 """The corrected marks of a run whose planned answers people have labelled: for its report and for comparisons.
 
-Contract: read where `livek12 label-plan` and `livek12 review` leave their files in the run folder. Labels that cannot
-be used, or are too few yet, are a note and never an end of scoring.
+Contract: labels that cannot be used, or are too few yet, are a note and never an end of scoring.
 """
 
 from __future__ import annotations

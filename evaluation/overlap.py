@@ -1,8 +1,7 @@
 """Marking beside the asking: a child process marks what the engine has answered so far.
 
 Contract: it reads the responses from the run folder, so the engine never waits for it. When the asking ends, it ends
-with what it has in hand, and the marking that follows does the rest. It never outlives the command, nor do the engines
-of its judges.
+with what it has in hand; the rest is marked afterwards. Neither it nor the engines of its judges outlive the command.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A file of pairs becomes a file of decisions: streaming, in order, and going on where it was stopped.
 
-Contract: OUT has one line for each line of IN that is not blank, in the same order, written whole when it and all
-before it are decided; a killed command goes on behind the last whole line. An OUT that does not fit IN, or was made by
-other judges, is refused; decisions of the same judges by older code stand. A row that cannot be judged, or repeats an
-id, gets a line that says so. A bounded number of rows is in memory.
+Contract: OUT has one line for each line of IN that is not blank, in the same order, each written whole. An OUT of
+another IN or of other judges is refused; decisions of the same judges by older code stand. A row that cannot be judged,
+or repeats an id, gets a line that says so. A bounded number of rows is in memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A log of any task of another harness becomes a run folder like any other, marked here and comparable.
 
 Contract: what cannot be read costs a warning and is counted, a missing answer fails, and a missing key leaves its
-answers to nobody. One question is in memory at a time. The same command on the same log goes on where it was stopped;
-another log is another run. Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
+answers to nobody. One question is in memory at a time. The same log goes on where it was stopped; another one is
+another run. Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
 """
 
 from __future__ import annotations

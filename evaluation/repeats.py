@@ -115,10 +115,7 @@ def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, do
 
 
 def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
-    """The answers of a run with the verdicts of each repeat, the marking of the run first.
-
-    One list a repeat, each as long as `rows`; without a verdict where a repeat has none.
-    """
+    """The answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
     first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
     for verdict in run.repeats():
         before = verdicts.get((str(verdict.key), verdict.repeat))

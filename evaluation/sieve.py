@@ -1,9 +1,8 @@
 """The sieve of studies: of the answers of runs those that were asked in one way, each question and trial once.
 
-Contract: a way is all that differs between a task and the standard one of its benchmark (`tasks.registry.way_of`); an
-unknown task is a way of its own. The default is the standard way if every run has answers in it, else the only one that
-all have in common. A question that several tasks ask is counted once, with the answer of the first; a warning counts
-what is left out. A question is known by its exam (`exam_of`) and id.
+Contract: a way is all that differs between a task and the standard one of its benchmark (`tasks.registry.way_of`). The
+default is the standard way if every run has answers in it, else the only one that all have in common. Of several tasks
+that ask a question (by `exam_of` and id) the first counts; a warning counts what is left out.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, tog
 def one_way(
     runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY, together: bool = True
 ) -> dict[str, Iterable[Row]]:
-    """The rows of each run that were asked in one way, each question and trial once; arguments as those of `sieves`."""
+    """The rows of each run that were asked in one way; arguments as those of `sieves`."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
         run: rows.tasks if isinstance(rows, RunRows) else list(dict.fromkeys(row.task for row in rows))

@@ -1,7 +1,7 @@
 """Several pictures as one, for harnesses that show a model one picture a question.
 
-Contract: one picture keeps its bytes. Several are stacked on white under their numbers; beyond the size that models
-take the sheet is made smaller. The same pictures give the same bytes.
+Contract: one picture keeps its bytes. Several are stacked on white under their numbers, within the size that models
+take; the same pictures give the same bytes.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _cache(figures: Figures) -> str:
 
 
 def _left(session: Session) -> str:
-    """GiB with the engine up and after it was closed, on the devices and in the processes."""
+    """GiB with the engine up and after it was closed."""
     loaded, kept = session.after_load or Memory(), session.after_close or Memory()
     parts = [("on devices", loaded.on_devices, kept.on_devices)] if loaded.devices else []
     parts += [("in processes", loaded.rss, kept.rss)] if loaded.rss is not None and kept.rss is not None else []

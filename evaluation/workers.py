@@ -247,9 +247,9 @@ def ray_batches(
         address: "local", "auto", HOST:PORT or ray://HOST:PORT.
         workers: the most tasks at a time; None for the free cores of the cluster.
         waiting: the number of tasks that are worth their start.
-        work: as for `MarkPool`.
-        shared: its first argument, sent to each node once.
-        given: its other arguments.
+        work: as for `MarkPool`, with `shared`, which travels to each node once, and `given`.
+        shared: see `work`.
+        given: see `work`.
         unmarked: as for `MarkPool`.
 
     Raises:
@@ -297,7 +297,6 @@ _node_pools: dict[str, MarkPool[Any]] = {}
 
 
 def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Sequence[Any], lines: list[bytes]) -> Any:
-    """The replies to lines, each a list with the reason where there is none."""
     import ray
 
     from livek12.judges.cascade import rules_digest

@@ -27,17 +27,17 @@ class AnswerComparison:
         question_type: the canonical type.
         options: the choices, where the record has them.
         language: of the question.
-        unit: the unit that the question itself prints or asks for ("%" for per cent), where that is known.
+        unit: that the question itself prints or asks for ("%" for per cent), where that is known.
         unit_shown: the unit of the key is printed somewhere in the question.
         variable_type: of a CFE variable.
         partial_credit: the rule for multiple choice.
         open_ends: the question asks where a function rises or falls, so that an interval may be open or closed.
         ends_count: the question is known and does not ask that, so that the brackets of an interval count.
-        all_asked: the question asks for all values.
-        solutions: it asks for the solutions of a differential equation, with constants of any name.
+        all_asked: all values are asked for.
+        solutions: those of a differential equation are asked for, with constants of any name.
         asked_form: the kinds of form that the question demands (see `judges.rules.demands`), "" for none.
-        asked_expression: the expression that the question asks about, as printed; "" where that is not plain.
-        question_id: for reasons and logs; comparisons that differ in nothing else are equal.
+        asked_expression: the expression that the question asks about; "" where that is not plain.
+        question_id: for logs; comparisons that differ in nothing else are equal.
     """
 
     gold: str

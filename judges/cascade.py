@@ -38,7 +38,7 @@ class Cascade:
     """Asks its stages in turn; only what one leaves undecided goes on to the next.
 
     Args:
-        stages: in the order in which they are asked.
+        stages: in their order.
         remembered: the number of decisions kept in memory.
         store: keeps slow decisions across runs; None keeps none.
         guard: asked before them: its rejections are final, and what it doubts (with a reason) no stage accepts.
@@ -190,7 +190,7 @@ def default_cascade(store: Store | None = None) -> Cascade:
 
 
 def decision_store() -> Store:
-    """The store of decisions in the user's cache."""
+    """The store in the user's cache."""
     return Store(DECISIONS)
 
 

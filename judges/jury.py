@@ -1,7 +1,7 @@
 """The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
 
-Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`schedule` is there
-then) one is up at a time: their caller asks about what is open round by round (judges.llm.schedule).
+Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`judges.llm.schedule`)
+one is up at a time.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class JudgeOptions:
         data: the place of the run's data set now, if it moved (for its pictures).
         cache: whether decisions and replies are remembered on disk.
         audit: whether models also audit the reasoning, where the task's article has them do so.
-        repeats: how often models are asked about each answer that they see; all but the first for studies alone.
         together: whether several local judges are all loaded at once, where they could take turns.
+        repeats: how often models are asked about each answer; all but the first for studies alone.
     """
 
     panel: PanelSpec | None = None
@@ -103,7 +103,7 @@ class Jury:
 
     @property
     def asked(self) -> int:
-        """The number of requests put to judges so far."""
+        """The number of requests so far."""
         return sum(model.asked for model in self._models)
 
     @property

@@ -57,13 +57,13 @@ class SymbolicPool(ProcessPool):
     """A bounded number of processes, each comparing one pair of trees at a time.
 
     Args:
-        size: the most processes at a time.
+        size: the most processes.
         seconds: processor time of one request; a start does not count.
         memory_bytes: address space of one process.
         wall_seconds: by the clock, of one request or a start.
 
     Attributes:
-        killed: how many processes broke a limit so far.
+        killed: processes that broke a limit.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ _shared_lock = threading.Lock()
 
 
 def shared_pool() -> SymbolicPool:
-    """The pool that all symbolic stages of a process use."""
+    """The pool of all symbolic stages."""
     global _shared  # noqa: PLW0603 (one pool a process)
     with _shared_lock:
         if _shared is None:
