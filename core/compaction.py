@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_files
-from livek12.core.locks import close_own, is_held, lock_own
-from livek12.core.own_files import create, open_file, remove_files
+from livek12.core.files import create, open_file, remove_files
 from livek12.core.packed import META, STEMS, PackedLines, note_checked, packed_files, packed_path, writing_options
 from livek12.core.packed_rows import LIGHT, VERSIONS, WITHOUT_TEXTS, columns_of, schema_of
 from livek12.core.progress import Progress
 from livek12.core.records import Key
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import alone
-from livek12.core.run_spec import PACKED_VERSION, RunSpec
+from livek12.core.run.access import alone
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import journal_files
+from livek12.core.run.locks import close_own, is_held, lock_own
+from livek12.core.run.spec import PACKED_VERSION, RunSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,3 +16,8 @@ def why(error: BaseException) -> str:
         first = errors(include_url=False, include_input=False)[0]
         return " ".join([*(f"{step}:" for step in first["loc"]), *first["msg"].split()])
     return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def install(*extras: str, beside: str = "") -> str:
+    """The line that installs extras, and packages beside them; livek12 is installed from a clone (docs/install.md)."""
+    return " ".join(filter(None, (f"pip install '.[{','.join(extras)}]'", beside, "in the clone of livek12")))

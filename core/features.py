@@ -9,8 +9,10 @@ become strings, int and float 64 bits wide.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -19,6 +21,7 @@ from livek12.core.records import Image, Record
 if TYPE_CHECKING:
     import datasets
     import pyarrow as pa
+
 
 DTYPES: dict[object, str] = {str: "string", int: "int64", float: "float64", bool: "bool"}
 R = TypeVar("R", bound=Record)
@@ -124,3 +127,67 @@ def _arrow(feature: Mapping[str, Any]) -> pa.DataType:
             return pa.struct([("bytes", pa.binary()), ("path", pa.string())])
         case _:
             return pa.struct([(name, _arrow(member)) for name, member in feature.items()])
+
+
+PREFIX = "eval_"
+"""How the configs of flat rows begin; no other config does."""
+SPLIT = "test"
+Form = Literal["choices", "letters", "value"]
+"""How one answer decides: `choices` are printed by the harness; `letters` and `value` are asked for in a box."""
+
+
+class FlatFacts(Record):
+    """What is known of the question of a row, for the logs of a harness."""
+
+    benchmark: str
+    release: str | None = None
+    language: str
+    subject: str
+    question_type: str
+    difficulty: str | None = None
+    points: float | None = None
+    paper_id: str | None = None
+    number: str | None = None
+    licence: str | None = None
+    url: str | None = None
+
+
+class FlatRow(Record):
+    """One question; `image` is a `data:` address of all its pictures in one, "" where it has none."""
+
+    id: str
+    input: str
+    target: str
+    choices: list[str] = []
+    image: str = ""
+    metadata: FlatFacts
+
+
+@dataclass(frozen=True)
+class FlatTask:
+    """The flat rows of one task.
+
+    Attributes:
+        name: of the task, as `--task` takes it.
+        description: one line.
+        form: of all its rows.
+        pictures: whether a row has any.
+        asked: questions of the task in the data set, of which the rows are those that one answer decides.
+        rows: made as they are read; each can be read once.
+    """
+
+    name: str
+    description: str
+    form: Form
+    pictures: bool
+    asked: int
+    rows: Iterable[FlatRow]
+
+
+Flatten = Callable[[Path], Iterator[FlatTask]]
+"""Gives the flat tasks of a data set that lies in a folder."""
+
+
+def is_flat(config: str) -> bool:
+    """Whether a config, or the table of that name, holds flat rows and no questions."""
+    return config.startswith(PREFIX)

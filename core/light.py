@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic_core import to_json
 
-from livek12.core.lengths import wide_in
 from livek12.core.records import Failure, Key, Record, Response, Verdict
+from livek12.core.text import wide_in
 
 R = TypeVar("R", bound=Record)
 

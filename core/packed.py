@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError, why
-from livek12.core.lfs import pointer_note_of
+from livek12.core.files import pointer_note_of
 from livek12.core.light import StoredKey
 from livek12.core.packed_rows import LIGHT, PackedRow, contradiction
 from livek12.core.progress import watched

@@ -12,17 +12,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from livek12.core.expected import Expected
-from livek12.core.journal import Index, journal_files
 from livek12.core.light import LightResponse, without_key
-from livek12.core.markings import counts_over
 from livek12.core.packed import PackedLines, packed_path
 from livek12.core.packed_columns import OnlyRows, QuestionTable, Responses, Verdicts
 from livek12.core.records import UNMARKED, Failure, Key, Question, Record, Response, Verdict
-from livek12.core.regrades import RegradeCounts, read_regrades, regraded
 from livek12.core.rows import Row
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import Index, journal_files
+from livek12.core.run.keys import Expected
+from livek12.core.run.markings import RegradeCounts, counts_over, read_regrades, regraded
 from livek12.core.run_answers import AnswerOrigin, ScoredAnswers, answered, marked
-from livek12.core.run_folder import RunFolder
 from livek12.core.run_rows import row_of
 from livek12.core.scoring.columns import Findings, Numbers, Outcomes
 from livek12.core.scoring.outcomes import AnswerFinding, Slim, finding_of

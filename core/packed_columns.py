@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.expected import Expected
 from livek12.core.light import StoredKey
 from livek12.core.packed import KEYS, PackedLines, values_of
 from livek12.core.packed_rows import LIGHT, VERSIONS
 from livek12.core.progress import watched
 from livek12.core.records import Key, Question, Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.keys import Expected
 from livek12.core.scoring.columns import MOST_TOKENS, UNTOLD, Numbers
 from livek12.core.scoring.outcomes import ENDINGS, Slim, SlimQuestion, ending_of
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.light import MODELS, light_line, light_model
-from livek12.core.record import canonical_json
-from livek12.core.records import Failure, Response, Verdict
+from livek12.core.records import Failure, Response, Verdict, canonical_json
 
 if TYPE_CHECKING:
     from pyarrow import Schema

@@ -28,10 +28,36 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import IO, Any, Final, Self, TypeAlias
+from typing import IO, Any, Final, Protocol, Self, TypeAlias
+from weakref import WeakSet
 
-from livek12.core.forks import tell_of_forks
 from livek12.core.text import one_line
+
+
+class OfOneProcess(Protocol):
+    """What holds locks, threads or children, none of which a fork may use."""
+
+    def after_fork(self) -> None:
+        """Lets go of them, in the fork, while that has but one thread."""
+        ...
+
+
+_told_of_forks: WeakSet[OfOneProcess] = WeakSet()
+
+
+def tell_of_forks(thing: OfOneProcess) -> None:
+    """From now on, and as long as it is used, calls `after_fork` in each fork of this process."""
+    _told_of_forks.add(thing)
+
+
+def _forked() -> None:
+    for thing in list(_told_of_forks):
+        thing.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
 
 Link: TypeAlias = "Connection[Any, Any]"
 WATCH_SECONDS: Final = 2.0

@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 from typing import BinaryIO
 
 from livek12.core.errors import UserError, why
-from livek12.core.journal import line_at
 from livek12.core.records import Question
-from livek12.core.run_folder import QUESTIONS, RunFolder, RunQuestion
+from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion
+from livek12.core.run.journal import line_at
 
 HELD = 1024
 

@@ -3,7 +3,7 @@
 Contract: a data set is a folder with a card (README.md whose YAML names configs, splits and Parquet files), or
 ORG/NAME[@REVISION] on the Hub, of which only the files of the wanted configs are fetched. Both are read the same
 way, row by row, with the image bytes as they were stored. One commit of a Hub data set is read, that which its name
-leads to when it is opened. Page images are joined to the questions on them by `join_pages` (`core.paper_pages`), and
+leads to when it is opened. Page images are joined to the questions on them by `join_pages` (`core.questions`), and
 answers that are held back elsewhere by `with_answers`.
 """
 
@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.facts import Facts, facts_of
-from livek12.core.features import from_row
-from livek12.core.flat import is_flat
-from livek12.core.lfs import pointer_note_of
-from livek12.core.paper_pages import Pages, join_pages, page_index, pages_of, paper_order
+from livek12.core.features import from_row, is_flat
+from livek12.core.files import pointer_note_of
 from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
 from livek12.core.text import one_line
 
@@ -32,7 +29,111 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-__all__ = ["Pages", "join_pages", "page_index", "pages_of", "paper_order"]  # of core.paper_pages, here for others
+
+class Facts(NamedTuple):
+    """One question as a selection sees it; `images` and `knowledge_points` hold their number in place of each."""
+
+    benchmark: str | None
+    language: str | None
+    release: str | None
+    subject: str | None
+    question_type: str | None
+    difficulty: str | None
+    removed_in: str | None
+    subsets: tuple[str, ...]
+    images: Sized
+    knowledge_points: Sized
+
+
+_WORDS = ("benchmark", "language", "release", "subject", "question_type", "difficulty", "removed_in")
+
+
+def facts_of(parquet: pq.ParquetFile, group: int) -> list[Facts]:
+    """The facts of the questions of one row group, in order."""
+    table = parquet.read_row_group(group, columns=_leaves(parquet))
+    rows = table.num_rows
+    words = [_values(table, name, rows) for name in _WORDS]
+    subsets = [tuple(value or ()) for value in _values(table, "subsets", rows)]
+    images, points = (
+        [range(len(value or ())) for value in _values(table, name, rows)] for name in ("images", "knowledge_points")
+    )
+    return [Facts(*row) for row in zip(*words, subsets, images, points, strict=True)]
+
+
+def _values(table: pa.Table, name: str, rows: int) -> list[Any]:
+    return table.column(name).to_pylist() if name in table.column_names else [None] * rows
+
+
+def _leaves(parquet: pq.ParquetFile) -> list[str]:
+    """The stored columns to read: of pictures their names, not their bytes, where they have names."""
+    paths = [parquet.schema.column(index).path for index in range(len(parquet.schema))]
+    wanted = {*_WORDS, "subsets", "knowledge_points"}
+    found = [path for path in paths if path.split(".")[0] in wanted]
+    pictures = [path for path in paths if path.split(".")[0] == "images"]
+    return found + ([path for path in pictures if path.endswith(".path")] or pictures)
+
+
+Pages = Mapping[tuple[str, int], Any]
+"""Page images by paper and page number (from 1)."""
+Q = TypeVar("Q", Question, Mapping[str, Any])
+
+
+def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator[tuple[Q, list[Any]]]:
+    """Each question with the images of the pages it stands on, in page order.
+
+    Args:
+        questions: `Question` records, or rows of config `image_only` as `datasets` gives them.
+        pages: what `load_pages` gives, or `Page` records, or rows of config `pages` (one split, or a dict of splits).
+
+    Raises:
+        UserError: a question names no pages, or one of them is not among `pages`.
+    """
+    found = page_index(pages)
+    for question in questions:
+        yield question, pages_of(question, found)
+
+
+def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
+    """The images of the pages that a question stands on, in page order.
+
+    Raises:
+        UserError: it names no pages, or one of them is not among `pages`.
+    """
+    id, paper, numbers = (_field(question, name) for name in ("id", "paper_id", "page_numbers"))
+    if not paper or not numbers:
+        raise UserError(f"question {id} names no paper or pages; it cannot be asked from page images")
+    for number in numbers:
+        if (paper, number) not in pages:
+            raise UserError(f"question {id}: page {number} of paper {paper} is missing")
+    return [pages[paper, number] for number in sorted(numbers)]
+
+
+def paper_order(question: Question) -> tuple[Any, ...]:
+    """Sort key of every list of questions that people read: by paper, and in it by number (2 before 10, 10 before 10a).
+
+    Questions without a paper come last, those without a number last in their paper, both as they stood.
+    """
+    return (_natural(question.paper_id), _natural(question.number))
+
+
+def _natural(name: str | None) -> tuple[bool, list[tuple[int, int, str]]]:
+    pieces = re.findall(r"([0-9]{1,18})|([^0-9]+)", name or "")
+    return not name, [(0, int(digits), "") if digits else (1, 0, text) for digits, text in pieces]
+
+
+def page_index(pages: Pages | Iterable[Any]) -> Pages:
+    """Page images by paper and page number; see `join_pages` for what `pages` may be."""
+    if isinstance(pages, Mapping):
+        if all(isinstance(key, tuple) for key in pages):
+            return pages
+        pages = chain.from_iterable(pages.values())
+    return {(_field(page, "paper_id"), _field(page, "page_number")): _field(page, "image") for page in pages}
+
+
+def _field(row: Any, name: str) -> Any:
+    """A field of a record or of a row of `datasets`."""
+    return row[name] if isinstance(row, Mapping) else getattr(row, name)
+
 
 CARD = "README.md"
 PAGES_CONFIG = "pages"

@@ -1,7 +1,7 @@
 """Which of several like processes this one is, where a launcher (accelerate, torchrun, mpirun, srun) started them.
 
 Contract: the processes of one launch run the same command on the same run folder and share its work through
-`core.claims`, by file locks alone. They never meet in a collective of torch.distributed: those time out after
+`core.run.claims`, by file locks alone. They never meet in a collective of torch.distributed: those time out after
 10 to 30 minutes, and one long answer on a slow device takes longer. The first process alone makes the folder, writes
 run.json, and goes on after the asking; it waits for the others by their file locks, which end with their processes.
 """

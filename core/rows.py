@@ -11,7 +11,7 @@ from livek12.core.records import Question, Response, State, Verdict
 class Row:
     """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`).
 
-    `judged` is the judges' verdict, where a person set another mark in its place (`core.regrades`).
+    `judged` is the judges' verdict, where a person set another mark in its place (`core.run.markings`).
     """
 
     task: str

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from livek12.core.records import UNMARKED, Response, Verdict
-from livek12.core.regrades import RegradeCounts
 from livek12.core.rows import Row
+from livek12.core.run.markings import RegradeCounts
 from livek12.core.scoring.columns import OutcomeColumns, Outcomes
 from livek12.core.scoring.outcomes import Slim
 

@@ -8,6 +8,8 @@ from functools import lru_cache, wraps
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from livek12.core.patterns import late
+
 CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 """Numbers in circles, which label options and statements in Chinese and Korean."""
 _NARROW: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -91,3 +93,18 @@ def clean_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(name): clean_json(item) for name, item in value.items()}
     return value
+
+
+_WIDE: Final = late(r"[\u2e80-\U0010ffff]")
+"""Characters that are about a token each (Han, Hangul, kana); of the others about four are."""
+
+
+def tokens_in(text: str) -> float:
+    """About how many tokens a text is: of one character each in Chinese, Japanese and Korean, else of four."""
+    wide = wide_in(text)
+    return wide + (len(text) - wide) / 4
+
+
+def wide_in(text: str) -> int:
+    """How many characters of a text are about a token each."""
+    return 0 if text.isascii() else len(_WIDE.findall(text))

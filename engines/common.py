@@ -7,8 +7,8 @@ from functools import cache
 from importlib import metadata
 from typing import Any, Literal
 
-from livek12.core.claims import TOGETHER
 from livek12.core.records import Failure, Message, Request
+from livek12.core.run.claims import TOGETHER
 from livek12.core.text import one_line
 from livek12.core.version import __version__
 

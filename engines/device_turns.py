@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.locks import close_own, lock_own
+from livek12.core.run.locks import close_own, lock_own
 
 _mine: set[str] = set()
 """Devices of the turn that this process has."""

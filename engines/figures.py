@@ -1,14 +1,14 @@
 """What an engine knows of itself while it works: the sizes that it was given and what came of them.
 
 Contract: an engine that knows any of it has an attribute `figures`, right at any moment and still after its end; what
-it does not know is None. Sessions (core.sessions) keep them.
+it does not know is None. Sessions (core.run.sessions) keep them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 
 
 def figures_of(engine: object) -> Figures:

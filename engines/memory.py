@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from livek12.core.sessions import DeviceMemory, Memory
+from livek12.core.run.sessions import DeviceMemory, Memory
 from livek12.engines.reaper import family, processes
 
 _QUERY = ["--query-gpu=index,uuid,name,memory.used,memory.total", "--format=csv,noheader,nounits"]

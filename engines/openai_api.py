@@ -1,7 +1,7 @@
 """Any OpenAI-compatible endpoint: many requests in flight, retries that back off, one outcome a request.
 
 The wire is aiohttp (openai_transport.py): the openai client spends eleven times its processor time on a request
-(`scripts/bench/endpoint.py`), which is what a run of a hundred thousand requests then waits for.
+(`docs/cluster.md`), which is what a run of a hundred thousand requests then waits for.
 Retried: 429, 5xx, 408, 409, 425 and broken connections, with exponential backoff and jitter, or after what Retry-After
 says; an answer that took too long is given twice as long, once; who finds no room (429, 503) while others are served
 waits. Not retried: any other 4xx, and an answer that is not a chat completion (it may have been paid for). An endpoint
@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.core.text import public
 from livek12.engines.base import Outcome
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of

@@ -24,7 +24,7 @@ from itertools import islice
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line
 from livek12.core.version import __version__
 from livek12.engines.base import EngineDied, Outcome

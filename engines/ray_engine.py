@@ -24,8 +24,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.silence import silent_ray
 from livek12.core.text import one_line
 from livek12.engines.base import Engine, EngineDied

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_files
-from livek12.core.lfs import refuse_pointer
+from livek12.core.files import refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, packed_path
 from livek12.core.records import Request, Response
+from livek12.core.run.journal import journal_files
 from livek12.core.text import clean, one_line
 from livek12.engines.base import Outcome
 from livek12.engines.common import NO_COUNT, failure, versions_of

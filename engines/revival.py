@@ -17,7 +17,7 @@ from itertools import islice
 
 from livek12.core.errors import UserError
 from livek12.core.records import Key, Request
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line
 from livek12.engines.base import Engine, EngineDied, Outcome
 from livek12.engines.common import failure

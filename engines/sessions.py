@@ -18,9 +18,9 @@ from typing import Any
 from livek12.core.arguments import SPREADING, masked
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter
 from livek12.core.ranks import this_rank
-from livek12.core.sessions import RULES, STEM, DeviceEnergy, Memory, Session, Stage
+from livek12.core.run.journal import JournalWriter
+from livek12.core.run.sessions import RULES, STEM, DeviceEnergy, Memory, Session, Stage
 from livek12.engines.figures import figures_of
 from livek12.engines.memory import bytes_written, measure, peak_rss
 from livek12.engines.nvml import Gpus

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from livek12.core.records import Key, Request
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.engines.worker import Album, AskMessage, End, Message, Ready, Report
 
 PREFETCH = (8, 256)

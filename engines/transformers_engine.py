@@ -20,7 +20,7 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.ranks import this_rank
 from livek12.core.records import Request, Response
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line
 from livek12.engines.base import EngineDied, Outcome
 from livek12.engines.common import (

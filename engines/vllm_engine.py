@@ -3,7 +3,7 @@
 Up to `window` requests are in vLLM's hands at a time, so its scheduler is never short of work and memory stays
 bounded; none is taken while they show `MOST_PIXELS` of distinct pictures. Before each step so many prompts are
 rendered that the step can be full: each step then does what it does where all prompts are there from the first one on
-(scripts/bench/steps.py counts them). Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's
+(docs/speed.md has the counts). Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's
 processor and prefix caches do each page once. A prompt is rendered once for all successive trials of it, which go in
 one after the other, each with the seed that engines.base asks for; vLLM's prefix cache computes it once. Where vLLM's
 engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read; where it runs in
@@ -29,7 +29,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request, Response
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.engines.base import Outcome
 from livek12.engines.common import Json, cannot_see, content_of, failure, grouped, has_images, seed_of, versions_of
 from livek12.engines.context import Context

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, Request
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line
 from livek12.engines.base import Engine, EngineDied, Outcome
 from livek12.engines.common import failure

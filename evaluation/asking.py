@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.arguments import arguments_of
-from livek12.core.claims import Claims, at_work, unsure
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
-from livek12.core.locks import is_held
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
 from livek12.core.records import Failure, Question, Request, Response, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import check_out, has_responses
-from livek12.core.run_spec import RunSpec, differences
+from livek12.core.run.access import check_out, has_responses
+from livek12.core.run.claims import Claims, at_work, unsure
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.locks import is_held
+from livek12.core.run.spec import RunSpec, differences
 from livek12.core.version import __version__
 from livek12.engines import check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
@@ -33,12 +33,11 @@ from livek12.evaluation.chosen import chosen_questions
 from livek12.evaluation.recordings import recorded_trials, tell_unlike
 from livek12.evaluation.task_data import TaskData, load_task_data, make_spec, sampling_of
 from livek12.evaluation.usage import tell_memory
-from livek12.tasks.budgets import siblings, side_by_side
-from livek12.tasks.derived import source_of
-from livek12.tasks.registry import default_trials, get_tasks
+from livek12.tasks.families import source_of
+from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_side
 
 if TYPE_CHECKING:
-    from livek12.core.answered import AnsweredKeys
+    from livek12.core.run.keys import AnsweredKeys
     from livek12.engines.base import Engine, Outcome
     from livek12.evaluation.overlap import Overlap
     from livek12.evaluation.prompt_cost import PromptCost

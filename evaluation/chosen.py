@@ -15,8 +15,8 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.progress import say, warn
 from livek12.core.records import Question
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import ChosenQuestions
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import ChosenQuestions
 from livek12.core.scoring import AXES, Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.tasks.base import Task

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from livek12.core.markings import in_words
 from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import Progress, warn, watched
 from livek12.core.records import UNMARKED
-from livek12.core.regrades import RegradeCounts
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import RegradeCounts, in_words
+from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import ScoredAnswers, answers_of
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Comparison, Profile
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import Watch, compare_outcomes
@@ -26,7 +25,7 @@ from livek12.evaluation.usage import run_usage
 from livek12.evaluation.variants import beside, tasks_of
 
 MOST_PAIRS = 15
-"""More pairs of runs are not taken apart by axis."""
+"""Beyond these, pairs of runs are not compared by axis."""
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
@@ -36,12 +35,9 @@ def run_names(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "article") -> Comparison:
-    """Runs beside each other, with intervals, and pair by pair with paired tests.
+    """Two or more runs with intervals, and pair by pair with paired tests.
 
-    Args:
-        runs: run folders, two or more.
-        where: only some questions: "FIELD=VALUE[,VALUE]"; "" for all.
-        profile: which formulas.
+    `where` selects questions: "FIELD=VALUE[,VALUE]"; "" for all.
 
     Raises:
         UserError: fewer than two runs, a folder that holds none, or a run without such a question.
@@ -65,8 +61,6 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
 
 
 class _Shown(Watch):
-    """Shows how far a comparison is."""
-
     def __init__(self, steps: int) -> None:
         self._signs = ""
         self.progress = Progress("comparing runs and pairs", steps, more=lambda: self._signs, patient=True)
@@ -81,7 +75,7 @@ class _Shown(Watch):
 
 
 def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
-    """What scoring needs of the answers of each run, by its name.
+    """The outcomes of each run, by its name.
 
     Raises:
         UserError: a folder holds no run, or one without a question.
@@ -90,10 +84,7 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
 
 
 def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
-    """Each pair of runs axis by axis, and what one of them asked as a variant of what the other asked.
-
-    The latter only where both are of one model: otherwise the Δ would be of two things at once.
-    """
+    """Each pair of runs by axis, and Δ of variants: only of one model, or the Δ would have two causes."""
     pairs = list(combinations(runs, 2))
     if len(pairs) > MOST_PAIRS:
         return []
@@ -120,11 +111,7 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
 
 
 def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, Outcomes]:
-    """What scoring needs of the runs' answers to the questions that `where` takes; `changes` then has theirs by people.
-
-    Raises:
-        UserError: a folder holds no run, or a run has no such question.
-    """
+    """The outcomes of the runs' answers to the questions in `where`; `changes` collects marks set by people."""
     for path in runs.values():  # all are there before the first is read
         RunFolder.open(path, warn)
     slim = Slim()
@@ -146,7 +133,7 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
 
 
 def _answers(run: RunFolder, slim: Slim, where: Where) -> ScoredAnswers:
-    """The answers of one run to the questions that `where` takes, by columns where they are packed."""
+    """The answers of one run to the questions in `where`, by columns where they are packed."""
     packed = packed_answers(run, slim, where.takes)
     if packed is not None:
         return packed.answers()

@@ -1,4 +1,4 @@
-"""The flat rows of a data set: for each task the questions that one answer decides (see `core.flat`).
+"""The flat rows of a data set: for each task the questions that one answer decides (see `core.features`).
 
 Contract: the prompt is that of `livek12 run`, from `tasks.prompting`. A question is left out where no single letter,
 number or expression decides it, where it is withdrawn, or where its answers are held back; a text is never changed to
@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.flat import FlatFacts, FlatRow, FlatTask, Form
+from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Failure, Image, Question, Request
 from livek12.evaluation.stitching import one_picture
 from livek12.tasks.base import Task
-from livek12.tasks.census import Census
-from livek12.tasks.loading import pages_for, questions_of
+from livek12.tasks.loading import Census, pages_for, questions_of
 from livek12.tasks.prompting import Pages, requests
 from livek12.tasks.registry import disjoint, get_task
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.run_folder import RunFolder
+from livek12.core.files import write_atomically
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
-from livek12.tasks.logged import logged_name
 from livek12.tasks.plugins.harness_task import PREFIX, RIGHT_OR_WRONG
+from livek12.tasks.registry import logged_name
 
 MARKS: Final = "harness.jsonl"
 DISAGREEMENTS: Final = "disagreements.jsonl"

@@ -12,25 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from livek12.core.errors import UserError
-from livek12.core.keys import KeySet
-from livek12.core.markings import KEYS, in_words, other_rules
 from livek12.core.progress import warn
 from livek12.core.question_index import question_indexes
 from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
+from livek12.core.run.keys import KeySet
+from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.evaluation.workers import Flow
 from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.judges.llm.schedule import waits_for_turn
+from livek12.judges.llm.client import waits_for_turn
 from livek12.judges.rules.pool import shared_pool
-from livek12.tasks.logged import is_logged
-from livek12.tasks.registry import get_task
+from livek12.tasks.registry import get_task, is_logged
 from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:
-    from livek12.core.claims import Claims
     from livek12.core.progress import Progress
-    from livek12.core.run_folder import RunFolder
-    from livek12.core.run_spec import RunSpec
+    from livek12.core.run.claims import Claims
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.run.spec import RunSpec
     from livek12.evaluation.task_data import TaskData
     from livek12.tasks.base import Task
     from livek12.tasks.prompting import Pages
@@ -86,7 +85,7 @@ def in_rounds(
     progress: Progress | None,
     claimed_by: Callable[[Verdict], Key] = lambda verdict: verdict.key,
 ) -> Iterator[Verdict]:
-    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.schedule`), once a round.
+    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
 
     `stream` begins anew each time, with None where none waits at the moment; `claimed_by` gives the key of the claim.
     """

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.run_folder import RunFolder
-from livek12.evaluation.studies.planned import PLAN
+from livek12.core.run.folder import RunFolder
+from livek12.evaluation.studies.label_plan import PLAN
 
 
 def corrected_marks(run: RunFolder) -> dict[str, Any]:

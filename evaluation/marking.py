@@ -1,8 +1,8 @@
 """The second stage of a run, marking: at its end, or beside the first one.
 
 Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
-Older marks count until then (`core.markings`). Each response is marked once by the same judges, whatever runs beside.
-Responses wait on disk: only those in hand are in memory.
+Older marks count until then (`core.run.markings`). Each response is marked once by the same judges, whatever runs
+beside. Responses wait on disk: only those in hand are in memory.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from livek12.core.claims import Claims, at_work, with_its_trials
-from livek12.core.journal import Tail, has_lines
-from livek12.core.keys import KeySet
-from livek12.core.markings import other_rules
 from livek12.core.process import Link
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import wait_until
 from livek12.core.records import Response, Verdict
-from livek12.core.run_folder import QUESTIONS, RunFolder, keys_of
-from livek12.core.run_spec import RunSpec
-from livek12.core.sessions import RULES
+from livek12.core.run.claims import Claims, at_work, with_its_trials
+from livek12.core.run.folder import QUESTIONS, RunFolder, keys_of
+from livek12.core.run.journal import Tail, has_lines
+from livek12.core.run.keys import KeySet
+from livek12.core.run.markings import other_rules
+from livek12.core.run.sessions import RULES
+from livek12.core.run.spec import RunSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.judging import JudgeUsage, RunScorer, in_rounds, marking_flow, unanswered
 from livek12.evaluation.usage import tell_memory
@@ -229,7 +229,7 @@ def _waited(run: RunFolder, seconds: float) -> str:
 
 @dataclass(frozen=True)
 class _Marking:
-    """The marking of a run by one command, and its number (`core.markings`)."""
+    """The marking of a run by one command, and its number (`core.run.markings`)."""
 
     run: RunFolder
     scorer: RunScorer

@@ -22,7 +22,7 @@ from livek12.core.progress import show_log, warn
 from livek12.judges.jury import JudgeOptions
 
 if TYPE_CHECKING:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
 Stages = Literal["auto", "overlap", "turn"]
 STAGES: tuple[Stages, ...] = get_args(Stages)
@@ -90,7 +90,7 @@ class Overlap:
 
 
 def _work(link: Link, folder: Path, options: JudgeOptions) -> None:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.evaluation.marking import Marked, mark
     from livek12.evaluation.task_data import reload_task_data
 

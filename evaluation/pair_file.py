@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Final
 
 from livek12.core.errors import UserError
-from livek12.core.forks import tell_of_forks
-from livek12.core.lfs import refuse_pointer
-from livek12.core.line_file import LineFile
-from livek12.core.markings import in_words, without_code
+from livek12.core.files import refuse_pointer
+from livek12.core.process import tell_of_forks
 from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Call, Verdict
+from livek12.core.run.journal import LineFile
+from livek12.core.run.markings import in_words, without_code
 from livek12.evaluation.judging import JudgeUsage, unanswered
 from livek12.evaluation.pairs import (
     PAIR_CONFIG,

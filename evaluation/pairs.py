@@ -40,8 +40,7 @@ from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.regions import boxes
-from livek12.tasks.extraction.substance import spoken
+from livek12.tasks.extraction.regions import boxes, spoken
 from livek12.tasks.scorer import mark_response, unless_broken
 
 TASK = "judge-pairs"

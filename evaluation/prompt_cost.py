@@ -1,7 +1,7 @@
 """What asking would cost, before anything is asked: requests, prompt tokens, and how many of them are read once only.
 
 Contract: the prompts are the very ones that would be sent, in their order; their tokens are estimated from their text
-(`core.lengths.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
+(`core.text.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
 beginning of one that comes before it, trials of the same question included: a prefix cache need not read it again. Of
 tasks that make two requests for an answer only the first is known.
 """
@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from livek12.core.lengths import tokens_in
 from livek12.core.records import Failure, Question, Request, Sampling
+from livek12.core.text import tokens_in
 from livek12.evaluation.task_data import TaskData
 from livek12.tasks.base import Task
-from livek12.tasks.derived import source_of
+from livek12.tasks.families import source_of
 from livek12.tasks.prompting import requests
 
 _PICTURE = re.compile(r"\0[0-9a-f]{64}")

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.hub import reason
-from livek12.core.journal import journal_files
 from livek12.core.packed import STEMS
 from livek12.core.progress import warn, watched
 from livek12.core.records import UNMARKED, Question
-from livek12.core.remote import (
+from livek12.core.run.access import alone
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import journal_files
+from livek12.core.run.remote import (
     MANIFEST,
     RUN_FILE,
     Manifest,
@@ -36,12 +38,9 @@ from livek12.core.remote import (
     shown,
     stored,
 )
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import alone
-from livek12.core.run_spec import RunSpec, differences, read_spec
+from livek12.core.run.spec import RunSpec, differences, read_spec
 from livek12.evaluation.exports import held_releases
-from livek12.evaluation.site.hidden import HELD_BACK, Hidden
-from livek12.evaluation.site.reading import keys_from_elsewhere
+from livek12.evaluation.site.reading import HELD_BACK, Hidden, keys_from_elsewhere
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from livek12.core.progress import warn
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.engines.replay import ReplayEngine
 from livek12.evaluation.task_data import TaskData
 

@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.keys import KeySet
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.progress import say, warn, watched
 from livek12.core.records import Failure, Question, Response, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import check_out, make_folder
-from livek12.core.run_spec import RunSpec, TaskSpec, check_size
+from livek12.core.run.access import check_out, make_folder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.keys import KeySet
+from livek12.core.run.spec import RunSpec, TaskSpec, check_size
 from livek12.evaluation.harness_marks import MARKS
 from livek12.evaluation.imports.lines import BAD_ENTRY
 from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.paths import field_names
 from livek12.evaluation.logs.rows import LoggedQuestion, asked
 from livek12.evaluation.pairs import BadPair
-from livek12.tasks.logged import logged_name, logged_task
+from livek12.tasks.registry import logged_name, logged_task
 
 ENGINE: Final = "replay"
 NOBODY: Final = "unknown"

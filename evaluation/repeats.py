@@ -11,15 +11,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from livek12.core.claims import Claims
-from livek12.core.keys import KeySet
 from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Key, Response, Verdict
+from livek12.core.run.claims import Claims
+from livek12.core.run.keys import KeySet
 from livek12.evaluation.judging import JudgeUsage, RunScorer, in_rounds, marking_flow, unanswered
 from livek12.judges.jury import JudgeOptions, Jury
 
 if TYPE_CHECKING:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Row
     from livek12.evaluation.task_data import TaskData
 

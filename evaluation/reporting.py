@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.packed_answers import packed_answers
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import read_sessions
+from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import ScoredAnswers, answers_of
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Slim
-from livek12.core.sessions import read_sessions
 from livek12.evaluation.harness_marks import HarnessMarks
 from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
 from livek12.evaluation.task_data import TaskData, illustrated
@@ -32,18 +32,14 @@ if TYPE_CHECKING:
     from livek12.core.scoring import Limit
     from livek12.core.scoring.columns import Outcomes
     from livek12.report.paper import Pages
-    from livek12.report.shown import Shown
+    from livek12.report.sections import Shown
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of a run.
+    """The scores of a run; `scores` is the content of report.json.
 
-    Attributes:
-        folder: the run.
-        scores: the content of report.json.
-        write_page: writes report.html to a path, with its further pages, and says which files; None where only the
-            scores were asked for.
+    `write_page` writes report.html with its further pages and returns the files; None where only scores were asked for.
     """
 
     folder: RunFolder
@@ -52,15 +48,15 @@ class Scored:
 
     @cached_property
     def text(self) -> str:
-        """The content of report.json as it stands there."""
+        """The text of report.json."""
         return json.dumps(self.scores, ensure_ascii=False, indent=1)
 
     def count(self, state: str) -> int:
-        """How many answers of all tasks ended in a state."""
+        """Number of answers of all tasks in a state."""
         return sum(int(task["counts"][state]) for task in self.scores["tasks"].values())
 
     def write(self) -> str:
-        """Writes the files; says in one line what cannot be written and why, and nothing where all is well."""
+        """Writes the files; returns a line on files that cannot be written, "" otherwise."""
         writers: dict[str, Callable[[Path], object]] = {"report.json": self._write_scores}
         if self.write_page is not None:
             writers["report.html"] = self.write_page
@@ -79,19 +75,12 @@ class Scored:
 
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
-    """Scores a run; where the exam is at hand, its answers are read once for the scores and the page.
-
-    Args:
-        folder: the run.
-        profile: which formulas.
-        exam: the questions with their pictures, for the page.
-    """
+    """Scores a run; with an exam (questions with pictures), one pass gives scores and page."""
     if exam is None:
         return Scored(folder, score(folder, profile))
-    from livek12.evaluation.tables.cells import article_tables
-    from livek12.evaluation.tables.shapes import SHAPES
+    from livek12.evaluation.article_tables import SHAPES, article_tables
     from livek12.report.html import write_html
-    from livek12.report.shown import Shown
+    from livek12.report.sections import Shown
     from livek12.report.task_views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)
@@ -110,7 +99,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 
 
 def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
-    """The page images of an exam, with those of questions that say where on them they stand."""
+    """The page images of an exam, with those of questions that have places on them."""
     from livek12.core.questions import load_pages
     from livek12.report.scan import page_keys
 
@@ -119,17 +108,12 @@ def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
 
 
 def score(run: RunFolder, profile: Profile = "article") -> dict[str, Any]:
-    """The content of report.json; writes nothing.
-
-    Args:
-        run: the run.
-        profile: which formulas.
-    """
+    """The content of report.json; writes nothing."""
     return _scored(run, profile)[0]
 
 
 def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tuple[dict[str, Any], Outcomes]:
-    """The content of report.json and what it is made of; `shown` picks out what a page shows."""
+    """The content of report.json and its inputs; `shown` picks the rows of the page."""
     from livek12.core.scoring.report import score_outcomes
     from livek12.tasks.registry import find_task
 
@@ -183,7 +167,6 @@ def _read(run: RunFolder, shown: Shown | None) -> ScoredAnswers:
 
 
 def _read_rows(run: RunFolder, shown: Shown | None, harness: HarnessMarks | None = None) -> ScoredAnswers:
-    """The same by rows."""
     rows = read_rows(run, texts=harness is not None or shown is not None)
     if shown is not None:
         rows = shown.passing(rows)
@@ -193,13 +176,13 @@ def _read_rows(run: RunFolder, shown: Shown | None, harness: HarnessMarks | None
 
 
 def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
-    """The rows of a run, with or without their texts; says how far it is where reading them takes long."""
+    """The rows of a run, with or without texts; shows progress where reading takes long."""
     spec = run.spec()
     return watched(run.rows(texts), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
 
 
 def limits_of(spec: RunSpec) -> dict[str, Limit]:
-    """The token limit of each task of a run that has token budgets; of recorded answers it is known by name alone."""
+    """Token limit of each task of a run with token budgets; of recorded answers it is in the task's name."""
     from livek12.core.scoring import Limit
     from livek12.tasks.registry import find_task
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import livek12
 from livek12.core.errors import UserError
-from livek12.core.forks import tell_of_forks
-from livek12.core.process import cores
+from livek12.core.process import cores, tell_of_forks
 from livek12.evaluation.verify import Judgement, Verifier, listed
 from livek12.evaluation.workers import MOST
 

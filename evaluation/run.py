@@ -16,8 +16,8 @@ from livek12.core.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from livek12.core.run_folder import RunFolder
-    from livek12.core.run_spec import RunSpec
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.run.spec import RunSpec
     from livek12.core.scoring import Row
 
 
@@ -82,8 +82,8 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         from livek12.core.progress import warn
-        from livek12.core.remote import run_folder
-        from livek12.core.run_folder import RunFolder
+        from livek12.core.run.folder import RunFolder
+        from livek12.core.run.remote import run_folder
 
         self.path = run_folder(path)
         self.folder: RunFolder = RunFolder.open(self.path, warn)

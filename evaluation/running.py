@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.ranks import this_rank
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import has_responses
+from livek12.core.run.access import has_responses
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.asking import ask
 from livek12.evaluation.judging import check_judges
 from livek12.evaluation.marking import judge

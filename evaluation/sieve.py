@@ -14,16 +14,15 @@ from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from livek12.core.errors import UserError
-from livek12.core.keys import KeySet
 from livek12.core.progress import warn
 from livek12.core.records import Key
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.keys import KeySet
+from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.answers import Table, question_sums, ranked
 from livek12.core.scoring.columns import Outcomes
-from livek12.tasks.logged import is_logged
-from livek12.tasks.registry import find_task, way_of
+from livek12.tasks.registry import find_task, is_logged, way_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats

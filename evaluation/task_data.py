@@ -11,13 +11,12 @@ from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Image, Question, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import ChosenQuestions, RunSpec, TaskSpec, check_size
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import ChosenQuestions, RunSpec, TaskSpec, check_size
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
-from livek12.tasks.budgets import siblings
-from livek12.tasks.logged import is_logged
 from livek12.tasks.prompting import Pages
+from livek12.tasks.registry import is_logged, siblings
 
 _LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
 """The smallest that each of these can be."""

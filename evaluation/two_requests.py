@@ -17,8 +17,8 @@ from livek12.core.errors import UserError
 from livek12.core.records import EarlierReply, Failure, Key, Request, Response
 
 if TYPE_CHECKING:
-    from livek12.core.journal import JournalWriter
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.run.journal import JournalWriter
     from livek12.engines.base import Engine
     from livek12.evaluation.task_data import TaskData
 

@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.progress import say, warn
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import (
+    GIB,
+    Figures,
+    Memory,
+    Session,
+    read_sessions,
+    usage_of,
+)
 from livek12.core.scoring.answers import points_awarded
 from livek12.core.scoring.schema import RunUsage
-from livek12.core.sessions import GIB, Figures, Memory, Session, read_sessions, usage_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring.columns import Outcomes

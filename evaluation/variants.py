@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from livek12.core.run_spec import RunSpec
+from livek12.core.run.spec import RunSpec
 from livek12.core.scoring.deltas import Counterpart
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, variants, way_of

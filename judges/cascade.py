@@ -22,9 +22,8 @@ from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.rules import second_reader
-from livek12.judges.rules.complement import complement, glossed
 from livek12.judges.rules.pool import time_budget_exhausted
-from livek12.judges.rules.restated import Compare, restated, weigh, weigh_key
+from livek12.judges.rules.restated import Compare, complement, glossed, restated, weigh, weigh_key
 
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000

@@ -30,12 +30,13 @@ from livek12.judges.parts import (
     parts_of,
 )
 from livek12.judges.rules import second_reader
-from livek12.judges.rules.demands import Demand, demand
-from livek12.judges.rules.expected_form import (
+from livek12.judges.rules.demands import (
+    Demand,
     asked_unit,
     asks_for_all,
     asks_for_monotony,
     asks_for_solutions,
+    demand,
     shows_unit,
 )
 from livek12.judges.rules.labels import label_sequence

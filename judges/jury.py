@@ -1,6 +1,6 @@
 """The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
 
-Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`judges.llm.schedule`)
+Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`judges.llm.client`)
 one is up at a time.
 """
 
@@ -21,9 +21,8 @@ from livek12.judges.grade import GradingConfig
 
 if TYPE_CHECKING:
     from livek12.judges.llm.audit import Auditor
-    from livek12.judges.llm.client import JudgeModel
-    from livek12.judges.llm.panel_scorer import PanelScorer
-    from livek12.judges.llm.schedule import Schedule
+    from livek12.judges.llm.client import JudgeModel, Schedule
+    from livek12.judges.llm.panel import PanelScorer
     from livek12.judges.llm.spec import PanelSpec
 
 MOST_THREADS = 256
@@ -67,9 +66,8 @@ class Jury:
         self.schedule: Schedule | None = None
         self._models: list[JudgeModel] = []
         if options.panel is not None:
-            from livek12.judges.llm.client import JudgeModel
+            from livek12.judges.llm.client import JudgeModel, Schedule
             from livek12.judges.llm.panel import Panel
-            from livek12.judges.llm.schedule import Schedule
 
             local = [judge for judge in options.panel.judges if not kind_of(judge.runs_on).is_direct]
             self.schedule = Schedule() if in_turn and len(local) > 1 else None
@@ -120,7 +118,7 @@ class Jury:
         """The panel with the method of a task; None for rules alone."""
         if self.panel is None:
             return None
-        from livek12.judges.llm.panel_scorer import PanelScorer
+        from livek12.judges.llm.panel import PanelScorer
 
         return PanelScorer(self.panel, named, config, self.cascade)
 

@@ -1,8 +1,4 @@
-"""Accuracy within a token budget as a table and as a curve: what terminal and report.html show of `report["budgets"]`.
-
-Contract: both readings stand beside each other and are named in words; a number that does not exist is a dash with
-its reason; the curve is drawn in the plain coordinates of `BOX`, and shows nothing that the table does not hold.
-"""
+"""Accuracy within a token budget as a table and a curve, from `report["budgets"]`, in both readings."""
 
 from __future__ import annotations
 
@@ -13,14 +9,14 @@ from typing import Any
 from livek12.report.marks import ShownValue, shown
 
 BOX = (640.0, 240.0)
-"""Width and height of the plot area; 0 to 1 of the token limit across, 0 to 100 per cent up."""
+"""Width and height of the plot; 0 to 1 of the token limit across, 0 to 100 per cent up."""
 SHIFT = 3.0
-"""Half the distance between the two readings at one r, so that they do not cover each other."""
+"""Half the distance of the two readings at one r."""
 
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """One r: tokens allowed, and Acc≤r read in both ways (`true` None: no request of the run had that limit)."""
+    """One r: allowed tokens, and Acc≤r in both readings (`true` None: no request had that limit)."""
 
     share: str
     tokens: str
@@ -31,7 +27,7 @@ class BudgetLine:
 
 
 def curves(score: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The curves that say something: those with a number in them that is not "anything from none to all"."""
+    """The curves with a number other than "from none to all"."""
     for task, curve in score.get("budgets", {}).items():
         found = [point[reading] for point in curve["points"] for reading in ("true", "counterfactual")]
         known = [(estimate["low"], estimate["high"]) for estimate in found if estimate is not None]
@@ -55,7 +51,7 @@ def lines(curve: Mapping[str, Any]) -> list[BudgetLine]:
 
 
 def notes(table: Sequence[BudgetLine]) -> list[str]:
-    """What is to be said of single numbers, each remark once with the r that it is of."""
+    """Remarks on numbers, each once with its r."""
     said: dict[str, list[str]] = {}
     for line in table:
         for reading, estimate in (("true", line.true), ("counterfactual", line.cut)):
@@ -65,11 +61,11 @@ def notes(table: Sequence[BudgetLine]) -> list[str]:
 
 
 def plot(curve: Mapping[str, Any]) -> dict[str, Any]:
-    """The curve as points in `BOX`: of each reading where it lies, with the ends of what is undecided and of the CI.
+    """The curve as points in `BOX`, with the ends of undecided ranges and confidence intervals.
 
     Returns:
-        `width`, `height`; `true` and `cut`, lists of {x, low, high, ci_low, ci_high} (y downwards, CI None without
-        one); `paths`, the counterfactual's lines at worst and at best (one where nothing is undecided); `ticks` across.
+        `width`, `height`; `true` and `cut`, lists of {x, low, high, ci_low, ci_high} (y downwards, CI may be None);
+        `paths`, the counterfactual's lines at worst and at best (one if equal); `ticks` across.
     """
     table, points = lines(curve), curve["points"]
     true = [_place(point["share"], line.true, -SHIFT) for point, line in zip(points, table, strict=True) if line.true]

@@ -1,8 +1,7 @@
-"""Charts of studies as SVG, and the page that shows them with tables: one file, no script, nothing from elsewhere.
+"""Charts of studies as SVG, and their page: one file without scripts or links.
 
-Contract: a chart shows nothing that the table under it does not hold. Lines have their 95 % intervals as thin strokes;
-what is undecided is a thick stroke from worst to best. Coordinates are computed here, in the plain box of `BOX`; names
-are hostile and escaped by the template. Series differ in their marks as well as in their colours.
+A chart shows nothing that its table lacks. Thin strokes are 95 % intervals, thick ones undecided ranges. Names are
+hostile; the template escapes them. Series differ in marks as well as colours.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 
 BOX = (640.0, 260.0)
-"""Width and height of the plot area."""
+"""Width and height of the plot."""
 SHIFT = 7.0
-"""Distance of the series at one place, so that they do not cover each other."""
+"""Distance of the series at one place."""
 MOST_TICKS = 24
 MARKS = ("circle", "square", "diamond", "triangle", "ring", "cross")
 
 
 @dataclass(frozen=True)
 class PlotPoint:
-    """A value at a place, between its two ends, with its interval where there is one; shares from 0 to 1."""
+    """A value between two ends, with its interval; shares from 0 to 1."""
 
     x: float
     low: float
@@ -34,30 +33,30 @@ class PlotPoint:
 
 @dataclass(frozen=True)
 class Series:
-    """The points of one line, or the bars of one colour, in the order of their places."""
+    """A line, or the bars of one colour, in the order of places."""
 
     name: str
     points: Sequence[PlotPoint]
     mean: float | None = None
-    """A dashed line across a chart of bars stands here."""
+    """A dashed line across a bar chart."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with its table.
+    """A picture.
 
     Attributes:
-        title: what it shows.
-        note: a sentence below the title.
-        x_label: what runs across.
-        series: the lines or bars.
+        title: heading.
+        note: below the title.
+        x_label: of the horizontal axis.
+        series: lines or bars.
         bars: bars in place of lines.
-        names: what stands at the places 1, 2, … across; none: numbers.
+        names: of the places 1, 2, …; none: numbers.
         percent: values are shares of 1; else counts.
         joined: a line joins the points of a series.
-        bottom: the value at the lower edge.
-        top: the value at the upper edge; None: 1 for shares, else the largest there is.
-        across: the places at the left and right edge; None: as the points need it.
+        bottom: value at the lower edge.
+        top: value at the upper edge; None: 1 for shares, else the largest.
+        across: places at the left and right edge; None: from the points.
     """
 
     title: str
@@ -74,7 +73,7 @@ class Chart:
 
 
 LONG: Final = 32
-"""Characters of a cell that still stands on one line."""
+"""Most characters of a cell on one line."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class TableShown:
 
     @property
     def long(self) -> set[int]:
-        """The columns of texts, which are to be broken into lines."""
+        """Columns of long texts, to be broken into lines."""
         return {place for row in self.rows for place, cell in enumerate(row) if len(cell) > LONG}
 
 
@@ -151,25 +150,14 @@ def drawn(chart: Chart) -> dict[str, Any]:
 
 
 def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines at worst and at best, one where nothing is undecided."""
+    """The lines at worst and at best, one if equal."""
     return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
 
 
 def write_study(
     path: Path, title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
 ) -> None:
-    """Writes the page of a study.
-
-    Args:
-        path: the file to write.
-        title: the question that the page answers.
-        sentences: what was found.
-        charts: the pictures.
-        tables: the numbers behind them.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
+    """Writes the page of a study; its title is the question that it answers."""
     from markupsafe import Markup
 
     from livek12.report.html import csp_hash, environment, read_template

@@ -1,17 +1,19 @@
-"""Runs beside each other on the terminal: what `core.scoring.compare` found, as tables.
+"""Comparisons of runs (`core.scoring.compare`) on the terminal, in Markdown and as CSV.
 
-Contract: a sentence says who is better, or that the data cannot tell; then a table with one row a run, the best first,
-and the paired tests in a table of their own. No table is wider than the terminal: names that have no room are cut in
-the middle and stand in full below, columns that have none go to a further table. Numbers are written as in reports.
+On the terminal no table is wider than the screen: long names are cut in the middle and listed below, further columns go
+to a further table. Markdown has all names and pairs in full, CSV unrounded numbers.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
+from livek12.core.tables import csv_text
+from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
 from livek12.report.marks import STATE_WORDS, UNDECIDED, interval_heading, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import Counts, RunUsage, TaskComparison
+    from livek12.core.scoring.schema import Counts, Estimate, PairMetric, RunUsage, TaskComparison
+
 
 COUNTS = {
     "questions": "questions",
@@ -41,7 +44,7 @@ COUNTS = {
     "truncated": "cut off",
     "truncated_unknown": "end unknown",
 }
-"""What is counted of each run's answers, and how the column is called."""
+"""Counts of each run's answers, with headings."""
 TIED = (
     f"Tied: the data cannot tell the two apart, for p ≥ {ALPHA} after Holm's adjustment for all pairs of all tasks, or"
     " for a 95 % interval of the difference, which counts what is undecided either way, that reaches 0. Rank: the best"
@@ -70,13 +73,13 @@ class Column(NamedTuple):
 
 
 def heading(task: str, comparison: TaskComparison) -> str:
-    """The task, and how many questions it has where that is the same for all runs."""
+    """The task, and its number of questions where all runs agree."""
     asked = {counts["questions"] for counts in comparison["counts"].values()}
     return f"{task}, {asked.pop():,} questions" if len(asked) == 1 else task
 
 
 def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
-    """What is known of the runs, in groups of columns that stay together."""
+    """The runs, in groups of columns that stay together."""
     groups = []
     for metric in ranking_metrics():
         if is_known(comparison, metric):
@@ -109,7 +112,7 @@ def numbered(ranked: Ranking) -> Column:
 
 
 def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
-    """The paired tests of some pairs of runs."""
+    """Paired tests of some pairs of runs."""
     found = [ranked.tests[pair] for pair in pairs]
     tests = [test.found["test"] for test in found]
     differences = [shown(ranked.metric, test.difference) for test in found]
@@ -127,22 +130,17 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
 
 
 def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column]:
-    """What the engines of the runs used."""
+    """Usage of the runs' engines."""
     return [Column(*column) for column in usage_columns(usage, names)]
 
 
 def pairs_heading(ranked: Ranking) -> str:
-    """What stands above the paired tests."""
+    """The heading of paired tests."""
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
 
 
 def print_comparison(result: Comparison, console: Console | None = None) -> None:
-    """Prints the tables of a comparison.
-
-    Args:
-        result: what `compare` found.
-        console: where to; by default standard output.
-    """
+    """Prints the tables of a comparison, to standard output by default."""
     from rich.console import Console
 
     out = console or Console()
@@ -167,7 +165,7 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
 
 
 def remarks(result: Comparison) -> list[str]:
-    """What explains the tables."""
+    """Explanations of the tables."""
     tasks = result["tasks"].values()
     tied = any(pair["metrics"] for task in tasks for pair in task["pairs"])
     undecided = any(
@@ -210,7 +208,7 @@ def _print_pairs(out: Console, ranked: Ranking) -> None:
 
 
 def _side_by_side(groups: Sequence[Sequence[Column]], room: int) -> Iterator[list[Column]]:
-    """The columns of one table after the other: the first group that is left, and all others that have room by it."""
+    """The columns of each table: the first group left, and all others with room beside it."""
     left = list(groups)
     while left:
         columns, waiting = list(left[0]), []
@@ -236,7 +234,7 @@ def _table(columns: Sequence[Column]) -> Table:
 
 
 def _width(columns: Sequence[Column]) -> int:
-    """Cells that columns take, with two between them."""
+    """Width of columns, with two cells between them."""
     return sum(max(map(_cells, [column.heading, *column.cells])) + 2 for column in columns) - 2
 
 
@@ -247,7 +245,7 @@ def _cells(text: str) -> int:
 
 
 def _cut_to(name: str, width: int) -> str:
-    """The name in so many cells: names differ in their beginnings and in their ends, so it is cut in the middle."""
+    """The name cut in the middle: names differ at both ends."""
     if _cells(name) <= width:
         return name
     return f"{_beginning(name, width // 2)}…{_beginning(name[::-1], width - 1 - width // 2)[::-1]}"
@@ -258,3 +256,106 @@ def _beginning(text: str, width: int) -> str:
     while end < len(text) and _cells(text[: end + 1]) <= width:
         end += 1
     return text[:end]
+
+
+_USED = ("tokens_a_second", "busy", "watt_hours", "watt_hours_per_mark_low", "watt_hours_per_mark_high")
+_ENDS = ("low", "high", "ci_low", "ci_high", "rank_best", "rank_worst", "p", "p_holm", "questions_needed")
+
+
+def as_markdown(result: Comparison) -> str:
+    """All tables of a comparison."""
+    blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
+    variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
+    usage = list(_usage(result))
+    return "\n\n".join([*blocks, *variants, *usage, *remarks(result)])
+
+
+def _usage(result: Comparison) -> Iterator[str]:
+    if usage := result.get("usage"):
+        yield f"## {USAGE}"
+        yield _markdown_table([Column("run", result["runs"], right=False), *of_usage(usage, result["runs"])])
+
+
+def markdown_delta(delta: ShownDelta) -> Iterator[str]:
+    """One Δ: heading, sentences, and a table for each axis."""
+    yield f"## {_escaped(delta.title)}"
+    yield "\n".join(f"- {_escaped(sentence)}" for sentence in delta.sentences)
+    for axis, values in delta.tables.items():
+        names = Column(axis, list(values), right=False)
+        cells = zip(*values.values(), strict=True)
+        yield _markdown_table(
+            [names, *(Column(head, list(column)) for head, column in zip(HEADINGS, cells, strict=True))]
+        )
+
+
+def _markdown(task: str, comparison: TaskComparison) -> Iterator[str]:
+    ranked = ranking(comparison)
+    yield f"## {_escaped(heading(task, comparison))}"
+    yield _escaped(verdict(ranked))
+    columns = [column for group in run_columns(comparison, ranked) for column in group]
+    yield _markdown_table([numbered(ranked), Column("run", ranked.names, right=False), *columns])
+    if ranked.tests:
+        yield f"{pairs_heading(ranked)}:"
+        yield _markdown_table(pair_columns(ranked, list(ranked.tests)))
+
+
+def _markdown_table(columns: Sequence[Column]) -> str:
+    rows = [
+        [_escaped(column.heading) for column in columns],
+        ["--:" if column.right else ":--" for column in columns],
+        *([_escaped(cell) for cell in row] for row in zip(*(column.cells for column in columns), strict=True)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*\[\]<>|#~])", r"\\\1", " ".join(clean(text).split()))
+
+
+def as_csv(result: Comparison) -> str:
+    """A row a run, then a row a pair with the differences `run` minus `minus`."""
+    metrics = [name for name in ranking_metrics() if any(is_known(task, name) for task in result["tasks"].values())]
+    usage = result.get("usage", {})
+    used = _USED if usage else ()
+    head = ["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *used]
+    table: list[list[Any]] = [head]
+    for task, comparison in result["tasks"].items():
+        for name, counts in comparison["counts"].items():
+            values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
+            values += _used(usage.get(name)) if usage else ()
+            table.append([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
+        for pair in comparison["pairs"]:
+            values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
+            blank = [None] * (len(COUNTS) - 1)
+            table.append([task, pair["b"], pair["a"], pair["shared"], *blank, *values, *[None] * len(used)])
+    return csv_text(table)
+
+
+def _ends(estimate: Estimate | None) -> list[float | None]:
+    if estimate is None:
+        return [None] * 4
+    return [estimate["low"], estimate["high"], *(estimate["ci"] or (None, None))]
+
+
+def _ranked(comparison: TaskComparison, metric: str, name: str) -> list[float | None]:
+    ranks = comparison["ranks"].get(metric, {}).get(name, [None, None])
+    return [*_ends(comparison["metrics"].get(metric, {}).get(name)), *ranks, None, None, None]
+
+
+def _tested(found: PairMetric | None) -> list[float | None]:
+    if found is None:
+        return [None] * len(_ENDS)
+    return [*_ends(found["difference"]), None, None, found["test"]["p"], found["test"]["p_holm"], found["needed"]]
+
+
+def _used(usage: RunUsage | None) -> list[float | None]:
+    """Figures of asking by the names in `_USED`: of the whole run, in the line of each task."""
+    if usage is None:
+        return [None] * len(_USED)
+    asking = usage["asking"]
+    return [
+        asking["tokens_a_second"],
+        asking["busy"],
+        asking["watt_hours"],
+        *(usage["watt_hours_per_mark"] or (None, None)),
+    ]

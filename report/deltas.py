@@ -1,8 +1,4 @@
-"""Differences between two ways of asking the same questions: what terminal, report.html and Markdown say of them.
-
-Contract: a sentence for each Δ, with its interval, its test and all that is left out; a table for each axis. Shares are
-in points of a hundred. Nothing is shown that `core.scoring.deltas` does not state.
-"""
+"""Differences between two ways of asking the same questions (`core.scoring.deltas`), in points of a hundred."""
 
 from __future__ import annotations
 
@@ -21,13 +17,7 @@ HEADINGS = ("questions", "Δ accuracy", "95 %", "p", "p (Holm)")
 
 @dataclass(frozen=True)
 class ShownDelta:
-    """One Δ.
-
-    Attributes:
-        title: which two, and what differs.
-        sentences: what it is, a sentence for each metric.
-        tables: axis → value → cells under `HEADINGS`.
-    """
+    """One Δ: a sentence for each metric, and tables by axis and value with cells under `HEADINGS`."""
 
     title: str
     sentences: list[str]
@@ -35,7 +25,7 @@ class ShownDelta:
 
 
 def shown_deltas(deltas: Sequence[Mapping[str, Any]]) -> list[ShownDelta]:
-    """Every Δ as it is shown."""
+    """Every Δ for display."""
     return [ShownDelta(_title(delta), list(_sentences(delta)), _tables(delta)) for delta in deltas]
 
 
@@ -60,7 +50,6 @@ def _sentences(delta: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _same(metrics: Mapping[str, Any]) -> bool:
-    """Whether the mark is the accuracy in other words."""
     mark, accuracy = metrics["mark"]["difference"], metrics.get("accuracy", {}).get("difference")
     return accuracy is not None and all(
         abs(mark[end] - 100 * accuracy[end]) < 1e-9 for end in ("low", "high") if mark[end] is not None
@@ -68,7 +57,7 @@ def _same(metrics: Mapping[str, Any]) -> bool:
 
 
 def tested(name: str, found: Mapping[str, Any]) -> str:
-    """A difference with its interval and test, like "−12.5 (95 %: −20 to −5; p 0.004 by exact McNemar)"."""
+    """A difference in words: "−12.5 (95 %: −20 to −5; p 0.004 by exact McNemar)"."""
     difference, test = shown(name, found["difference"]), found["test"]
     told = [f"95 %: {difference.ci}"] if difference.ci else []
     if test["p"] is not None:

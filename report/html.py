@@ -1,7 +1,7 @@
-"""`report.html`: the graded paper in one file, or an index of one file for each task, that asks nothing of a network.
+"""`report.html`: the graded paper in one file, or an index with a file for each task; also the page of article tables.
 
-Contract: each file holds its style, script and pictures; a content security policy in it forbids everything
-else, and every text is escaped or comes from `markup`. Without JavaScript it is the same page without filters.
+Each file holds its style, script and pictures under a content security policy that forbids everything else; every text
+is escaped or comes from `markup`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,22 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.own_files import make_subfolder, remove_files, write_atomically
+from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
 from livek12.report import budgets, deltas, marks
 from livek12.report.markup import clean
 from livek12.report.paper import Pages, PaperEntry, entries
 from livek12.report.pictures import PictureFiles
 from livek12.report.scan import row_rules, sheets
-from livek12.report.sections import FOLDER, contents, occurring, report_pages, sections
-from livek12.report.shown import Shown
+from livek12.report.sections import FOLDER, Shown, contents, occurring, report_pages, sections
 from livek12.report.tables import ArticleTable, with_heads
 from livek12.report.task_views import budget_view, delta_views, task_view
-from livek12.report.times import time_bars
-from livek12.report.usage import usage_sentences
+from livek12.report.usage import time_bars, usage_sentences
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from livek12.core.sessions import Session
+    from livek12.core.run.sessions import Session
 
 
 def write_html(
@@ -50,19 +48,16 @@ def write_html(
     """Writes the report of a run: one page, or an index with pages for each task where one would be too heavy.
 
     Args:
-        path: the file to write; further pages stand in the folder `report` beside it.
-        score: the content of report.json.
-        shown: what all rows of the run have passed by, questions with their pictures.
-        run: the content of run.json.
+        path: of the file; further pages are in the folder `report` beside it.
+        score: content of report.json.
+        shown: has seen all rows of the run, questions with pictures.
+        run: content of run.json.
         pages: page images by paper and page number (from 1), for image-only tasks.
         tables: the run in the tables of the articles.
-        sessions: of the engines that were up for it.
+        sessions: of its engines.
 
     Returns:
         The files, the index first.
-
-    Raises:
-        UserError: a file cannot be written.
     """
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
     parts = report_pages(chosen) if shown.split else []
@@ -112,7 +107,7 @@ def write_html(
 
 
 def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None], begin: int = 0) -> dict[str, Any]:
-    """The questions of one page, behind `begin` others of their task, and the scans that they stand on."""
+    """The questions of one page, after `begin` others of their task, and their scans."""
     drawn, undrawn = sheets(chosen, pages)
     pictures = PictureFiles(occurring(chosen, pages))
     on_sheets = {(sheet.paper, sheet.number) for sheet in drawn}
@@ -128,12 +123,12 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
 
 
 def _folder(index: Path) -> Path:
-    """Where the further pages go, made where it is missing."""
+    """The folder of further pages, created if missing."""
     return make_subfolder(index.parent, FOLDER)
 
 
 def further_pages(index: Path) -> list[Path]:
-    """The pages of a report that has an index, in their order; none where it is one page."""
+    """The further pages of a report in order, if any."""
     found = (index.parent / FOLDER).glob("[0-9]*-*.html")
     return sorted(
         found, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)]
@@ -147,7 +142,7 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _clear(folder: Path, kept: Set[str]) -> None:
-    """Takes away the pages of an earlier report that this one does not have."""
+    """Removes further pages of an earlier report."""
     old = [file.name for file in folder.glob("[0-9]*-*.*") if file.suffix in (".html", ".pdf")]
     gone = [name for name in old if Path(name).with_suffix(".html").name not in kept]
     remove_files(folder.parent, [f"{folder.name}/{name}" for name in gone])
@@ -157,7 +152,7 @@ def _clear(folder: Path, kept: Set[str]) -> None:
 
 
 def run_name(folder: Path) -> str:
-    """The run folder as a command takes it; of an absolute path only the name, which says nothing of the machine."""
+    """The run folder in commands; of an absolute path only the name, to reveal no path of this machine."""
     return shlex.quote(folder.name if folder.is_absolute() else str(folder))
 
 
@@ -172,7 +167,7 @@ def _head(names: Sequence[str], exams: Sequence[str], run: Mapping[str, Any]) ->
 
 
 def _made(run: Mapping[str, Any], seen: Mapping[str, Counter[str]]) -> dict[str, Any]:
-    """run.json as it is, and the versions that the answers and verdicts themselves name."""
+    """run.json, with the versions named in answers and verdicts."""
     words = run.get("judged_by", {})
     stated = {
         what: {
@@ -191,7 +186,7 @@ def _assets() -> dict[str, str]:
 
 
 def csp_hash(content: str) -> str:
-    """The hash by which a content security policy lets a style or script of ours in."""
+    """The hash that admits a style or script of ours to a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
@@ -203,7 +198,7 @@ def read_template(name: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """Jinja for our pages: everything escaped, a missing name is an error, signs that no page may hold left out."""
+    """Jinja for our pages: escapes everything, refuses missing names, drops signs that no page may have."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -217,4 +212,16 @@ def environment() -> Environment:
         finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
+    )
+
+
+def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
+    """The page of article tables, and of missing ones with the reason."""
+    from markupsafe import Markup
+
+    style = read_template("ingest.css")
+    return (
+        environment()
+        .get_template("tables.html.j2")
+        .render(tables=with_heads(tables), missing=missing, style=Markup(style), style_hash=csp_hash(style))
     )

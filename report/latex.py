@@ -1,20 +1,285 @@
-"""LaTeX to MathML that is safe to put into a page.
+r"""LaTeX to MathML that is safe to put into a page.
 
-Contract: `to_mathml(source, display)` gives MathML made only of the elements, attributes and classes named
-here, with all text escaped, or None where the formula is too large, too deep or not understood; the caller
-then shows the source. The source may be hostile: size, depth and the number of elements are bounded before
-and after the conversion. Browsers implement MathML Core, so what Core lacks is mapped: letter styles to
-Unicode's mathematical alphabets, column alignment, boxes and strokes to classes of the style sheet.
+`to_mathml(source, display)` gives MathML made only of the elements, attributes and classes named here, with all text
+escaped, or None where the formula is too large, too deep or not understood; the caller then shows the source. The
+source may be hostile: size, depth and number of elements are bounded before and after the conversion. Before it,
+notation is rewritten into what the converter knows (text arguments, amsmath environments, mhchem's \ce and \pu);
+after it, what MathML Core lacks is mapped to Unicode's mathematical alphabets and to classes of the style sheet.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from xml.etree.ElementTree import Element
 
-from livek12.report.normalise import normalise
+ARROWS = {
+    "<-->": r"\rightleftarrows",
+    "<=>>": r"\rightleftharpoons",
+    "<<=>": r"\rightleftharpoons",
+    "<=>": r"\rightleftharpoons",
+    "<->": r"\leftrightarrow",
+    "->": r"\rightarrow",
+    "<-": r"\leftarrow",
+    "=": "=",
+}
+EXTENSIBLE = {
+    r"\rightleftharpoons": r"\xrightleftharpoons",
+    r"\rightleftarrows": r"\xrightleftharpoons",
+    r"\leftrightarrow": r"\xleftrightarrow",
+    r"\rightarrow": r"\xrightarrow",
+    r"\leftarrow": r"\xleftarrow",
+    "=": r"\xlongequal",
+}
+PIECE = re.compile(
+    r"(?P<arrow><-->|<=>>|<<=>|<=>|<->|->|<-|=(?=[\s\[]))(?:\[(?P<above>[^\]]*)\])?(?:\[(?P<below>[^\]]*)\])?"
+    r"|(?<=\s)(?P<gas>\^)(?=\s|$)|(?<=\s)(?P<solid>v)(?=\s|$)|(?<=\s)(?P<plus>\+)(?=\s)"
+    r"|(?P<raised>\^)(?:\{(?P<group>[^{}]*)\}|(?P<charge>\d*[+-]|\d+))"
+    r"|_(?:\{(?P<lowered>[^{}]*)\}|(?P<low>\d+))"
+    r"|(?<=[A-Za-z)\]}])(?P<count>\d+)"
+    r"|(?<=[A-Za-z0-9)\]}])(?P<sign>[+-])(?=[\s)\],]|$)"
+    r"|(?P<state>\((?:aq|s|l|g)\))|(?P<dot>[*.](?=\d*[A-Z]))|(?P<bond>[-#~](?=[A-Z(\[]))"
+    r"|(?P<command>\\[A-Za-z]+)|(?P<math>\$[^$]*\$)|(?P<letters>[A-Za-z]+)|(?P<space>\s+)"
+)
+PLAIN = {"gas": r"\uparrow ", "solid": r"\downarrow ", "plus": "{}+{}", "space": r"\,", "dot": r"\cdot "}
+BONDS = {"-": r"\text{-}", "#": r"\equiv ", "~": r"\sim "}
+
+
+def ce(source: str) -> str:
+    """A chemical formula or equation as LaTeX."""
+    return PIECE.sub(_piece, source.strip())
+
+
+def pu(source: str) -> str:
+    """A number with an upright unit as LaTeX."""
+    spaced = re.sub(r"\s*\*\s*", r"\\cdot ", source.strip())
+    spaced = re.sub(r"(\d)[eE]([+-]?\d+)", r"\1\\times 10^{\2}", spaced)
+    spaced = re.sub(r"\^(-?\d+)", r"^{\1}", spaced)
+    spaced = re.sub(r"(?<![\\A-Za-z{])[A-Za-zµμΩ]+|(?<!\S)[A-Za-z]+", lambda unit: rf"\mathrm{{{unit[0]}}}", spaced)
+    return re.sub(r"\s+", r"\\,", spaced)
+
+
+def _piece(found: re.Match[str]) -> str:
+    kind = next(name for name, value in found.groupdict().items() if value is not None)
+    text = found[kind]
+    if kind == "arrow":
+        return _arrow(ARROWS[text], found["above"], found["below"])
+    if kind == "raised":
+        charge = found["group"] if found["group"] is not None else found["charge"]
+        return f"^{{{charge}}}"
+    if kind in ("lowered", "low", "count"):
+        return f"_{{{text}}}"
+    if kind == "sign":
+        return f"^{{{text}}}"
+    if kind == "bond":
+        return BONDS[text]
+    if kind in ("letters", "state"):
+        return rf"\mathrm{{{text}}}"
+    if kind == "math":
+        return text[1:-1]
+    return PLAIN.get(kind, text + " ")
+
+
+def _arrow(arrow: str, above: str | None, below: str | None) -> str:
+    if not above and not below:
+        return f" {arrow} "
+    under = f"[{_condition(below)}]" if below else ""
+    return f" {EXTENSIBLE[arrow]}{under}{{{_condition(above or '')}}} "
+
+
+def _condition(text: str) -> str:
+    return ce(text) if text.isascii() else rf"\text{{{text}}}"
+
+
+REFUSED = re.compile(
+    r"\\(?:newcommand|renewcommand|providecommand|def|gdef|edef|let|DeclareMathOperator|newenvironment|href|url"
+    r"|class|style|unicode|verb|input|include|csname|includegraphics|begin\s*\{(?:tabular|enumerate|itemize"
+    r"|tikzpicture|figure|table|center)\*?\})(?![A-Za-z])"
+)
+TABLES = {
+    **dict.fromkeys(("align", "aligned", "alignat", "alignedat", "eqnarray", "split"), "split"),
+    **dict.fromkeys(("gather", "gathered", "multline"), "displaylines"),
+    **dict.fromkeys(("dcases", "cases"), "cases"),
+}
+# Environments whose fences the converter lacks, or draws too small.
+FENCED = {"rcases": (".", r"\}"), "vmatrix": ("|", "|"), "Vmatrix": (r"\|", r"\|")}
+REPLACEMENTS = {
+    r"\tfrac": r"\frac", r"\nicefrac": r"\frac", r"\sfrac": r"\frac",
+    r"\centerdot": r"\cdot", r"\cdotp": r"\cdot", r"\dotproduct": r"\cdot",
+    r"\thinspace": r"\,", r"\medspace": r"\:", r"\thickspace": r"\;", r"\nobreakspace": "~", r"\enskip": r"\enspace",
+    r"\hfill": r"\quad", r"\hfil": r"\quad", r"\break": "", r"\newline": r"\\", r"\par": r"\\", r"\noindent": "",
+    r"\displaystyle": "", r"\textstyle": "", r"\scriptstyle": "", r"\allowbreak": "", r"\nolimits": "",
+    r"\nonumber": "", r"\notag": "", r"\protect": "", r"\relax": "", r"\null": "", r"\strut": "", r"\mathstrut": "",
+    r"\big": "", r"\Big": "", r"\bigg": "", r"\Bigg": "", r"\large": "", r"\Large": "", r"\LARGE": "", r"\small": "",
+    r"\tiny": "", r"\scriptsize": "", r"\footnotesize": "", r"\normalsize": "", r"\huge": "", r"\Huge": "",
+    r"\bigl": "", r"\bigr": "", r"\bigm": "", r"\Bigl": "", r"\Bigr": "", r"\Bigm": "",
+    r"\biggl": "", r"\biggr": "", r"\biggm": "", r"\Biggl": "", r"\Biggr": "", r"\Biggm": "",
+    r"\R": r"\mathbb{R}", r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
+    r"\reals": r"\mathbb{R}", r"\dd": r"\mathrm{d}", r"\differentialD": r"\mathrm{d}",
+    r"\textdegree": r"^{\circ}", r"\degreeCelsius": r"^{\circ}\mathrm{C}", r"\celsius": r"^{\circ}\mathrm{C}",
+    r"\permil": "‰", r"\textperthousand": "‰", r"\micro": r"\mu", r"\ohm": r"\Omega", r"\textmu": r"\mu",
+    r"\textohm": r"\Omega", r"\texttimes": r"\times", r"\textbackslash": r"\backslash", r"\textasciitilde": r"\sim",
+    r"\arccot": r"\operatorname{arccot}", r"\sgn": r"\operatorname{sgn}", r"\arsinh": r"\operatorname{arsinh}",
+    r"\rank": r"\operatorname{rank}", r"\tr": r"\operatorname{tr}", r"\lcm": r"\operatorname{lcm}",
+    r"\iff": r"\Longleftrightarrow", r"\implies": r"\Longrightarrow", r"\impliedby": r"\Longleftarrow",
+    r"\xlongrightarrow": r"\xrightarrow", r"\xlongleftarrow": r"\xleftarrow",
+    r"\parallelslant": r"\parallel", r"\varparallel": r"\parallel", r"\sslash": r"\parallel",
+    r"\nparallelslant": r"\nparallel", r"\leqslant": r"\leq", r"\geqslant": r"\geq",
+    r"\emph": r"\text", r"\operatorname*": r"\operatorname",
+    r"\lparen": "(", r"\rparen": ")", r"\lbrack": "[", r"\rbrack": "]", r"\slash": "/", r"\colon": ":",
+    r"\square": "□", r"\Box": "□", r"\blacksquare": "■", r"\qed": "□", r"\checkmark": "✓", r"\textcircled": "",
+    r"\arc": r"\overset{\frown}", r"\wideparen": r"\overset{\frown}", r"\overarc": r"\overset{\frown}",
+    r"\lvert": "|", r"\rvert": "|", r"\lVert": r"\|", r"\rVert": r"\|", r"\vert": "|", r"\Vert": r"\|",
+    r"\textless": "<", r"\textgreater": ">", r"\textbar": "|", r"\textquotesingle": "'", r"\ensuremath": "",
+    r"\displaylimits": "", r"\answer": "", r"\AA": "Å", r"\angstrom": "Å", r"\degree": r"^{\circ}", r"\euro": "€",
+    r"\pounds": "£", r"\yen": "¥",
+}  # fmt: skip
+COMMAND = re.compile(r"\\operatorname\*|\\[A-Za-z]+")
+DROPPED = re.compile(r"\\(?:label|vspace|vskip|color|pagecolor|phantom|vphantom|hphantom|cline|cmidrule)\s*\{[^{}]*\}")
+SPANNING = re.compile(r"\\multirow\s*\{[^{}]*\}\s*\{[^{}]*\}|\\multicolumn\s*\{(?P<columns>\d)\}\s*\{[^{}]*\}\s*(?=\{)")
+TEXT_MACRO = re.compile(
+    r"\\(text(?:bf|it|md|normal|rm|sf|tt|up)?|mbox|hbox|fbox|textcolor|ce|pu|SI|si|operatorname\*?|emph)\s*\{"
+)
+ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+)(\*?)\}(\s*\[[tbc]\])?")
+COLUMNS = re.compile(r"(\\begin\{array\})\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+BARE_BREAK = re.compile(r"\\\\(?![A-Za-z])")
+
+
+def normalise(source: str) -> str:
+    """The formula in the converter's dialect.
+
+    Raises:
+        ValueError: the formula defines macros, links somewhere or draws.
+    """
+    if found := REFUSED.search(source):
+        raise ValueError(f"{found[0]} is not rendered")
+    latex = source.replace("\u2212", "-").replace("\u00a0", " ")
+    latex = re.sub(r"(?<!\\)\\[\[\]()]", " ", latex)
+    latex = _text_arguments(latex, 0)
+    latex = re.sub(r"(?<!\\)((?:\\\\)*)%", r"\1\\%", latex)
+    latex = re.sub(r"(?<!\\)\$", " ", DROPPED.sub("", latex))
+    latex = re.sub(r"(^|[({\[,&=])\s*(?=[\^_])", r"\1{}", SPANNING.sub("", latex))
+    latex = COMMAND.sub(_command, latex)
+    latex = re.sub(r"\\(?:left|right)\s*(?=\\[A-Za-z{}|]|[^\\A-Za-z\s])", lambda found: found[0].rstrip(), latex)
+    return _rows(_environments(latex))
+
+
+def _command(found: re.Match[str]) -> str:
+    replacement = REPLACEMENTS.get(found[0])
+    if replacement is None:
+        return re.sub(r"^(\\q?quad)(?!$)", r"\1 ", found[0])
+    # "\large x" must not become "x" glued to a command before it, nor "\R x" become "\mathbb{R}x" with no gap
+    return replacement + " " if replacement[-1:].isalpha() or not replacement else replacement
+
+
+def _text_arguments(latex: str, depth: int) -> str:
+    r"""Encodes the arguments of \text and its kin; a formula inside them ($…$) remains one."""
+    pieces, position = [], 0
+    while macro := TEXT_MACRO.search(latex, position):
+        end = closing_brace(latex, macro.end() - 1)
+        if end is None or depth > 8:
+            raise ValueError("unbalanced braces")
+        inner = latex[macro.end() : end]
+        pieces += [latex[position : macro.start()], _text_macro(macro[1], inner, depth)]
+        position = end + 1
+    return "".join([*pieces, latex[position:]])
+
+
+def _text_macro(name: str, inner: str, depth: int) -> str:
+    chemical: dict[str, Callable[[str], str]] = {"ce": ce, "pu": pu}
+    if name in chemical:
+        return _text_arguments("{" + chemical[name](inner) + "}", depth + 1)
+    if name == "textcolor":
+        return ""  # the colour; its second argument follows as a group of its own
+    if name.startswith("operatorname"):
+        return _operatorname(inner)
+    if name == "fbox":
+        return rf"\boxed{{{_text_macro('text', inner, depth)}}}"
+    words, formulas = inner.split("$")[0::2], inner.split("$")[1::2]
+    pieces = []
+    for index, word in enumerate(words):
+        if word:
+            pieces.append(_mathematical(word) if _is_formula(word) else rf"\text{{{encode(word)}}}")
+        if index < len(formulas):
+            pieces.append("{" + _text_arguments(formulas[index], depth + 1) + "}")
+    body = "".join(pieces)
+    return rf"\mathbf{{{body}}}" if name == "textbf" else "{" + body + "}"
+
+
+def _operatorname(name: str) -> str:
+    if re.fullmatch(r"\s*(?:[A-Za-z]\s)*[A-Za-z]\s*", name):  # recognised letter by letter: "c o s"
+        name = re.sub(r"\s", "", name)
+    return rf"\operatorname{{{name}}}" if re.fullmatch(r"[A-Za-z ]+", name) else rf"\mathrm{{{name}}}"
+
+
+def _is_formula(word: str) -> bool:
+    r"""A text argument has commands that only maths can show, as in \text{H_2O} or \text{\Omega}."""
+    return re.search(r"\\[A-Za-z]{2,}|(?<!\\)[_^]", word) is not None
+
+
+def _mathematical(word: str) -> str:
+    pieces = re.split(r"((?:\\(?:text\w*|mathrm)\s*\{[^{}]*\})|\\[A-Za-z]+|[_^](?:\{[^{}]*\}|\\?\w+)?|[{}])", word)
+    return "".join(
+        piece if index % 2 else (rf"\text{{{encode(piece)}}}" if piece else "") for index, piece in enumerate(pieces)
+    )
+
+
+def encode(text: str) -> str:
+    """Text with special signs as character references, safe from later steps."""
+    plain = re.sub(r"\\([%$&#_{}\s,;:!])", lambda found: " " if found[1] in " ,;:!" else found[1], text)
+    plain = plain.replace("~", " ").replace("\\\\", " ")
+    plain = plain if "\\" in plain else plain.replace("{", "").replace("}", "")
+    plain = re.sub(r"\s", "\u00a0", plain)
+    return re.sub(
+        r"[^\w.,;()]|(?<![^\W\d])\d+(?=[a-z])", lambda found: "".join(f"&#x{ord(c):X};" for c in found[0]), plain
+    )
+
+
+def closing_brace(latex: str, opening: int) -> int | None:
+    """Position of the brace that closes the one at `opening`, or None."""
+    depth = 0
+    for brace in re.compile(r"\\.|[{}]", re.S).finditer(latex, opening):
+        depth += (brace[0] == "{") - (brace[0] == "}")
+        if depth == 0:
+            return brace.start()
+    return None
+
+
+def _environments(latex: str) -> str:
+    latex = re.sub(r"(\\begin\{align(?:ed)?at\*?\})\s*\{\d+\}", r"\1", latex)
+    latex = COLUMNS.sub(lambda found: f"{found[1]}{{{_columns(found[2])}}}", latex)
+    return ENVIRONMENT.sub(_environment, latex)
+
+
+def _columns(specification: str) -> str:
+    plain = re.sub(r"[@!><]\s*\{[^{}]*\}|\\[A-Za-z]+", "", specification)
+    plain = re.sub(r"[pmb]\s*\{[^{}]*\}", "l", plain)
+    return "".join(column for column in plain if column in "lcr|") or "l"
+
+
+def _environment(found: re.Match[str]) -> str:
+    edge, name, star = found[1], found[2], found[3]
+    if name == "equation":
+        return " "
+    if fence := FENCED.get(name):
+        return rf"\left{fence[0]}\begin{{matrix}}" if edge == "begin" else rf"\end{{matrix}}\right{fence[1]}"
+    table = TABLES.get(name)
+    return rf"\{edge}{{{table}}}" if table else rf"\{edge}{{{name}{star}}}"
+
+
+def _rows(latex: str) -> str:
+    """Puts line breaks outside environments into a table, and drops the space after a break."""
+    latex = re.sub(r"\\\\\s*\[-?[\d.]+\s*[a-z]+\]|\\\\\*", r"\\\\", latex)
+    latex = re.sub(r"&\s*(?=\\end\{)", "&{}", latex)  # the converter drops a last row whose last cell is empty
+    outside = re.sub(r"\\begin\{.*\\end\{[A-Za-z]+\*?\}|\\substack\s*\{.*\}", "", latex, flags=re.S)
+    if re.search(r"(?<!\\)&", re.sub(r"&#x[0-9A-F]+;", "", outside)):
+        return rf"\begin{{split}}{latex}\end{{split}}"
+    if BARE_BREAK.search(outside):
+        return rf"\begin{{displaylines}}{latex}\end{{displaylines}}"
+    return latex
+
 
 MAX_SOURCE = 4000
 MAX_DEPTH = 40
@@ -70,12 +335,12 @@ HOLES = {code: letter for letter, code in EARLIER.items()}
 
 
 class _NotRendered(ValueError):
-    """The formula is not understood in whole."""
+    """The formula is not fully understood."""
 
 
 @lru_cache(maxsize=4096)
 def to_mathml(source: str, display: bool = False) -> str | None:
-    """MathML of one formula, or None where its source has to be shown instead."""
+    """MathML of one formula, or None where its source has to be shown."""
     from latex2mathml.converter import Converter
 
     if len(source) > MAX_SOURCE or _nesting(source) > MAX_DEPTH:
@@ -91,7 +356,7 @@ def to_mathml(source: str, display: bool = False) -> str | None:
 
 
 def _nesting(source: str) -> int:
-    """An upper bound of how deep the formula nests, found without parsing it."""
+    """An upper bound of the nesting depth, without parsing."""
     depth = deepest = chain = 0
     for token in re.finditer(r"[{}]|\\(?:left|right|begin|end)(?![A-Za-z])|\\[A-Za-z]+|[_^]|.", source, re.S):
         sign = token[0]
@@ -103,7 +368,7 @@ def _nesting(source: str) -> int:
 
 
 class _Writer:
-    """Serialises one tree, counting what it writes."""
+    """Serialises one tree, counting elements."""
 
     def __init__(self) -> None:
         self.elements = 0
@@ -131,7 +396,7 @@ class _Writer:
         return f"<{tag}{attributes}>{inside}{children}</{tag}>"
 
     def _children(self, element: Element, depth: int) -> str:
-        """The children, with the spaces of TeX where MathML would need a structure that the converter lacks."""
+        """The children, with TeX's spaces where MathML would need a structure that the converter lacks."""
         written = []
         _pair_bars(element)
         for index, child in enumerate(element):
@@ -151,7 +416,7 @@ class _Writer:
         return "".join(written)
 
     def _primed(self, element: Element, prime: str, depth: int) -> str:
-        """A prime beside its letter: text fonts draw it raised, so that as a superscript it would be lost."""
+        """A prime beside its letter: text fonts draw it raised, so as a superscript it would be lost."""
         base = self.write(element[0], depth + 1)
         if element.tag == "msubsup":
             base = f"<msub>{base}{self.write(element[1], depth + 1)}</msub>"
@@ -163,7 +428,7 @@ def _plain(element: Element) -> str:
 
 
 def _pair_bars(parent: Element) -> None:
-    """Bars that come in pairs enclose something: |x|; a single one stands between: P(A|B)."""
+    """Makes bars in pairs fences (|x|), single ones separators (P(A|B))."""
     bars = [child for child in parent if child.tag == "mo" and _plain(child) == "|" and "form" not in child.attrib]
     if len(bars) % 2 == 0:
         for index, bar in enumerate(bars):
@@ -177,7 +442,7 @@ def _is_function(element: Element) -> bool:
 
 
 def _is_unary(before: list[Element]) -> bool:
-    """Whether a sign after these elements belongs to what follows: "(−2" and "x = −2", not "x − 2"."""
+    """A sign here belongs to what follows: "(−2" and "x = −2", not "x − 2"."""
     if not before:
         return True
     if before[-1].tag != "mo":
@@ -189,7 +454,7 @@ def _is_unary(before: list[Element]) -> bool:
 
 
 def _prime(element: Element) -> str:
-    """The primes that are an element's whole superscript, if they are."""
+    """The primes that are an element's whole superscript, or ""."""
     if element.tag not in ("msup", "msubsup") or len(element) == 0 or len(element[-1]):
         return ""
     text = _plain(element[-1])
@@ -203,7 +468,7 @@ def _operator(sign: str, element: Element) -> str:
 
 
 def _attributes(element: Element) -> tuple[str, str | None]:
-    """The attributes that may stay, written out, and the letter style, which becomes other letters."""
+    """The allowed attributes as text, and the letter style, which becomes other letters."""
     kept, classes = [], []
     for name, value in element.attrib.items():
         if value in ENUMERATED.get(name, ()) or (name in LENGTHS and LENGTH.fullmatch(value)):

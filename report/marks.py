@@ -1,8 +1,4 @@
-"""Scores as people read them: the one place where numbers of a report become words.
-
-Contract: a number that is not decided is shown as its interval, one that does not exist as a dash with the
-reason; nothing is rounded into certainty. Used by the terminal summary and by report.html alike.
-"""
+"""Scores in words, for terminal and pages: undecided numbers as intervals, missing ones as a dash with the reason."""
 
 from __future__ import annotations
 
@@ -11,8 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
-from livek12.core.markings import PERSON, in_words
 from livek12.core.records import PartVerdict
+from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import Scale, metric_of
 
@@ -43,26 +39,26 @@ DECIDERS = {
     "words": "the rule for words",
 }
 _SCALES: dict[Scale, tuple[float, int]] = {"share": (100.0, 1), "out_of_100": (1.0, 1), "number": (1.0, 3)}
-"""By what a value is multiplied where it is shown, and its decimals."""
+"""Factor and decimals of displayed values."""
 
 
 def rounded(value: float, digits: int = 1) -> str:
-    """A number with so many decimals; the one rule of rounding, halves away from zero.
+    """The only rule of rounding: halves away from zero.
 
-    What was summed in different orders (a mark out of 100, a share times 100) is the same number to a reader.
+    Sums in different orders (a mark out of 100, a share times 100) give the same number.
     """
     exact = Decimal(f"{value:.9f}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{exact + 0:,f}"  # no minus before a zero
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number with at most so many decimals: none that are zero."""
+    """A number with at most so many decimals, without trailing zeros."""
     text = rounded(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def signed(value: float) -> str:
-    """A difference with its sign, at most one decimal."""
+    """A signed difference, at most one decimal."""
     text = number(value)
     return f"−{text[1:]}" if text.startswith("-") else f"+{text}" if text != "0" else "0"
 
@@ -74,7 +70,7 @@ def points(value: float) -> str:
 
 @dataclass(frozen=True)
 class ShownValue:
-    """An estimate in words. `low` and `high` lie between 0 and 100 for drawing; None where there is nothing."""
+    """An estimate in words. `low` and `high` are 0 to 100 for drawing; None without a value."""
 
     text: str
     ci: str
@@ -88,7 +84,7 @@ class ShownValue:
 
 
 def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
-    """How the estimate of the metric `name` is written."""
+    """The estimate of a metric in words."""
     scale, digits = _SCALES[metric_of(name).scale]
     low, high = (None if estimate[end] is None else estimate[end] * scale for end in ("low", "high"))
     note = estimate.get("note") or ""
@@ -110,23 +106,22 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
 
 
 def interval_heading(found: Iterable[ShownValue | None], heading: str = "95 % interval") -> str:
-    """What stands above a column of intervals: where some answers are open, they reach over what these may bring."""
+    """The heading of intervals: with open answers they include what these may bring."""
     return f"{heading} + open" if any(each and each.ci and not each.decided for each in found) else heading
 
 
 def span(low: float, high: float, digits: int = 1) -> str:
-    """An interval, its ends apart even where they are rounded to the same number."""
+    """An interval, its ends distinct even where they round to the same number."""
     return f"{number(low, digits)}{'–' if low >= 0 else ' to '}{number(high, digits)}"
 
 
 def _place(value: float | None, name: str) -> float | None:
-    """Where a value lies on a bar from 0 to 100."""
     return None if value is None else min(100.0, max(0.0, value * (100 if metric_of(name).scale == "number" else 1)))
 
 
 @dataclass(frozen=True)
 class ShownMark:
-    """The mark beside one answer. `text` is like "4 / 5", or "0–5 / 5" while undecided."""
+    """The mark beside one answer: "4 / 5", or "0–5 / 5" while undecided."""
 
     kind: Kind
     text: str
@@ -137,7 +132,7 @@ class ShownMark:
 
 
 def mark_of(row: Row) -> ShownMark:
-    """What a row was awarded, from its verdict; without one, anything from nothing to full marks."""
+    """The mark of a row's verdict; without one, from nothing to full marks."""
     verdict = row.verdict
     of = verdict.max_points if verdict else row.question.points or 1.0
     low, high = (verdict.low, verdict.high) if verdict else (0.0, of)
@@ -150,12 +145,12 @@ def mark_of(row: Row) -> ShownMark:
 
 
 def undecided(counts: Mapping[str, int]) -> str:
-    """Like "3 ungraded, 1 failed"; empty where every answer is decided."""
+    """Counts like "3 ungraded, 1 failed"; empty if all are decided."""
     return ", ".join(f"{counts[state]} {STATE_WORDS[state]}" for state in UNDECIDED if counts[state])
 
 
 def counts_line(counts: Mapping[str, int]) -> str:
-    """How the answers ended, in numbers that add up: like "21 answers: 9 marked, 2 ungraded, 10 unsupported"."""
+    """Ends of answers in numbers that add up: "21 answers: 9 marked, 2 ungraded, 10 unsupported"."""
     marked = counts["graded"] + counts["no_answer"]
     ended = ", ".join([f"{marked:,} marked", *([undecided(counts)] if undecided(counts) else [])])
     trials = f" ({counts['questions']:,} questions, {counts['trials']} trials)" if counts["trials"] > 1 else ""
@@ -163,11 +158,9 @@ def counts_line(counts: Mapping[str, int]) -> str:
 
 
 def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
-    """What stands behind the numbers of `counts_line`, each with the command that settles it ("" without one).
+    """Explanations of `counts_line`, each with the command that settles it ("" without one).
 
-    Args:
-        task: of report.json; those from before it said who left answers open are explained without it.
-        run: names the run folder in the commands.
+    Tasks of older report.json files lack the judge of open answers. `run` names the run folder in commands.
     """
     nothing = task["counts"]["no_answer"]
     closed = [(f"{nothing:,} marked as 0: the response holds no answer", "")] if nothing else []
@@ -175,7 +168,7 @@ def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, s
 
 
 def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
-    """The same of what is still open alone; nothing where every answer is decided."""
+    """`counts_notes` of open answers alone."""
     counts, judge = task["counts"], f"livek12 judge {run}"
     left = task.get("ungraded", {"nobody": 0, "rules": 0, "models": 0})
     notes = [
@@ -201,14 +194,14 @@ def _answers(number: int) -> str:
 
 
 def decider(by: str) -> str:
-    """Who decided a part, in words; of several blanks, each in turn."""
+    """The decider of a part; of several blanks, each in turn."""
     if by.startswith(PERSON):
         return in_words(by)
     return " and ".join(DECIDERS.get(name, f"“{name}”") for name in by.split("+"))
 
 
 def regraded_sentence(row: Row) -> str:
-    """Who set the mark in place of the judges, why, and what theirs was; "" where nobody did."""
+    """Who set the mark in place of the judges, the reason, and the judges' mark; "" for judges' marks."""
     if row.judged is None or row.verdict is None:
         return ""
     before = mark_of(replace(row, verdict=row.judged, judged=None, state=row.judged.state))
@@ -217,14 +210,14 @@ def regraded_sentence(row: Row) -> str:
 
 
 def kind_of(part: PartVerdict) -> Kind:
-    """How a part is marked."""
+    """The way a part is marked."""
     if part.score is None:
         return "open"
     return "full" if part.score >= 1 else "wrong" if part.score <= 0 else "part"
 
 
 def decision_sentence(part: PartVerdict, by_models: bool) -> str:
-    """What was decided of a part, why and by whom; `by_models`: judge models were asked."""
+    """The decision on a part with reason and decider; `by_models`: judge models were asked."""
     kind = kind_of(part)
     why = f": {part.reason.strip().rstrip('.。')}" if part.reason else ""
     if kind == "open":
@@ -241,7 +234,7 @@ def sentence(text: str) -> str:
 
 
 def not_available(metrics: Mapping[str, Any]) -> list[str]:
-    """Why metrics are missing: a sentence for each reason, with all that it is the reason for."""
+    """A sentence for each reason of missing metrics, with their names."""
     reasons: dict[str, list[str]] = {}
     for name, estimate in metrics.items():
         if estimate["low"] is None:
@@ -263,7 +256,7 @@ def _together(names: list[str]) -> str:
 
 
 def mark_sentence(task: Mapping[str, Any]) -> str:
-    """What stands under the mark of a task: its uncertainty, and why it is an interval if it is one."""
+    """The uncertainty of a task's mark, and why it is an interval if so."""
     mark, counts = task["metrics"]["mark"], task["counts"]
     written = shown("mark", mark)
     if written.low is None:
@@ -284,14 +277,14 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
 
 
 def method_sentence(score: Mapping[str, Any]) -> str:
-    """By which formulas and which method the numbers of a report were made."""
+    """Formulas and method of a report's numbers."""
     by = score.get("intervals", "percentile bootstrap")
     formulas = f"profile {score['profile']}, version {score.get('formulas', 1)}"
     return f"scored with the formulas of {formulas}; 95 % intervals by {by}"
 
 
 def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] | None = None) -> str:
-    """How many answers were cut off, and of how many nobody knows it; empty where all ended by themselves."""
+    """Number of answers cut off, and of unknown ends; empty if all ended by themselves."""
     answers = f"of {counts['answers']:,} answers"
     cut = f"cut off at the token limit: {counts['truncated']:,} {answers}" if counts["truncated"] else ""
     if cut and context_cut:
@@ -307,7 +300,7 @@ def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] |
 
 
 def token_sentences(task: Mapping[str, Any]) -> list[str]:
-    """How many tokens were read and written, what prefix caches served of them, how a thinking budget was kept."""
+    """Tokens read and written, prefix cache, thinking budget."""
     prompt, written = task["tokens"]["prompt"], task["tokens"]["completion"]
     told = []
     if served := cache_sentence(task):
@@ -322,7 +315,7 @@ def token_sentences(task: Mapping[str, Any]) -> list[str]:
 
 
 def cache_sentence(task: Mapping[str, Any]) -> str:
-    """What share of the prompts prefix caches served; empty where no engine says it."""
+    """Share of prompts served by prefix caches; empty if unknown."""
     use = task.get("prompt_cache")
     if not use or use["share"] is None:
         return ""
@@ -336,7 +329,7 @@ def _untold(answers: int) -> str:
 
 
 def thinking_sentence(task: Mapping[str, Any]) -> str:
-    """How the thinking budget was kept; empty where there was none."""
+    """Compliance with the thinking budget; empty without one."""
     use = task.get("thinking")
     if not use:
         return ""
@@ -348,12 +341,12 @@ def thinking_sentence(task: Mapping[str, Any]) -> str:
 
 
 def group_name(axis: str, value: str) -> str:
-    """A group's value as it is read: canonical question types lose their underscores."""
+    """A group's value for display: canonical question types lose their underscores."""
     return value.replace("_", " ") if axis in ("question_type", "modality") else value
 
 
 def axes(task: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The axes worth a table: subject and type always, others where they part the questions."""
+    """Axes worth a table: subject and type always, others where they split the questions."""
     groups = task["groups"]
     for axis in ("subject", "question_type"):
         if groups.get(axis):

@@ -1,15 +1,16 @@
-"""Text of questions, answers and judges as HTML that is safe to put into a page.
+r"""Text of questions, answers and judges as HTML that is safe to put into a page.
 
-Contract: everything that comes in is data. It is escaped; of Markdown only bold, lists, tables, headings,
-quotes and code are read; links, images and HTML are not; formulas become MathML, or their source where they
-cannot. Characters that could reorder or hide text are made visible. Size is bounded: what is cut is said.
+All input is data. It is escaped; of Markdown only bold, lists, tables, headings, quotes and code are read; formulas
+become MathML, or their source where they cannot. Characters that could reorder or hide text are made visible. Size is
+bounded: a cut is stated. `find_spans` finds formulas in time linear in the text but for a factor of `MAX_FORMULA`.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from markupsafe import Markup
 from livek12.core.records import IMAGE_MARK
 from livek12.core.visible import visible
 from livek12.report.latex import to_mathml
-from livek12.report.spans import TEXT_ARGUMENT, TextSpan, find_spans
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -26,11 +26,260 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
+
+NOT_MATHS = "begin|end|item|section|par|hline|cline|multirow|multicolumn|uline|emph|textbf|textit|textquotesingle|n|t"
+COMMAND = re.compile(rf"\\(?!(?:{NOT_MATHS})(?![A-Za-z]))[A-Za-z]{{2,}}|[_^]\{{")
+WAITING = re.compile(r"\\[A-Za-z]+$")
+OPERATOR = re.compile(
+    r"(?:[-=+*/<>|×÷·≤≥≠≈±→⇒∈,]|\\(?:[lg]eq?(?:slant)?|neq?|approx|sim|cdot|times|div|pm|mp|in|to|mid|cup|cap|equiv"
+    r"|subset(?:eq)?|rightarrow|Rightarrow|implies|iff|quad|qquad|perp|parallel|propto|[,;]))+"
+)
+OPERAND = re.compile(r"[-+(\[|{]*(?:\d[\d.,]*|\d*[A-Za-z](?:[_^]\w|'|\(\w(?:,\w)*\))*|\d+[A-Za-z])[)\]|}']*[!%°]?")
+BREAK = re.compile(
+    r"[\s\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u3000-\u303f“”‘’。，、]|</?[A-Za-z]{1,20}>"
+)
+STEP = re.compile(r"\\(?:[A-Za-z]+|.)|[^\\]", re.S)
+
+
+def bare_formulas(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
+    """Formulas without delimiters in text[start:end]; `braces` maps each brace to its closing one.
+
+    A formula grows word by word from a command over operators to the next operand, never over prose: a wrong guess
+    shows a formula too short, not prose in italics.
+    """
+    for line in re.finditer(r"[^\n]+", text[start:end]):
+        if COMMAND.search(line[0]) and not line[0].lstrip().startswith("|"):
+            yield from _in_line(text, start + line.start(), start + line.end(), braces)
+
+
+def _in_line(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
+    words = list(_words(text, start, end, braces))
+    index = 0
+    while index < len(words):
+        if not _is_formula(text, words[index]):
+            index += 1
+            continue
+        first, last = _leftwards(text, words, index), _rightwards(text, words, index)
+        if words[last][1] - words[first][0] <= MAX_FORMULA:
+            yield _trimmed(text, words[first][0], words[last][1])
+        index = last + 1
+
+
+def _words(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
+    r"""Pieces between spaces, tags and East Asian writing; braces and \left…\right keep a piece together."""
+    position = start
+    while position < end:
+        if found := BREAK.match(text, position, end):
+            position = found.end()
+            continue
+        first = position
+        while position < end and not BREAK.match(text, position, end):
+            position = _after(text, position, end, braces)
+        yield first, position
+
+
+def _after(text: str, position: int, end: int, braces: dict[int, int]) -> int:
+    if position in braces and braces[position] < end:
+        return braces[position] + 1
+    step = STEP.match(text, position)
+    if step is None:
+        return position + 1
+    if step[0] == r"\left":
+        closing = text.find(r"\right", position, end)
+        return closing + len(r"\right") if closing >= 0 else step.end()
+    if len(step[0]) > 2 and text.startswith(" {", step.end()):
+        return min(step.end() + 1, end)
+    return min(step.end(), end)
+
+
+def _is_formula(text: str, word: tuple[int, int]) -> bool:
+    return COMMAND.search(text, *word) is not None
+
+
+def _is_operator(text: str, word: tuple[int, int]) -> bool:
+    return OPERATOR.fullmatch(text, *word) is not None
+
+
+def _may_join(text: str, word: tuple[int, int]) -> bool:
+    return _is_formula(text, word) or _is_operator(text, word) or OPERAND.fullmatch(text, *word) is not None
+
+
+def _leftwards(text: str, words: list[tuple[int, int]], index: int) -> int:
+    while index > 0 and text[words[index - 1][1] : words[index][0]].strip(" ") == "":
+        linked = _is_operator(text, words[index - 1]) or _starts_with_operator(text, words[index])
+        linked = linked or _is_operator(text, words[index])
+        if not (linked and _may_join(text, words[index - 1])):
+            break
+        index -= 1
+    return index + 1 if _is_operator(text, words[index]) and text[words[index][0]] in "-*+,|" and index else index
+
+
+def _rightwards(text: str, words: list[tuple[int, int]], index: int) -> int:
+    while index + 1 < len(words) and text[words[index][1] : words[index + 1][0]].strip(" ") == "":
+        linked = _is_operator(text, words[index]) or text[words[index][1] - 1] in "=+-<>"
+        linked = linked or WAITING.search(text, *words[index]) is not None
+        linked = linked or _is_operator(text, words[index + 1]) or _starts_with_operator(text, words[index + 1])
+        linked = linked or _is_formula(text, words[index + 1])
+        if text[words[index][1] - 1] in ".;" or not (linked and _may_join(text, words[index + 1])):
+            break
+        index += 1
+    return index
+
+
+def _starts_with_operator(text: str, word: tuple[int, int]) -> bool:
+    return text[word[0]] in "=+<>"
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    while end > start and (text[end - 1] in " ,.;:*\\" or _closes_too_much(text[start:end])):
+        end -= 1
+    while start < end and text[start] in " ,.;:*":
+        start += 1
+    if text[start:end].count("(") > text[start:end].count(")") and text[start] == "(":
+        start += 1
+    return start, end
+
+
+def _closes_too_much(piece: str) -> bool:
+    return piece.endswith((")", "]")) and piece.count(piece[-1]) > piece.count({")": "(", "]": "["}[piece[-1]])
+
+
+MAX_FORMULA = 4000
+"""Longest formula, in characters."""
+
+ENVIRONMENTS = (
+    "equation|align|aligned|alignat|alignedat|gather|gathered|multline|split|eqnarray|cases|dcases|rcases|array"
+    "|matrix|pmatrix|bmatrix|Bmatrix|vmatrix|Vmatrix|smallmatrix"
+)
+OPENER = re.compile(
+    r"(?P<fence>```)|(?P<code>`[^`\n]+`)|(?P<skip>\\\\|\\\$)"
+    r"|(?P<bracket>\\\[)|(?P<paren>\\\()|(?P<double>\$\$)|(?P<single>\$)"
+    rf"|\\begin\{{(?P<begin>(?:{ENVIRONMENTS})\*?)\}}|(?P<macro>\\(?:boxed|fbox|ce|pu)\s*\{{)"
+)
+CLOSERS = {"bracket": r"\]", "paren": r"\)", "double": "$$", "single": "$"}
+BLANK_LINE = re.compile(r"\n[ \t]*\n")
+MONEY = re.compile(
+    r"\s*\d[\d.,]*+(?:\s*(?:[-–—]|to|and|or|per)\s*|[^\\^_=+*/<>{}|]*(?:[A-Za-z]{3}|[^\x00-\u02ff])[^\\^_]*)", re.S
+)
+PROSE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
+TEXT_ARGUMENT = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox)\s*\{[^{}]*\}")
+
+
+@dataclass(frozen=True)
+class TextSpan:
+    """One formula, or with `code` a piece of code to leave alone; `bare` without delimiters."""
+
+    start: int
+    end: int
+    latex: str
+    display: bool = False
+    code: bool = False
+    bare: bool = False
+
+
+def find_spans(text: str) -> list[TextSpan]:
+    r"""Formulas and code pieces of a text, in order and without overlap; the text is not changed.
+
+    Understood are $…$, $$…$$, \(…\), \[…\], environments, \boxed, \ce and \pu outside delimiters, and bare LaTeX. Code
+    and amounts of money ("$5 and $6") are left alone.
+    """
+    braces = _matching_braces(text)
+    marked = list(_delimited(text, braces))
+    return sorted([*marked, *_bare(text, marked, braces)], key=lambda span: span.start)
+
+
+def _delimited(text: str, braces: dict[int, int]) -> Iterator[TextSpan]:
+    position = 0
+    while opener := OPENER.search(text, position):
+        span = _span_at(text, opener, braces)
+        if span is not None:
+            yield span
+        position = span.end if span is not None else opener.end()
+
+
+def _span_at(text: str, opener: re.Match[str], braces: dict[int, int]) -> TextSpan | None:
+    kind, start = opener.lastgroup, opener.start()
+    if kind == "fence":
+        closing = text.find("```", opener.end())
+        end = closing + 3 if closing >= 0 else len(text)
+        return TextSpan(start, end, "", code=True)
+    if kind == "code":
+        return TextSpan(start, opener.end(), "", code=True)
+    if kind == "macro":
+        closing = braces.get(opener.end() - 1, -1)
+        return TextSpan(start, closing + 1, text[start : closing + 1]) if 0 <= closing - start < MAX_FORMULA else None
+    if kind == "begin":
+        return _environment(text, opener)
+    if kind in CLOSERS:
+        return _between(text, opener, kind)
+    return None
+
+
+def _between(text: str, opener: re.Match[str], kind: str) -> TextSpan | None:
+    start, closer = opener.end(), CLOSERS[kind]
+    closing = _closing(text, closer, start)
+    latex, end = text[start:closing], closing + len(closer)
+    if closing < 0 or not latex.strip() or (kind == "single" and not _is_inline(latex, text[end : end + 1])):
+        return None
+    return TextSpan(opener.start(), end, latex.strip(), display=kind in ("bracket", "double"))
+
+
+def _closing(text: str, closer: str, start: int) -> int:
+    """Position of the closer that no backslash escapes, or -1."""
+    found = text.find(closer, start, start + MAX_FORMULA)
+    while found >= 0:
+        before = text[max(start, found - 40) : found]
+        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            return found
+        found = text.find(closer, found + 1, start + MAX_FORMULA)
+    return -1
+
+
+def _is_inline(latex: str, following: str) -> bool:
+    """Text between two dollar signs is a formula, not prose between two others or two prices."""
+    if BLANK_LINE.search(latex) or MONEY.fullmatch(latex) or PROSE.search(TEXT_ARGUMENT.sub("", latex)):
+        return False
+    return not (following.isdigit() and latex.lstrip()[:1].isdigit())
+
+
+def _environment(text: str, opener: re.Match[str]) -> TextSpan | None:
+    name = re.escape(opener["begin"])
+    depth = 0
+    for edge in re.finditer(rf"\\(begin|end)\{{{name}\}}", text[opener.start() : opener.start() + MAX_FORMULA]):
+        depth += 1 if edge[1] == "begin" else -1
+        if depth == 0:
+            start, end = opener.start(), opener.start() + edge.end()
+            alone = text[:start].rpartition("\n")[2].strip() == "" and text[end:].partition("\n")[0].strip() == ""
+            return TextSpan(start, end, text[start:end], display=alone)
+    return None
+
+
+def _matching_braces(text: str) -> dict[int, int]:
+    """Closing position of each opening brace; escaped braces do not count."""
+    stack: list[int] = []
+    matches: dict[int, int] = {}
+    for brace in re.finditer(r"\\[\\{}]|[{}]", text):
+        if brace[0] == "{":
+            stack.append(brace.start())
+        elif brace[0] == "}" and stack:
+            matches[stack.pop()] = brace.start()
+    return matches
+
+
+def _bare(text: str, marked: list[TextSpan], braces: dict[int, int]) -> Iterator[TextSpan]:
+    position = 0
+    for span in [*marked, TextSpan(len(text), len(text), "")]:
+        for start, end in bare_formulas(text, position, span.start, braces):
+            if 0 < end - start <= MAX_FORMULA:
+                yield TextSpan(start, end, text[start:end], bare=True)
+        position = span.end
+
+
 MAX_CHARACTERS = 30_000
 MAX_FORMULAS = 1500
 MAX_NESTING = 20
 LONG_FORMULA, WIDE_FORMULA = 16, 60
-"""Signs from which a formula on a line may be wider than a phone's page, and than any."""
+"""Signs from which a formula may be wider than a phone's page, and than any."""
 # Private-use characters stand for what Markdown must not touch; they are taken out of the text first.
 INLINE, BLOCK, END = "\ue000", "\ue001", "\ue002"
 PLACE = re.compile(f"[{INLINE}{BLOCK}](\\d+){END}")
@@ -57,18 +306,18 @@ PLAIN_LATEX: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def clean(text: str) -> str:
-    """The text as `visible` shows it, with commands of LaTeX that a careless reader of JSON damaged written out."""
+    """The text made `visible`, with LaTeX commands repaired that a careless JSON reader damaged."""
     text = DAMAGED.sub(lambda found: LETTERS[found[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
     return visible(OURS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text))
 
 
 def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:
-    """A whole text; the pictures stand at its image marks, and those left over after it."""
+    """A whole text; pictures are at its image marks, leftover ones after it."""
     return Markup("").join(render_blocks(text, pictures))
 
 
 def render_blocks(text: str, pictures: Sequence[Markup] = ()) -> list[Markup]:
-    """The same, one piece a paragraph, list or table."""
+    """`render`, one piece a paragraph, list or table."""
     shown, cut = text[:MAX_CHARACTERS], len(text) - MAX_CHARACTERS
     page = _Places()
     marked = page.keep_pictures(clean(shown), pictures)
@@ -83,7 +332,7 @@ def render_blocks(text: str, pictures: Sequence[Markup] = ()) -> list[Markup]:
 
 @lru_cache(512)  # keys, and reasons that judges word alike, come again with every trial
 def render_answer(text: str) -> Markup:
-    """A key or an extracted answer, on one line; a bare formula is read as one."""
+    """A key or extracted answer on one line; a bare formula is read as one."""
     shown = clean(text[:MAX_FORMULAS].strip())
     if _looks_like_formula(shown) and (mathml := to_mathml(shown)):
         return _inline_formula(mathml)
@@ -94,7 +343,7 @@ def render_answer(text: str) -> Markup:
 
 
 def excerpt(text: str, most: int) -> str:
-    """The first so many characters; where they end in a formula, those before it or, where these are few, it too.
+    """The first characters; a cut inside a formula is before it or, if that leaves little, after it.
 
     A formula that reaches beyond four times as many is cut.
     """
@@ -108,7 +357,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def _inline_formula(mathml: str) -> Markup:
-    """Browsers break no formula over lines; one that may be wider than the page scrolls."""
+    """Browsers break no formula over lines; a wide one scrolls."""
     signs = len(Markup(mathml).striptags())
     size = " wide" if signs > WIDE_FORMULA else " long" if signs > LONG_FORMULA else ""
     return Markup(f'<span class="formula{size}">{mathml}</span>')
@@ -122,7 +371,7 @@ def _looks_like_formula(text: str) -> bool:
 
 
 class _Places:
-    """What was taken out of a text, to be put back into its HTML."""
+    """Pieces taken out of a text, to be restored in its HTML."""
 
     def __init__(self) -> None:
         self.kept: list[Markup] = []
@@ -160,7 +409,7 @@ class _Places:
         return self._keep(_inline_formula(mathml), source)
 
     def _box(self, text: str, source: str) -> str:
-        """Words in a box, which may break over lines as no formula does."""
+        """A box of words, which may break over lines."""
         inside = self.put_back(html.escape(self.keep_formulas(text, display=False)))
         return self._keep(Markup(f'<span class="box">{inside}</span>'), source)
 
@@ -173,7 +422,6 @@ class _Places:
         return Markup(PLACE.sub(lambda place: self.kept[int(place[1])], ALONE.sub(r"\1", rendered)))
 
     def restore(self, text: str) -> str:
-        """The source again, for what turns out to be code."""
         return PLACE.sub(lambda place: self.sources[int(place[1])], text)
 
 
@@ -184,7 +432,7 @@ def _plain_latex(text: str) -> str:
 
 
 def _tabulars(text: str) -> str:
-    """LaTeX tables, whose formulas are out already, as pipe tables."""
+    """LaTeX tables (formulas already taken out) as pipe tables."""
     return TABULAR.sub(lambda table: _pipe_table(table[1]), text)
 
 
@@ -221,7 +469,7 @@ def _markdown_blocks(source: str, page: _Places) -> list[str]:
 
 
 def _tame(token: Token) -> None:
-    """Leaves of a token's attributes only those we write ourselves."""
+    """Keeps only attributes that we write ourselves."""
     aligned = re.search(r"text-align:(right|center)", str(token.attrs.get("style", "")))
     token.attrs = {}
     if aligned:
@@ -248,9 +496,9 @@ def _parser() -> MarkdownIt:
 
 
 def _behind_table(state: StateBlock, line: int, _: int, silent: bool) -> bool:
-    """Whether a line right behind a table is none of its rows.
+    """A line right behind a table is none of its rows.
 
-    GitHub's Markdown draws any line into the table, and drops the cells of a row that has too many.
+    GitHub's Markdown draws any line into the table, and drops surplus cells.
     """
     if not silent or state.parentType != "table":
         return False

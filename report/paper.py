@@ -1,8 +1,4 @@
-"""The graded paper: rows of a run as the questions and answers that the page shows, by paper and number.
-
-Contract: a question of a task is one `PaperEntry`, its trials below each other; text is turned into safe HTML here,
-so that templates only place it. What is cut for size is said in its place.
-"""
+"""The graded paper: questions and answers as safe HTML, by paper and number; a cut is stated in its place."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ from livek12.report.pictures import PAGE_WIDTH, PictureFiles
 
 Pages = Mapping[tuple[str, int], Image]
 FOLDED_FROM = 1500
-"""Characters from which an answer is folded, all but its end."""
+"""Characters from which an answer is folded, except for its end."""
 LONG = 90
 """Characters from which a compared answer is folded."""
 MAX_THINKING = 12_000
@@ -65,13 +61,13 @@ class PaperEntry:
 
     @property
     def images(self) -> list[Image]:
-        """The pictures that the entry itself shows (pages are shown with their paper)."""
+        """Pictures that the entry itself shows (pages are shown with their paper)."""
         figures = [] if self.image_only else self.question.images
         return [*figures, *self.question.answer_images, *self.question.solution_images]
 
 
 def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEntry]:
-    """The questions of a run, a task after the other in the order of the rows, each by paper and number."""
+    """The questions of a run, by task in the order of the rows, then by paper and number."""
     found: dict[str, dict[str, PaperEntry]] = {}
     for row in rows:
         image_only = modalities.get(row.task) == "image_only"
@@ -88,12 +84,12 @@ def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEnt
 
 
 def anchor_of(task: str, question_id: str) -> str:
-    """Where a question stands on the page of its run, for links from elsewhere: the same on every page."""
+    """The anchor of a question, the same on every page."""
     return "q" + hashlib.sha256(canonical_json([task, question_id]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def cell_view(entry: PaperEntry, anchor: str, place: int) -> dict[str, str]:
-    """What the overview shows of a question, the `place`-th of its task."""
+    """The overview cell of a task's `place`-th question."""
     marks = [mark_of(row) for row in entry.rows]
     return {
         "anchor": anchor,
@@ -104,7 +100,7 @@ def cell_view(entry: PaperEntry, anchor: str, place: int) -> dict[str, str]:
 
 
 def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureFiles) -> dict[str, Any]:
-    """Everything the template shows of one question; `cell` is its place in the overview."""
+    """The template data of a question; `cell` is its overview cell."""
     question = entry.question
     marks = [mark_of(row) for row in entry.rows]
     figures = [] if entry.image_only else _figures(question, pictures)
@@ -131,12 +127,12 @@ def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureF
 
 
 def answer_views(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The answers to one question, a trial after the other, with their marking."""
+    """The answers to one question by trial, with marking."""
     return [_answer_view(row, mark_of(row)) for row in rows]
 
 
 def new_pages(entry: PaperEntry, shown: Set[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Paper and number of the pages that an image-only question is on and that are not among those shown."""
+    """Paper and number of the pages of an image-only question that are not shown yet."""
     paper = entry.question.paper_id
     if not entry.image_only or paper is None:
         return []
@@ -160,7 +156,7 @@ def _figures(question: Question, pictures: PictureFiles) -> list[Markup]:
 
 
 def _text_of(question: Question, image_only: bool) -> str:
-    """The text; of an image-only question, whose figures are on the page, without the marks."""
+    """The text; of an image-only question, whose figures are on the page, without image marks."""
     return question.question.replace(IMAGE_MARK, " ") if image_only else question.question
 
 
@@ -185,7 +181,7 @@ def _options(entry: PaperEntry, figures: Sequence[Markup]) -> list[dict[str, Any
 
 
 def _chosen(entry: PaperEntry, labels: set[str]) -> set[str]:
-    """The options a single answer picked; with several trials, no one choice can be shown."""
+    """The options of a single answer; several trials have no one choice."""
     verdict = entry.rows[0].verdict
     if len(entry.rows) != 1 or verdict is None or len(verdict.parts) != 1:
         return set()
@@ -230,7 +226,7 @@ def _response_view(response: Response) -> dict[str, Any]:
 
 
 def _ending(blocks: Sequence[Markup]) -> int:
-    """Where the end of an answer begins that stays in sight: its last blocks, up to some size."""
+    """Start of the visible end of an answer: its last blocks, up to some size."""
     size, start = 0, len(blocks)
     while start > 0 and (size == 0 or size + len(blocks[start - 1].striptags()) < FOLDED_FROM // 4):
         start -= 1
@@ -241,7 +237,7 @@ def _ending(blocks: Sequence[Markup]) -> int:
 
 
 def _facts(response: Response | None) -> list[str]:
-    """What is known of how the answer came, in a few words each."""
+    """Circumstances of an answer, in a few words each."""
     if response is None:
         return []
     facts = []
@@ -260,7 +256,7 @@ def _facts(response: Response | None) -> list[str]:
 
 
 def _own_reason(verdict: Verdict) -> str:
-    """The reason of a verdict without those of its parts, which stand beside them."""
+    """The reason of a verdict without its parts' reasons, which are shown beside it."""
     doubts = "; ".join(dict.fromkeys(part.reason for part in verdict.parts if part.score is None))
     return verdict.reason.removeprefix(doubts).lstrip("; ")
 
@@ -312,7 +308,7 @@ def _process_view(process: Process) -> dict[str, Any]:
 
 
 def _compared(text: str) -> dict[str, Any]:
-    """An answer or key beside the other: on the line, or folded where it is long."""
+    """An answer or key for comparison: on the line, or folded if long."""
     long = len(text) > LONG or "\n\n" in text.strip()
     return {"long": len(text) if long else 0, "html": render(text) if long else render_answer(text)}
 

@@ -1,8 +1,7 @@
-"""`report.pdf`: the graded paper for a printer, printed from report.html by a Chromium that is on this machine.
+"""`report.pdf`: report.html printed by a local Chromium.
 
-Contract: the browser has a profile of its own, reaches no network, and is ended with all it has started when it takes
-too long. The page's own policy holds in it too. The file appears whole or not at all. It does not say where on the
-machine it was made: links to other pages of the report lead to their PDFs, from the place of this one.
+The browser has its own profile and no network, and is killed with its children after a time-out. The file appears whole
+or not at all. Links to other pages are relative, so that no path of the machine is in it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 MOST_SECONDS = 300.0
@@ -43,11 +42,7 @@ def find_browser() -> str | None:
 
 
 def write_pdf(page: Path, pdf: Path) -> None:
-    """Prints a page.
-
-    Args:
-        page: report.html.
-        pdf: the file to write.
+    """Prints report.html to a PDF.
 
     Raises:
         UserError: there is no browser, or it does not print the page.
@@ -67,7 +62,7 @@ def write_pdf(page: Path, pdf: Path) -> None:
 
 
 def _from(folder: Path, link: re.Match[bytes]) -> bytes:
-    """A link to a file from a folder, where the browser made it absolute; as long as it was, for places are counted."""
+    """A relative link in place of the browser's absolute one; of equal length, since PDF counts places."""
     there = Path(unquote(urlsplit(link[1].replace(b"\\", b"").decode("latin-1")).path))
     if there.suffix == ".html":
         there = there.with_suffix(".pdf")
@@ -75,7 +70,7 @@ def _from(folder: Path, link: re.Match[bytes]) -> bytes:
 
 
 def _run(command: list[str]) -> str:
-    """Runs the browser to its end or ours; why it failed, in words."""
+    """Runs the browser; returns the reason of a failure."""
     try:
         with subprocess.Popen(
             command,

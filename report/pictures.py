@@ -1,8 +1,7 @@
 """Pictures of questions and pages as data URIs, each stored once in a page.
 
-Contract: a picture is decoded, flattened on white, scaled down to the width it is read at and stored as PNG or
-JPEG, whichever is smaller; bytes that are no picture, or too large a one, give a line of text that says so.
-Paths in records are never opened.
+A picture is flattened on white, scaled to its reading width and stored as PNG or JPEG, whichever is smaller; invalid or
+too large ones give a line of text. Paths in records are never opened.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ JPEG_QUALITY = 80
 
 @dataclass(frozen=True)
 class Encoded:
-    """A picture ready to be shown; sizes in pixels."""
+    """A picture for a page; sizes in pixels."""
 
     uri: str
     width: int
@@ -38,14 +37,14 @@ class Encoded:
 
 
 class PictureFiles:
-    """The pictures of one page. Those that occur several times are stored once and referred to."""
+    """The pictures of one page; repeated ones are stored once and referred to."""
 
     def __init__(self, occurring: Iterable[Image]) -> None:
         self._times = Counter(image.sha256 for image in occurring if image.bytes)
         self._encoded: dict[str, Encoded | str] = {}
 
     def show(self, image: Image, label: str, width: int = FIGURE_WIDTH) -> Markup:
-        """The picture as HTML, `label` saying what it is."""
+        """The picture as HTML."""
         if not image.bytes:
             return _missing(f"{label}: the picture is not in the run folder")
         encoded = self._encode(image, width)
@@ -61,7 +60,7 @@ class PictureFiles:
         )
 
     def shared(self) -> list[tuple[str, Encoded]]:
-        """Id and picture of those that occur several times, to stand once in the page."""
+        """Id and picture of repeated ones."""
         return [
             (f"picture-{sha[:16]}", encoded)
             for sha, encoded in self._encoded.items()
@@ -75,7 +74,7 @@ class PictureFiles:
 
 
 def encode(data: bytes, width: int) -> Encoded | str:
-    """The picture at most `width` pixels wide, or what is wrong with it."""
+    """The picture at most `width` pixels wide, or its fault."""
     small = scaled(data, width)
     if isinstance(small, str):
         return small
@@ -94,7 +93,7 @@ class Scaled:
 
 
 def scaled(data: bytes, width: int) -> Scaled | str:
-    """The picture at most `width` pixels wide as PNG or JPEG, or what is wrong with it."""
+    """The picture at most `width` pixels wide as PNG or JPEG, or its fault."""
     from PIL import Image as Pillow
 
     try:
@@ -110,7 +109,7 @@ def scaled(data: bytes, width: int) -> Scaled | str:
 
 
 def _flat(bitmap: Bitmap) -> Bitmap:
-    """On white, and grey where nothing in it has a colour."""
+    """On white, and grey if nothing has a colour."""
     from PIL import Image as Pillow
     from PIL import ImageChops
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Tested(NamedTuple):
-    """The difference of two runs, the higher one's minus the other's, and its test."""
+    """The difference of two runs, higher minus lower, and its test."""
 
     difference: Estimate
     found: PairMetric
@@ -24,19 +24,15 @@ class Tested(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether the data can tell the two apart."""
+        """The data tell the two apart."""
         return told(self.found) != 0
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The runs of one task, the best first.
+    """The runs of one task, numbered from 1, the best first.
 
-    Attributes:
-        metric: that they are ranked by.
-        names: of the runs; they are numbered from 1 in this order.
-        tests: by the numbers of two runs, the higher one first; of those that share questions.
-        ranks: the best and the worst rank that the data leave open, by name.
+    `tests` are by two numbers, `ranks` (best, worst) by name.
     """
 
     metric: str
@@ -45,7 +41,7 @@ class Ranking:
     ranks: dict[str, list[int]]
 
     def tied(self, run: int) -> list[int]:
-        """The numbers of the runs that the data cannot tell from this one."""
+        """Numbers of the runs tied with this one."""
         others = (other for other in range(1, len(self.names) + 1) if other != run)
         tests = {other: self.tests.get((min(run, other), max(run, other))) for other in others}
         return [other for other, test in tests.items() if test is None or not test.told]
@@ -67,7 +63,7 @@ def ranking(comparison: TaskComparison) -> Ranking:
 
 
 def is_known(comparison: TaskComparison, metric: str) -> bool:
-    """Whether any run has the metric."""
+    """Some run has the metric."""
     return any(estimate["low"] is not None for estimate in comparison["metrics"].get(metric, {}).values())
 
 
@@ -89,7 +85,7 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def verdict(ranked: Ranking) -> str:
-    """Who is better, or that the data cannot tell."""
+    """The best run, or that the data cannot tell."""
     best, *others = ranked.names
     if not others:
         return f"{best} alone has this task: there is nothing to compare it with."
@@ -127,7 +123,7 @@ def in_words(metric: str) -> str:
 
 
 def is_share(metric: str) -> bool:
-    """Whether it is shown in per cent."""
+    """The metric is shown in per cent."""
     return metric_of(metric).scale == "share"
 
 
@@ -137,7 +133,7 @@ def p_value(p: float | None) -> str:
 
 
 def rank_range(ranked: Ranking, name: str) -> str:
-    """The ranks that the data leave open for a run, like 1–2."""
+    """The possible ranks of a run, like 1–2."""
     best, worst = ranked.ranks.get(name, (0, 0))
     return "–" if not best else str(best) if best == worst else f"{best}–{worst}"
 
@@ -151,7 +147,7 @@ def about(number: int | None) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Numbers in order as people list them: 2–5, 7."""
+    """Sorted numbers as people list them: 2–5, 7."""
     runs: list[list[int]] = []
     for value in numbers:
         if runs and runs[-1][-1] == value - 1:

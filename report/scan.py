@@ -1,8 +1,7 @@
-"""The graded paper on the page itself: ticks, crosses, points and the sum drawn on the scan, the answers beside it.
+"""The graded paper on its scan: ticks, crosses, points and the sum drawn on the pages, answers beside them.
 
-Contract: `sheets` takes the entries of a report whose questions say where on their pages they stand (`Question.boxes`),
-and gives each page once, in the order of the paper, with a mark at the end of each question and a note beside it. What
-is drawn is what the verdicts say; nothing is marked here. Pages are bounded in number, and what is left out is said.
+`sheets` gives the pages of questions with `Question.boxes` in order. Marks are those of the verdicts. Pages are bounded
+in number; the rest is stated.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ MOST_PAGES = 60
 LONGEST_ANSWER = 140
 SHORT_ANSWER = 6
 LINE = 14
-"""Characters of a line of a note, as East Asian ones take the room."""
+"""Characters of a line of a note, an East Asian one counting double."""
 MOST_LINES = 25.0
-"""Lines of notes beside a page as high as it is wide; where they are more, they follow each other as they come."""
+"""Lines of notes beside a square page; beyond them, notes are no longer level with questions."""
 SIGN = 0.052
 """Width of a sign, as a share of the page's width."""
 INK = 0.021
 """Height of the points beside it."""
 EDGE = 0.985
-"""Nothing is drawn beyond this share of the width."""
+"""Right limit of drawing, as a share of the width."""
 
 
 @dataclass(frozen=True)
 class Pen:
-    """A mark on a page, in pixels of its picture: the sign's corner and size, and the points below it."""
+    """A mark on a page, in pixels of its picture: the sign's corner and size, and the points below."""
 
     kind: Kind
     text: str
@@ -49,10 +48,10 @@ class Pen:
 
 @dataclass(frozen=True)
 class GradedSheet:
-    """One page with all that is written on and beside it; `sum` and `subtotal` are like "12–15 / 20".
+    """One page with its marks and notes; `sum` and `subtotal` are like "12–15 / 20".
 
-    `begins` is true of the first page of a paper. `rows` are the heights, of the page as a whole, from its top to the
-    first note and from each note, from the top down, to the next; none where the notes need more room than it has.
+    `begins` is true of the first page of a paper. `rows` are heights: of the page down to the first note, and from
+    each note to the next; none where the notes need more room.
     """
 
     tasks: list[str]
@@ -68,17 +67,17 @@ class GradedSheet:
 
 
 def placed(entries: Iterable[PaperEntry]) -> list[PaperEntry]:
-    """The entries that say where they stand."""
+    """The entries with boxes."""
     return [entry for entry in entries if entry.question.boxes and entry.question.paper_id]
 
 
 def page_keys(questions: Iterable[Question]) -> set[tuple[str, int]]:
-    """The pages that questions with boxes stand on."""
+    """The pages with boxes of questions."""
     return {(q.paper_id, box.page) for q in questions if q.paper_id for box in q.boxes}
 
 
 def row_rules(sheets: Sequence[GradedSheet]) -> str:
-    """The style by which notes stand level with their questions: a rule for each sheet, by its place."""
+    """Styles that keep notes level with their questions: a rule for each sheet."""
     rules = []
     for place, sheet in enumerate(sheets):
         if sheet.rows:
@@ -90,7 +89,7 @@ def row_rules(sheets: Sequence[GradedSheet]) -> str:
 
 
 def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedSheet], int]:
-    """The pages with their marks, and how many pages are left out for their number."""
+    """The pages with their marks, and the number of pages left out."""
     found: list[GradedSheet] = []
     left_out = 0
     for paper, of_paper in _papers(placed(entries)):
@@ -107,7 +106,7 @@ def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedShee
 
 
 def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]:
-    """The entries of each paper; tasks that share it, each with questions of its own, are one graded paper."""
+    """The entries of each paper; tasks that share it form one graded paper."""
     by_task: dict[tuple[str, str], list[PaperEntry]] = {}
     for entry in entries:
         by_task.setdefault((entry.question.paper_id or "", entry.task), []).append(entry)
@@ -124,7 +123,7 @@ def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]
 
 
 def sum_of(entries: Iterable[PaperEntry]) -> str:
-    """What the entries earned of what they are worth, the trials of each averaged."""
+    """Earned points of the entries over their worth, trials averaged."""
     low = high = of = 0.0
     for entry in entries:
         marks = [mark_of(row) for row in entry.rows]
@@ -160,12 +159,9 @@ def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages,
 
 
 def _level(notes: Sequence[dict[str, Any]], tops: Sequence[float], shape: float) -> list[float]:
-    """Has each note stand level with its question; the rows for it.
+    """Sets each note's `row`, level with its question; returns the rows.
 
-    Args:
-        notes: in the order in which they are read; each is told its `row`, from the top.
-        tops: where their questions begin, as shares of the page's height.
-        shape: height of the page over its width.
+    `tops` are the questions' tops as shares of the page's height, `shape` its height over its width.
     """
     if sum(note["lines"] for note in notes) > MOST_LINES * shape:
         return []
@@ -190,7 +186,7 @@ def _pen(entry: PaperEntry, box: PageBox, others: Sequence[PageBox], picture: En
 
 
 def _reaches(other: PageBox, box: PageBox, needed: float) -> bool:
-    """Whether another question stands right of this one, where its mark would be."""
+    """Another question is right of this one, at the place of its mark."""
     beside = other.left < box.right + needed and other.right > box.right + 0.005
     return beside and other.top < box.bottom and box.top < other.bottom
 
@@ -239,10 +235,10 @@ def _said(row: Row) -> dict[str, Any]:
 
 
 def _is_short(answers: Sequence[dict[str, Any]]) -> bool:
-    """Whether the answers of a note stand on its first line, as a letter or a number does."""
+    """The answers of a note fit its first line."""
     return len(answers) == 1 and 0 < answers[0]["length"] <= SHORT_ANSWER
 
 
 def _lines(characters: int) -> int:
-    """How many lines of a note a text takes: at most three, beyond which the page cuts it."""
+    """Lines of a note's text: at most three, where the page cuts it."""
     return min(3, 1 + characters // LINE)

@@ -1,19 +1,22 @@
-"""The questions of a report under their papers, and on which page of it they stand.
+"""The questions of a report: which are shown, under which papers, on which page.
 
-Contract: papers follow each other as `core.questions.paper_order` has them, and in each its questions. A report that
-has several pages has at least one a task, with whole papers where these fit: at most `PAGE_QUESTIONS` questions and
-`PAGE_ANSWERS` answers, or one question. Pages and questions are drawn one by one, when the template takes them.
+`Shown` picks rows while they pass on to the scores, so that memory is bounded. Each of several pages has whole papers
+of one task where they fit in `PAGE_QUESTIONS` and `PAGE_ANSWERS`. Questions are drawn when the template takes them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from livek12.core.records import Image
+from livek12.core.questions import paper_order
+from livek12.core.records import Image, Question
+from livek12.core.run_answers import AnswerOrigin
+from livek12.core.scoring import Row
 from livek12.report.paper import (
     Pages,
     PaperEntry,
@@ -25,15 +28,93 @@ from livek12.report.paper import (
 )
 from livek12.report.pictures import PictureFiles
 from livek12.report.scan import sum_of
-from livek12.report.shown import PAGE_ANSWERS, PAGE_QUESTIONS
+
+PAGE_QUESTIONS = 500
+PAGE_ANSWERS = 1000
+"""Most on one page: larger runs have an index and pages for each task."""
+MAX_QUESTIONS = 2000
+MAX_ANSWERS = 8000
+"""Most on all pages together."""
+
+
+class Shown:
+    """The questions that the page shows, and after its rows have passed, their answers.
+
+    Args:
+        questions: all of the run, with their tasks.
+        trials: of each question.
+        limit: most questions, the first of each task by paper and number; fewer if answers would exceed `MAX_ANSWERS`.
+
+    Attributes:
+        tasks: in the order of the questions.
+        asked: number of all questions.
+        rows: of shown questions.
+        exams: names of all questions' exams.
+        split: one page would be too heavy.
+        made: counts of the versions in answers and verdicts.
+    """
+
+    def __init__(self, questions: Iterable[tuple[str, Question]], trials: int = 1, limit: int = MAX_QUESTIONS) -> None:
+        by_task: dict[str, list[tuple[Any, str]]] = {}
+        exams: dict[str, None] = {}
+        for task, question in questions:
+            by_task.setdefault(task, []).append((paper_order(question), question.id))
+            if question.exam:
+                exams[question.exam] = None
+        self.tasks = list(by_task)
+        self.exams = list(exams)
+        self.asked = sum(map(len, by_task.values()))
+        self.split = self.asked > PAGE_QUESTIONS or self.asked * trials > PAGE_ANSWERS
+        self.rows: list[Row] = []
+        kinds = ("judge of the answers", "versions of the verdicts", "engine of the answers", "versions of the answers")
+        self.made: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+        shares = _shares({task: len(found) for task, found in by_task.items()}, min(limit, MAX_ANSWERS // trials))
+        self._shown = {
+            (task, id_)
+            for task, found in by_task.items()
+            for _, id_ in sorted(found, key=lambda item: item[0])[: shares[task]]
+        }
+
+    @property
+    def left_out(self) -> int:
+        """Number of questions not shown."""
+        return self.asked - len(self._shown)
+
+    def has(self, task: str, question: Question) -> bool:
+        """The page shows a question."""
+        return (task, question.id) in self._shown
+
+    def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Passes rows on, picking those to show."""
+        for row in rows:
+            if self.has(row.task, row.question):
+                self.rows.append(row)
+            yield row
+
+    def count(self, origins: Mapping[AnswerOrigin, int]) -> None:
+        """Counts an answer's origin."""
+        for origin, answers in origins.items():
+            for made, said in zip(self.made.values(), origin, strict=True):
+                if said is not None:
+                    made[said] += answers
+
+
+def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
+    """Shown questions by task: in proportion, at least one."""
+    shares: dict[str, int] = {}
+    for rank, task in enumerate(sorted(questions, key=lambda task: questions[task])):
+        shares[task] = min(questions[task], max(1, limit // (len(questions) - rank)))
+        limit -= shares[task]
+    return shares
+
 
 FOLDER = "report"
-"""Where the pages of a report lie that has several, beside its index."""
+"""The folder of further pages."""
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """Some questions of one task, behind `begin` others of it, and the file that shows them."""
+    """A file with some questions of one task, after `begin` others."""
 
     task: str
     file: str
@@ -44,7 +125,7 @@ class ReportPage:
 
     @property
     def label(self) -> str:
-        """What the page is called beside the others of its task."""
+        """The page's name within its task."""
         first, last = (entry.question.number or "" for entry in (self.entries[0], self.entries[-1]))
         papers = [paper for paper in dict.fromkeys(paper_name(entry) for entry in self.entries) if paper]
         if len(papers) > 1:
@@ -53,7 +134,7 @@ class ReportPage:
 
 
 def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
-    """The pages of a report that has one or more for each task."""
+    """The pages of a report with one or more for each task."""
     found = []
     for rank, (task, of_task) in enumerate(groupby(chosen, key=lambda entry: entry.task), 1):
         parts = list(_parts(list(of_task)))
@@ -65,7 +146,7 @@ def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
 
 
 def _parts(entries: Sequence[PaperEntry]) -> Iterator[list[PaperEntry]]:
-    """What stands on each page: whole papers, as long as one paper alone is not too much."""
+    """Questions of each page: whole papers, unless one alone is too much."""
     part: list[PaperEntry] = []
     for _, of_paper in groupby(entries, key=paper_name):
         paper = list(of_paper)
@@ -85,7 +166,7 @@ def _fits(entries: Sequence[PaperEntry]) -> bool:
 
 
 def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
-    """What an index links to: each task with its pages and the cells of their questions."""
+    """The index: each task with its pages and cells."""
     found: list[dict[str, Any]] = []
     for part in parts:
         if part.number == 1:
@@ -96,12 +177,12 @@ def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
 
 
 def paper_name(entry: PaperEntry) -> str:
-    """What a paper is called: as its questions name it."""
+    """A paper's name in its questions."""
     return entry.question.paper_id or ""
 
 
 def overview(entries: Sequence[PaperEntry], begin: int = 0) -> list[dict[str, Any]]:
-    """The cells of a task's questions, paper by paper, each with its sum; `begin`: how many stand on pages before."""
+    """The cells of a task's questions by paper, with sums; `begin` questions are on pages before."""
     several = len({paper_name(entry) for entry in entries}) > 1
     groups = []
     place = begin
@@ -123,16 +204,7 @@ def sections(
     on_sheets: Set[tuple[str, int]],
     begin: int = 0,
 ) -> list[dict[str, Any]]:
-    """The questions under their papers. Pages that stand above with their marks are not shown again.
-
-    Args:
-        chosen: the questions of one page of the report.
-        pages: page images.
-        pictures: those of the page.
-        step: told of each question that is drawn.
-        on_sheets: paper and number of the page images that stand above.
-        begin: how many questions of the task stand on pages before.
-    """
+    """The questions under their papers; pages in `on_sheets` are shown above with marks and not again."""
 
     def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
         for entry, cell in entries:
@@ -163,7 +235,7 @@ def sections(
 
 
 def occurring(chosen: Sequence[PaperEntry], pages: Pages) -> list[Image]:
-    """The pictures of a page, as often as they stand on it."""
+    """The pictures of a page, as often as they occur."""
     sheets = {
         (entry.question.paper_id, number)
         for entry in chosen

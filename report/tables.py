@@ -1,9 +1,8 @@
-"""Tables in the shapes of the articles, as Markdown, LaTeX and CSV, and in words for a page.
+"""Article tables as Markdown, LaTeX and CSV, and in words for a page.
 
-Contract: numbers are written as in reports (`marks`), but ARL out of 100, as its article has it, and counts whole; what
-is undecided as its range, the deviation over trials behind ±. A cell without a number has a dash with the number of the
-reason, which stands below the table: it is never blank and never 0. Names of runs, subjects and papers are hostile:
-everything is escaped. CSV has a line a cell, unrounded, with the interval.
+Numbers are those of reports (`marks`), but ARL out of 100, as in its article, and counts whole; undecided ones are
+ranges, ± is the deviation over trials. A cell without a number has a dash with the number of its reason: never blank,
+never 0. Names are hostile and escaped. CSV has a line a cell, unrounded, with the interval.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from livek12.core.spreadsheets import csv_text
+from livek12.core.tables import csv_text
 from livek12.report.marks import number, shown
 from livek12.report.markup import clean
 
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from livek12.core.scoring.schema import Estimate
 
 COUNTED = frozenset({"questions", "CIE", "LAE", "DRE"})
-"""Metrics of a table that are whole numbers."""
+"""Metrics that are whole numbers."""
 _AS = {"ARL": "accuracy"}
-"""Metrics that the articles print as they print another: ARL out of 100."""
+"""Metrics that the articles print like another: ARL out of 100."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -44,14 +43,14 @@ _LATEX = {
 
 
 class Column(TypedDict):
-    """What stands over a column, from the top, and the metric in it."""
+    """Headings of a column from the top, and its metric."""
 
     head: list[str]
     metric: str
 
 
 class ArticleTable(TypedDict):
-    """A table: `cells` has a row for each of `rows`, with an estimate for each of `columns`."""
+    """`cells` has a row for each of `rows`, with an estimate for each of `columns`."""
 
     name: str
     title: str
@@ -62,7 +61,7 @@ class ArticleTable(TypedDict):
 
 
 class Written(TypedDict):
-    """A table in words: a text for each cell, and the reasons for those without a number, from 1."""
+    """A table in words: cell texts, and the reasons of missing numbers, from 1."""
 
     title: str
     source: str
@@ -73,7 +72,7 @@ class Written(TypedDict):
 
 
 def written(table: ArticleTable, intervals: bool = False) -> Written:
-    """A table in words; `intervals`: with the 95 % interval of each cell."""
+    """A table in words; `intervals`: with 95 % intervals."""
     reasons: list[str] = []
 
     def cell(metric: str, estimate: Estimate) -> str:
@@ -131,7 +130,7 @@ def _escaped(text: str) -> str:
 
 
 def as_latex(tables: Sequence[ArticleTable], intervals: bool = False) -> str:
-    """All tables as `tabular`s in `table`s, which need no package."""
+    """All tables as `tabular`s in `table`s, without packages."""
     return "\n\n".join(_latex(table["name"], written(table, intervals)) for table in tables)
 
 
@@ -155,12 +154,12 @@ def _latex(name: str, table: Written) -> str:
 
 
 def latex_text(text: str) -> str:
-    """A text for LaTeX, in which nothing is a command."""
+    """A text for LaTeX without commands."""
     return "".join(_LATEX.get(sign, sign) for sign in _line(text))
 
 
 def head_rows(heads: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, int]]]:
-    """The rows over a table: each text with how many columns it spans; only below the same text it is one."""
+    """Heading rows: texts with spans, merged only below the same text."""
     for level in range(len(heads[0]) if heads else 0):
         last = level == len(heads[0]) - 1
         keys = [(*head[: level + 1], n if last else "") for n, head in enumerate(heads)]
@@ -168,12 +167,12 @@ def head_rows(heads: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, int]]]
 
 
 def with_heads(tables: Sequence[ArticleTable]) -> list[tuple[Written, list[list[tuple[str, int]]]]]:
-    """Each table in words, with its intervals and the rows over it, for a page."""
+    """Tables in words with intervals and heading rows, for a page."""
     return [(table, list(head_rows(table["heads"]))) for table in (written(each, True) for each in tables)]
 
 
 def as_csv(tables: Sequence[ArticleTable]) -> str:
-    """One line for each cell of all tables, unrounded: shares from 0 to 1, marks from 0 to 100."""
+    """One line a cell, unrounded: shares from 0 to 1, marks from 0 to 100."""
     lines: list[list[Any]] = [
         ["table", "row", "column", "metric", "low", "high", "ci_low", "ci_high", "std", "questions", "note"]
     ]

@@ -1,7 +1,4 @@
-"""The numbers of a task as the page shows them: its mark, groups, metrics, differences, tokens and what is open.
-
-Contract: everything comes from report.json and is worded by `marks`; templates only place it.
-"""
+"""A task's numbers for the page, from report.json in the words of `marks`."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ TOKEN_KINDS = {
     "reasoning": "of these, thinking",
 }
 MOST_GROUPS = 200
-"""Groups of an axis that the page shows; report.json has all."""
+"""Groups of an axis on the page; report.json has all."""
 
 
 def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
@@ -57,7 +54,7 @@ def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
 
 
 def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[str, Any]]:
-    """The metrics beside the mark: where each lies, and for how many answers it says something else."""
+    """The metrics beside the mark: positions, and numbers of answers on which they differ."""
     against = task.get("against_mark") or {}
     last = max((name for name in against if name.startswith("pass@")), key=lambda name: int(name[5:]), default="")
     found = []
@@ -82,12 +79,11 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
 
 
 def _still_open(counts: Mapping[str, int]) -> int:
-    """How many answers are not decided."""
     return sum(counts[state] for state in marks.UNDECIDED)
 
 
 def _settle_sentence(counts: Mapping[str, int]) -> str:
-    """How many answers are open; "" where none is."""
+    """Number of open answers in words, or ""."""
     if not (still := _still_open(counts)):
         return ""
     answers = "answer" if counts["answers"] == 1 else "answers"
@@ -95,7 +91,7 @@ def _settle_sentence(counts: Mapping[str, int]) -> str:
 
 
 def _against_sentence(beside: Mapping[str, Any]) -> str:
-    """Of how many answers a metric says something else than their mark."""
+    """Number of answers on which a metric differs from the mark."""
     unit = beside["unit"]
     told = [
         f"{beside[what]:,} {unit}{' counts' if beside[what] == 1 else 's count'} for {how}"

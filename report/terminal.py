@@ -1,8 +1,4 @@
-"""The summary on the terminal: marks with their intervals, by subject and type, states, tokens.
-
-Contract: says the same as report.json in fewer words; nothing it prints depends on colour, and in a pipe or a
-narrow window the tables fold instead of being cut.
-"""
+"""The summary on the terminal: report.json in fewer words, without need of colour; narrow windows fold tables."""
 
 from __future__ import annotations
 
@@ -46,11 +42,11 @@ def print_summary(
     """Prints the marks of a run.
 
     Args:
-        score: the content of report.json.
-        run: the content of run.json; by default what the score says of it.
-        console: where to; by default standard output.
-        brief: one table with a line a task instead of all that is known of each.
-        run_name: the run folder in the commands that are proposed.
+        score: content of report.json.
+        run: content of run.json; by default that of the score.
+        console: standard output by default.
+        brief: one table with a line a task.
+        run_name: the run folder in proposed commands.
     """
     from rich.console import Console
 
@@ -118,7 +114,7 @@ def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """The tasks of a report as the run asked them; those that run.json does not name after the others."""
+    """The tasks in the order of run.json, then unnamed ones."""
     asked = [task["name"] for task in run.get("tasks", [])]
     return sorted(score["tasks"], key=lambda name: asked.index(name) if name in asked else len(asked))
 
@@ -186,7 +182,7 @@ def _print_counts(out: Console, task: Mapping[str, Any], run: str) -> None:
 
 
 def _metric_table(metrics: Mapping[str, Any]) -> Table:
-    """The metrics that exist, apart from the mark, with what they mean."""
+    """The metrics that exist, without the mark, with their meanings."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 def place(text: str) -> Path | str:
     """A run folder as it is named: a path, or an address that `run_folder` or `own_folder` looks at."""
-    from livek12.core.remote import is_address
+    from livek12.core.run.remote import is_address
 
     return text if is_address(text) else Path(text)
 
@@ -27,7 +27,7 @@ def scored_folder(context: typer.Context, named: Any) -> Any:
 
 
 def _here(context: typer.Context, named: Any, texts: bool) -> Any:
-    from livek12.core.remote import run_folder as local
+    from livek12.core.run.remote import run_folder as local
 
     if isinstance(named, list):
         return [_here(context, one, texts) for one in named]
@@ -36,7 +36,7 @@ def _here(context: typer.Context, named: Any, texts: bool) -> Any:
 
 def own_folder(context: typer.Context, named: Any) -> Any:
     """The folder that a command writes in."""
-    from livek12.core.remote import own_folder as local
+    from livek12.core.run.remote import own_folder as local
 
     return named if context.resilient_parsing else local(named)
 

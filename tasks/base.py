@@ -1,26 +1,140 @@
-"""What a task is: one small declarative object; everything that runs it reads this and nothing else.
+"""Tasks: small declarative objects that everything else reads; their prompt files; their selections of questions.
 
-Contract: a task names its data (configs of a data set, by preference, and which of their questions), its modality, its
-prompts (one file a language), the sampling of its article, the judge, how partial credit is given and what its article
-reports. `version` is for people and harnesses: what is asked and how it is marked is known by hashes (of the prompts
-here, of the questions in `core.run_spec`, of the rules in `judges.code_version`). Registered by the modules in
-`tasks/*/`, most as members of a family (`tasks.families`); found by `tasks.registry`.
+A task names its data (configs of a data set, by preference, and which of their questions), its modality, its prompts
+(one file a language), the sampling of its article, the judge, partial credit and the metrics of its article. `version`
+is for people and harnesses: runs are identified by hashes (of the prompts here, of the questions in `core.run_spec`, of
+the rules in `judges.code_version`). Registered by the modules in `tasks/*/`, most as members of a family
+(`tasks.families`); looked up by `tasks.registry`.
+
+A prompt is a file `prompts/LANGUAGE[.STYLE].txt` of a benchmark's folder, with the head that every prompt has
+(`core.prompts`) and its places in braces (`{question}`, `{pages}`, `{number}`, `{knowledge_points}`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from pathlib import Path
+from types import ModuleType
 from typing import Literal, cast
 
+from livek12.core import benchmarks
 from livek12.core.errors import UserError
-from livek12.core.prompts import PromptFile
+from livek12.core.prompts import FOLDER, PromptFile, parse_prompt
+from livek12.core.questions import Facts
 from livek12.core.records import BenchmarkName, Language, Question, Sampling
 from livek12.judges.base import NamedJudge, PartialCredit
-from livek12.tasks.prompt_files import prompt_files, prompt_name
-from livek12.tasks.selection import Selection
+
+_SHOWN = 20
+_CONTENTS = {"images": "pictures", "knowledge_points": "knowledge points"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The values taken of each property; none named takes all.
+
+    Attributes:
+        language: zh, en, ko.
+        release: "2603", …
+        subset: complex_layout, hard, …
+        subject: the discipline: math, physics, …
+        difficulty: easy, medium, hard.
+        question_type: canonical types (the form).
+        content: what the question must have of `images` and `knowledge_points`.
+    """
+
+    language: tuple[str, ...] = ()
+    release: tuple[str, ...] = ()
+    subset: tuple[str, ...] = ()
+    subject: tuple[str, ...] = ()
+    difficulty: tuple[str, ...] = ()
+    question_type: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """The properties that are not left to all, with the values taken."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
+
+    def takes(self, question: Question | Facts) -> bool:
+        """Whether the question is one of these."""
+        return all(_has(question, name, values) for name, values in self.named.items())
+
+    def absent(self, found: Mapping[Facts, int]) -> str:
+        """Why nothing of `found` (facts and how often they occur) is taken: the first property that leaves nothing."""
+        left = dict(found)
+        for name, values in self.named.items():
+            kept = {facts: n for facts, n in left.items() if _has(facts, name, values)}
+            if not kept:
+                there: Counter[str] = Counter()
+                for facts, n in left.items():
+                    there.update(dict.fromkeys(_values(facts, name), n))
+                shown = [f"{value} ({n})" for value, n in sorted(there.items())]
+                more = [f"{len(shown) - _SHOWN} more"] if len(shown) > _SHOWN else []
+                listed = ", ".join([*shown[:_SHOWN], *more]) or "none at all"
+                what = name.replace("_", " ")
+                return f"none has {what} {' or '.join(map(_said, values))}; {what} there: {listed}"
+            left = kept
+        return "" if left else "it is empty"
+
+
+def _has(question: Question | Facts, name: str, values: tuple[str, ...]) -> bool:
+    return any(value in values for value in _values(question, name))
+
+
+def _values(question: Question | Facts, name: str) -> Iterator[str]:
+    """The values of a question's property; none where it states none."""
+    if name == "subset":
+        yield from question.subsets
+    elif name == "content":
+        yield from (content for content in _CONTENTS if getattr(question, content))
+    elif (value := getattr(question, name)) is not None:
+        yield value
+
+
+def _said(value: str) -> str:
+    return _CONTENTS.get(value, value)
+
+
+def task_modules() -> dict[str, ModuleType]:
+    """The module of each benchmark that says what it asks, by name: those inside first.
+
+    Raises:
+        UserError: two benchmarks have one name, or one outside cannot be imported.
+    """
+    return benchmarks.sides("tasks", "livek12.tasks", marker=FOLDER)
+
+
+def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
+    """The prompt files of a benchmark in one style, by language.
+
+    Raises:
+        UserError: there are none, or a file has no head.
+    """
+    folder = Path(task_modules()[benchmark].__file__ or "").parent / FOLDER
+    if not folder.is_dir():
+        raise UserError(f"benchmark {benchmark}: {folder} is not there; put its prompts into it, LANGUAGE.txt")
+    return _read(benchmark, style, folder)
+
+
+def prompt_name(language: str, style: str) -> str:
+    """The name of a prompt's file."""
+    return f"{language}.{style}.txt" if style else f"{language}.txt"
+
+
+@cache
+def _read(benchmark: str, style: str, folder: Path) -> dict[str, PromptFile]:
+    suffix = prompt_name("", style)
+    found = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        language = file.name.removesuffix(suffix)
+        if file.name.endswith(suffix) and "." not in language:
+            found[language] = parse_prompt(f"{benchmark}/{file.name}", file.read_text(encoding="utf-8"))
+    return found
+
 
 Derive = Callable[[Question], list[Question]]
 """The questions that are made of one; the same each time."""
@@ -54,7 +168,7 @@ class Task:
         trials: answers to each question where a command names no number.
         variant_of: the task that this one is a variant of: it asks the same questions in another way.
         differs: what differs from that one, in a few words.
-        derive: how its questions are made of each of `variant_of`; None where they are not (see `tasks.derived`).
+        derive: how its questions are made of each of `variant_of`; None where they are not (see `tasks.families`).
         needs: what a question must have for that, in words.
         own_key: what is derived has another key, so that its marks say nothing beside those of `variant_of`.
         version: shown in listings and in the logs of harnesses; nothing is decided by it.

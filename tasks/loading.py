@@ -1,20 +1,23 @@
-"""Reads what a task asks from a built data set: its questions in asking order, and the pages they stand on.
+"""Questions of a task in a built data set: read in asking order with their pages, or counted by a `Census`.
 
-Contract: the one way from a data set and a task to questions, whoever asks them (the command line or a harness).
-Withdrawn questions are not asked; how many is said once.
+The one way from a data set and a task to questions, for the command line and for harnesses. Withdrawn questions are not
+asked; their number is reported once. `Census.count` is the number that `questions_of` would give; it reads no text and
+no picture, and counts questions alike in all that selections see together.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.questions import iter_facts, load_pages, load_questions
+from livek12.core.questions import Facts, NoConfig, iter_facts, load_pages, load_questions
 from livek12.core.records import Image, Question
 from livek12.tasks.base import Derive, Task
+from livek12.tasks.families import Family
 from livek12.tasks.prompting import asking_order
 
 _log = logging.getLogger(__name__)
@@ -90,3 +93,57 @@ def pinned(task: Task, data: str) -> str:
     """The data set, at the task's own revision where it is on the Hub and the user names none."""
     free = task.revision and "@" not in data and not Path(data).exists()
     return f"{data}@{task.revision}" if free else data
+
+
+class Census:
+    """Counts the questions of one data set.
+
+    Args:
+        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+    """
+
+    def __init__(self, data: str) -> None:
+        self.data = data
+        self._facts: dict[tuple[str, ...], Counter[Facts]] = {}
+
+    def count(self, task: Task) -> int:
+        """The questions that a task asks.
+
+        Raises:
+            UserError: no such data set, or a file of it is damaged.
+        """
+        return self.asked(task).total()
+
+    def asked(self, task: Task) -> Counter[Facts]:
+        """The questions that a task asks, by what selections see of them.
+
+        Raises:
+            UserError: no such data set, or a file of it is damaged.
+        """
+        return Counter({facts: n for facts, n in self._of(task).items() if task.selection.takes(facts)})
+
+    def members(self, family: Family) -> Iterator[tuple[Task, int]]:
+        """The members of a family that have questions, listed ones and those of the releases there; with their counts.
+
+        Raises:
+            UserError: no such data set, or a file of it is damaged.
+        """
+        words = {axis.name: self._words(family, axis.name, axis.pattern) for axis in family.axes if axis.pattern}
+        for task in family.members(**words):
+            if count := self.count(task):
+                yield task, count
+
+    def _words(self, family: Family, name: str, pattern: str) -> tuple[str, ...]:
+        """The values of a property in the data set that can stand in a name."""
+        tallies = [self._of(task) for task in family.members()]
+        found = {value for tally in tallies for facts in tally if (value := getattr(facts, name))}
+        return tuple(sorted(value for value in found if re.fullmatch(pattern, value)))
+
+    def _of(self, task: Task) -> Counter[Facts]:
+        if task.configs not in self._facts:
+            try:
+                found = Counter(iter_facts(pinned(task, self.data), task.configs, task.benchmark))
+            except NoConfig:
+                found = Counter()
+            self._facts[task.configs] = Counter({facts: n for facts, n in found.items() if facts.removed_in is None})
+        return self._facts[task.configs]

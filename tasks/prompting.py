@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from livek12.core.claims import with_its_trials
 from livek12.core.errors import UserError
-from livek12.core.parts import conversation, image_part, joined_parts, text_part, without_marks
-from livek12.core.prompts import harmless
+from livek12.core.prompts import conversation, harmless, image_part, joined_parts, text_part, without_marks
 from livek12.core.questions import pages_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, Message, Part, Question, Request, Sampling
+from livek12.core.run.claims import with_its_trials
 from livek12.tasks.base import Task
-from livek12.tasks.derived import source_of
+from livek12.tasks.families import source_of
 
 Pages = Mapping[tuple[str, int], Image]
 """The page images of a data set by paper and page number (from 1)."""
@@ -63,7 +62,7 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
 
     The requests on the pages of one paper, so that its pages are encoded by one process alone, else those on one
     question, under any budget and with all that is derived from it, so that their prompt is read by one alone; of
-    either, so many trials at a time (`core.claims`).
+    either, so many trials at a time (`core.run.claims`).
 
     Args:
         tasks: of the run.

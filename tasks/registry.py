@@ -1,19 +1,126 @@
-"""All tasks by name: those that are listed, those that a family's names reach beyond, and budgets of them (`T@0.1`)."""
+"""Tasks by name: those listed, those that a family's names reach beyond, budgets (`T@0.1`), logs of other harnesses.
+
+`TASK@R` asks what TASK asks, with requests limited to floor(R · budget_base) tokens. R is a share from above 0 to 1,
+written the shortest way (`0.1`, `0.25`, `1`); the model is not told of the limit.
+
+`log.NAME` is a task of another harness's log, with `_` for what a task's name cannot hold. It has no prompts and no
+data set: its questions and keys are in the run folder that `livek12 rejudge` made, which can be marked and not asked.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from functools import cache
+from typing import Final
 
 from livek12.core import benchmarks
 from livek12.core.errors import UserError
-from livek12.tasks.base import Task
-from livek12.tasks.budgets import limited, parse_shares
-from livek12.tasks.derived import EVERY, SIGN
-from livek12.tasks.families import Family, TaskSet
-from livek12.tasks.logged import is_logged, logged_task
-from livek12.tasks.prompt_files import task_modules
+from livek12.judges.base import NamedJudge
+from livek12.tasks.base import Task, task_modules
+from livek12.tasks.families import EVERY, SIGN, Family, TaskSet
+
+
+def limited(task: Task, share: float) -> Task:
+    """The task under a budget.
+
+    Args:
+        task: one that has budgets, under none yet.
+        share: r of Acc≤r, 0 < r ≤ 1.
+
+    Raises:
+        UserError: the task has no budget base, is under a budget already, or the share allows no token.
+    """
+    if not task.budgets or task.budget is not None:
+        why = "is under a budget already" if task.budgets else "has no token budgets: its article reports no Acc≤r"
+        raise UserError(f"task {task.name} {why}")
+    tokens = int(Decimal(_written(share)) * task.budget_base) if 0 < share <= 1 else 0
+    if not tokens:
+        raise UserError(
+            f"budget {_written(share)}: give shares of {task.budget_base} tokens, such as 0.1,0.25,1 (above 0, up to 1)"
+        )
+    return replace(
+        task,
+        name=f"{task.name}@{_written(share)}",
+        description=f"{task.description}: at most {tokens} completion tokens",
+        budget=share,
+        variant_of=task.name,
+        differs=f"at most {tokens} completion tokens",
+        sampling=task.sampling.model_copy(update={"max_tokens": tokens}),
+    )
+
+
+def parse_shares(text: str) -> list[float]:
+    """The shares of a comma-separated list, each once, smallest first.
+
+    Raises:
+        UserError: one is no number.
+    """
+    shares = set()
+    for piece in filter(None, map(str.strip, text.split(","))):
+        try:
+            shares.add(float(Decimal(piece)))
+        except (InvalidOperation, ValueError, OverflowError):
+            raise UserError(f"--budgets {text!r}: {piece!r} is no number; give shares such as 0.1,0.25,1") from None
+    if not shares:
+        raise UserError(f"--budgets {text!r}: names no share; give some such as 0.1,0.25,1")
+    return sorted(shares)
+
+
+def siblings(tasks: Iterable[Task]) -> list[list[Task]]:
+    """The tasks in groups that ask the same questions with the same prompts, in the order of the first of each."""
+    groups: dict[str, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.base_name, []).append(task)
+    return list(groups.values())
+
+
+def side_by_side(tasks: Iterable[Task]) -> list[list[Task]]:
+    """The tasks in groups that are asked side by side: budgets of one task, and all that is derived from one."""
+    groups: dict[str, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.asked_with, []).append(task)
+    return list(groups.values())
+
+
+def _written(share: float) -> str:
+    return f"{share:.9g}"
+
+
+PREFIX: Final = "log."
+BENCHMARK: Final = "log"
+"""The benchmark of their questions; no data set has it."""
+_NAME: Final = re.compile(r"log\.[\w.-]{1,120}", re.ASCII)
+
+
+def logged_name(name: str) -> str:
+    """Our name of a task that a harness calls `name`."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")[: 120 - len(PREFIX)]
+    return PREFIX + (plain or "task")
+
+
+def is_logged(name: str) -> bool:
+    """Whether a task is one of a log."""
+    return _NAME.fullmatch(name) is not None
+
+
+@cache
+def logged_task(name: str) -> Task | None:
+    """The task of that name, if it is one of a log."""
+    if not is_logged(name):
+        return None
+    return Task(
+        name=name,
+        benchmark=BENCHMARK,
+        configs=(),
+        modality="text_only",
+        description="answers from another harness's log",
+        partial_credit="proportional",
+        judge=NamedJudge("count"),
+    )
 
 
 def task_sets() -> tuple[TaskSet, ...]:

@@ -17,13 +17,13 @@ from livek12.judges.base import NamedJudge, PartialCredit
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, grade, judge_version, total
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.substance import spoken
+from livek12.tasks.extraction.regions import spoken
 
 if TYPE_CHECKING:
     from livek12.judges.jury import Jury
     from livek12.judges.llm.audit import Auditor
-    from livek12.judges.llm.case import Case
-    from livek12.judges.llm.panel_scorer import PanelScorer
+    from livek12.judges.llm.panel import PanelScorer
+    from livek12.judges.llm.prompts import Case
 
 _log = logging.getLogger(__name__)
 
@@ -167,7 +167,7 @@ def case_of(
     question: Question, response: Response, pages: tuple[Image, ...] = (), images: bool = True, repeat: int = 0
 ) -> Case:
     """A response as a case for judges; its id is the question's, with the trial after the first."""
-    from livek12.judges.llm.case import Case
+    from livek12.judges.llm.prompts import Case
 
     trial = f"/{response.key.trial}" if response.key.trial else ""
     return Case(question.id + trial, question, spoken(response.text, question), pages, images, repeat)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.asking import ask
 from tests.hub import WRITER, Hub
 from tests.hub_client import Client

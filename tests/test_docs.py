@@ -131,7 +131,7 @@ def printed(snippets: list[str]) -> list[str]:
 
 
 def test_the_page_on_rewards_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    """But for the trainer itself, which `scripts/bench/trainers.py` runs."""
+    """But for the trainer itself."""
     snippets = fences(ROOT / "docs" / "rewards.md", "python")
     here = [snippet for snippet in snippets if "from trl" not in snippet]
     shown: dict[str, Any] = {}

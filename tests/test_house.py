@@ -163,9 +163,9 @@ def test_no_class_has_the_name_of_one_in_another_room() -> None:
 
 
 WRITERS = {
-    "core/own_files.py": "the one place",
-    "core/leases.py": "links names that nobody has",
-    "core/run_locks.py": "a file without a name of its own",
+    "core/files.py": "the one place",
+    "core/run/leases.py": "links names that nobody has",
+    "core/run/access.py": "a file without a name of its own",
     "engines/small_model.py": "the cache of the user",
     "evaluation/marking.py": "a folder of its own, made for it",
     "tasks/plugins/vlmevalkit.py": "a new name, which then takes its place",
@@ -174,7 +174,7 @@ WRITERS = {
     "dataset_builders/writing/": "a hidden folder of its own (`workspace`)",
     "dataset_builders/publishing/": "the same",
 }
-"""Modules that write in another way than by `core.own_files`, and where."""
+"""Modules that write in another way than by `core.files`, and where."""
 _WRITING = {
     *("write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "rmtree", "copyfile", "copy2", "copytree"),
     *("os.link", "os.replace", "os.rename", "os.truncate", "os.symlink", "NamedTemporaryFile"),
@@ -203,7 +203,7 @@ def calls(*rooms: str) -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_files_are_written_in_one_way() -> None:
-    """Whatever lies in a folder that a user names is written by `core.own_files`, which follows no link."""
+    """Whatever lies in a folder that a user names is written by `core.files`, which follows no link."""
     found = {path: node for path, node in calls(*ROOMS) if writes(node)}
     strange = {path: node.lineno for path, node in found.items() if not path.startswith(tuple(WRITERS))}
     assert not strange
@@ -234,4 +234,4 @@ def test_what_writes_is_noticed(code: str, expected: bool) -> None:
 def test_every_csv_is_safe_to_open() -> None:
     """Of what people open in a spreadsheet; a harness reads its own tables as they are."""
     found = {path for path, call in calls(*ROOMS) if ast.unparse(call.func) in ("csv.writer", "csv.DictWriter")}
-    assert found == {"core/spreadsheets.py", "tasks/plugins/vlmevalkit.py"}
+    assert found == {"core/tables.py", "tasks/plugins/vlmevalkit.py"}

@@ -69,7 +69,7 @@ def contents(wheel: Path) -> dict[str, int]:
         return {info.filename: info.CRC for info in archive.infolist() if "dist-info" not in info.filename}
 
 
-@pytest.mark.parametrize("made", [unzipped, unpacked])
+@pytest.mark.parametrize("made", [pytest.param(unzipped, marks=pytest.mark.release), unpacked])
 def test_every_way_gives_the_same_wheel(made: Callable[[Path], Path], checkout: Path) -> None:
     tree = made(checkout)
     wheel = contents(build(tree, "wheel"))

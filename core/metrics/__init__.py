@@ -13,7 +13,7 @@ from typing import Final
 
 from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 
 _HERE = Path(__file__).resolve().parent
 METRICS: Final = {

@@ -39,7 +39,7 @@ The caller passes one row for every answer that the run asked for, including tho
                     "counterfactual": {...}}, ...]}}}
 
 An estimate: `low`, `high` bounds over all completions of what is undecided (None: not available, `note` says
-why); `value` the number where low = high; `ci` the 95 % interval of the sample (`livek12.core.intervals`), from the
+why); `value` the number where low = high; `ci` the 95 % interval of the sample (`livek12.core.statistics`), from the
 lower end of low's to the upper end of high's; `unit` what it is clustered by (paper
 where the questions of this estimate come from at least ten papers, else question) and `clusters` how many of
 them; `n` the questions in the denominator; `std` the sample standard deviation over the trials' means (None:
@@ -57,10 +57,9 @@ its authors released; neither claims to reproduce the printed tables. `release` 
 from __future__ import annotations
 
 from livek12.core.rows import Row
-from livek12.core.scoring.comparison import compare, release_arl
-from livek12.core.scoring.exam import exam_scores
+from livek12.core.scoring.comparison import compare, modality_delta, release_arl
+from livek12.core.scoring.formulas import exam_scores
 from livek12.core.scoring.outcomes import AXES
-from livek12.core.scoring.pairs import modality_delta
 from livek12.core.scoring.report import score
 from livek12.core.scoring.schema import (
     FORMULAS,

@@ -16,7 +16,7 @@ from itertools import combinations
 from livek12.core.scoring.answers import Table, ranked, tabulate
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.comparison import adjust, paired
-from livek12.core.scoring.groups import question_groups
+from livek12.core.scoring.estimates import question_groups
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion
 from livek12.core.scoring.schema import Delta, DeltaGroup, Pair, Parameters, Profile
 

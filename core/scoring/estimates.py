@@ -3,22 +3,24 @@
 Contract: one `Units` a set of questions. The unit is the paper where the questions of the estimate come from at least
 `min_papers` papers, else the question; a question without a paper is a cluster of its own, and all trials of a question
 stay together, with all that is derived from it. The interval goes from the lower end at worst to the upper end at best
-(`livek12.core.intervals`). The difference of two estimates (groups, tasks, runs) knows which questions they share and
+(`livek12.core.statistics`). The difference of two estimates (groups, tasks, runs) knows which questions they share and
 costs a sum of products.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from livek12.core.intervals import correlation, difference_reach, ratio_spread
-from livek12.core.scoring.answers import Table
+from livek12.core.scoring.answers import Table, answers_of
 from livek12.core.scoring.formulas import Term, Terms
-from livek12.core.scoring.outcomes import SlimQuestion
+from livek12.core.scoring.metrics import contrasted_metrics
+from livek12.core.scoring.outcomes import AXES, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, Unit
-from livek12.core.statistics import grouped_sums, mean_std
+from livek12.core.statistics import correlation, difference_reach, grouped_sums, mean_std, ratio_spread
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats, Indices
@@ -241,3 +243,48 @@ def _estimate(draw: Draw) -> Estimate:
         std=draw.std,
         note=draw.note,
     )
+
+
+NO_VALUE = "(none)"
+IMAGE_ONLY = "image_only"
+
+
+def question_groups(questions: Sequence[SlimQuestion], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
+    """The axes that these questions have: axis to value to indices of questions, values sorted, "(none)" last.
+
+    Args:
+        questions: of one task.
+        modality: that of the task, where it is not that of its questions.
+    """
+    axes: dict[str, dict[str, list[int]]] = {}
+    for axis in AXES:
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for index, question in enumerate(questions):
+            values = (modality,) if modality and axis == "modality" else question.on(axis)
+            for value in values or (NO_VALUE,):
+                found[value].append(index)
+        named = sorted(value for value in found if value != NO_VALUE)
+        if len(named) > (axis == "paper"):
+            axes[axis] = {value: found[value] for value in (*named, NO_VALUE) if value in found}
+    return axes
+
+
+def group_deltas(
+    groups: Mapping[str, Mapping[str, Sequence[int]]], terms: Terms, table: Table, units: Units
+) -> dict[str, Estimate]:
+    """Δ Korean-specific (accuracy: KMMMU, table 21) and Δ between consecutive releases, newer minus older."""
+    wanted = {name: terms[name] for name in contrasted_metrics() if isinstance(terms.get(name), Term)}
+    deltas: dict[str, Estimate] = {}
+
+    def add(axis: str, newer: str, older: str, picked: Terms) -> None:
+        a, b = (answers_of(table, groups[axis][value]) for value in (newer, older))
+        drawn = group_difference(picked, table, units, a, b)
+        found = estimates(drawn)
+        deltas.update({f"{name}/{axis}/{newer}-{older}": delta for name, delta in found.items()})
+
+    if {"true", "false"} <= groups.get("korean_specific", {}).keys():
+        add("korean_specific", "true", "false", {"accuracy": terms["accuracy"]})
+    releases = [name for name in groups.get("release", ()) if name != NO_VALUE]
+    for older, newer in pairwise(releases):
+        add("release", newer, older, wanted)
+    return deltas

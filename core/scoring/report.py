@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
-from livek12.core.scoring.against import against_mark
 from livek12.core.scoring.answers import Table, answers_of, tabulate
-from livek12.core.scoring.budgets import budget_curves, within_limit
 from livek12.core.scoring.columns import Outcomes
+from livek12.core.scoring.comparison import modality_difference
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
-from livek12.core.scoring.estimates import Units, draw, estimates
-from livek12.core.scoring.groups import IMAGE_ONLY, group_deltas, question_groups
+from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
+from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
+from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
-from livek12.core.scoring.pairs import modality_difference
 from livek12.core.scoring.schema import (
     FORMULAS,
     INTERVALS,
+    AgainstMark,
+    BudgetCurve,
+    BudgetPoint,
     Delta,
     Estimate,
     Group,
@@ -42,7 +44,134 @@ from livek12.core.scoring.summaries import (
     token_use,
     ungraded,
 )
-from livek12.core.scoring.terms import task_terms
+
+if TYPE_CHECKING:
+    from livek12.core.scoring.answers import Table
+    from livek12.core.statistics import Floats
+
+
+MARK = ("mark", "OCS")
+"""Names of the mark itself."""
+_EQUAL = 1e-9
+
+
+def against_mark(terms: Terms, table: Table) -> dict[str, AgainstMark]:
+    """Each metric that exists beside the mark; nothing where there is no mark."""
+    mark = terms.get("mark")
+    if not isinstance(mark, Term) or mark.absence():
+        return {}
+    return {
+        name: _beside(term, mark, table)
+        for name, term in terms.items()
+        if name not in MARK and isinstance(term, Term) and not term.absence()
+    }
+
+
+def _beside(term: Term, mark: Term, table: Table) -> AgainstMark:
+    import numpy as np
+
+    low, high, weight = _values(term, table, not term.by_trial)
+    mark_low, mark_high, mark_weight = _values(mark, table, not term.by_trial)
+    there = (weight > 0) & (mark_weight > 0)
+    more = there & (low > mark_high + _EQUAL)
+    less = there & (high < mark_low - _EQUAL)
+    decided = (np.abs(high - low) <= _EQUAL) & (np.abs(mark_high - mark_low) <= _EQUAL)
+    same = there & decided & ~more & ~less
+    return AgainstMark(
+        unit="answer" if term.by_trial else "question",
+        more=int(more.sum()),
+        less=int(less.sum()),
+        same=int(same.sum()),
+        open=int((there & ~more & ~less & ~same).sum()),
+    )
+
+
+def _values(term: Term, table: Table, by_question: bool) -> tuple[Floats, Floats, Floats]:
+    """What each answer counts at worst and at best, and its weight; of each question where that is asked for."""
+    import numpy as np
+
+    sums = [term.low, term.high, term.weight]
+    if by_question:
+        sums = [np.add.reduceat(array, table.begins[:-1]) for array in sums]
+    low, high, weight = sums
+    whole = np.where(weight > 0, weight, 1.0)
+    return low / whole, high / whole, weight
+
+
+TRUE = "answers drawn under the limit: one that reached it was cut there and is marked on what it holds"
+COUNTERFACTUAL = "answers of {}, cut after the fact: one that is longer than the limit counts as not given"
+
+
+def budget_curves(
+    tables: Mapping[str, Table], limits: Mapping[str, Limit], parameters: Parameters
+) -> dict[str, BudgetCurve]:
+    """The curve of each task that has limits: at the article's r, and at those of its budgets.
+
+    Args:
+        tables: the answers, by task.
+        limits: the limit of each task that has token budgets.
+        parameters: `token_limit` is what r = 1 allows.
+    """
+    groups: dict[str, dict[str, Limit]] = {}
+    for task in tables:
+        if task in limits:
+            groups.setdefault(limits[task].of, {})[task] = limits[task]
+    return {of: _curve({task: tables[task] for task in group}, group, parameters) for of, group in groups.items()}
+
+
+def within_limit(terms: Terms, limit: Limit | None, parameters: Parameters) -> Terms:
+    """The terms of a task without those Acc≤r that its answers were never allowed the tokens for."""
+    if limit is None or limit.tokens is None:
+        return terms
+    most = f"{limit.tokens:,} tokens" if limit.share is None else f"r = {limit.share:g}"
+    why = f"not available: the answers were limited to {most}"
+    beyond = [f"Acc≤{ratio}" for ratio in RATIOS if int(float(ratio) * parameters.token_limit) > limit.tokens]
+    return terms | dict.fromkeys(beyond, why)
+
+
+def _curve(tables: Mapping[str, Table], limits: Mapping[str, Limit], parameters: Parameters) -> BudgetCurve:
+    longest = max(limits, key=lambda task: _allowed(limits[task]))
+    end = limits[longest].tokens
+    shares = sorted({float(ratio) for ratio in RATIOS} | {limit.share for limit in limits.values() if limit.share})
+    tokens = {share: int(share * parameters.token_limit) for share in shares}
+    cut: Terms = {
+        str(share): budget_term(tables[longest].answers, allowed)
+        if end is None or allowed <= end
+        else f"not available: the longest answers were limited to {end:,} tokens"
+        for share, allowed in tokens.items()
+    }
+    cuts = _drawn(cut, tables[longest], parameters)
+    points = []
+    for share, allowed in tokens.items():
+        task = next((task for task, limit in limits.items() if limit.tokens == allowed), None)
+        true = None if task is None else _true(tables[task], allowed, parameters)
+        points.append(
+            BudgetPoint(share=share, tokens=allowed, true=true, true_task=task, counterfactual=cuts[str(share)])
+        )
+    return BudgetCurve(
+        longest=longest,
+        longest_tokens=end,
+        true_means=TRUE,
+        counterfactual_means=COUNTERFACTUAL.format(longest),
+        points=points,
+    )
+
+
+def _allowed(limit: Limit) -> float:
+    return float("inf") if limit.tokens is None else limit.tokens
+
+
+def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
+    """Acc≤r of answers that were drawn under the limit; says where the engine did not keep it."""
+    over = int((table.answers.tokens > allowed).sum())
+    found = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
+    if over and found["note"] is None:
+        found["note"] = f"{over} answers are longer than the limit, which was not kept: they count as not given"
+    return found
+
+
+def _drawn(terms: Terms, table: Table, parameters: Parameters) -> dict[str, Estimate]:
+    return estimates(draw(terms, table, Units(table.questions, parameters)))
 
 
 class ScoreOptions(TypedDict, total=False):

@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import State
-from livek12.core.sessions import Usage
+from livek12.core.run.sessions import Usage
 
 Profile = Literal["article", "release"]
 Unit = Literal["paper", "question"]
@@ -21,7 +21,7 @@ STATES: tuple[State, ...] = ("graded", "no_answer", "ungraded", "failed", "unsup
 
 
 INTERVALS = "Wilson's method on the effective number of questions, with Student's t"
-"""How the 95 % intervals of all reports are made (`livek12.core.intervals`): "95 % intervals by …"."""
+"""How the 95 % intervals of all reports are made (`livek12.core.statistics`): "95 % intervals by …"."""
 
 
 @dataclass(frozen=True)
@@ -380,8 +380,8 @@ class Comparison(TypedDict):
 
     `variants` has each pair of runs axis by axis, and what one run asked as a variant of what another asked; `task` and
     `base` there are RUN/TASK. It is empty where there are more than `MOST_PAIRS` pairs. `regraded` says of the runs in
-    which people set marks how many these are (`core.regrades.RegradeCounts`). `usage` has the runs whose engines kept
-    sessions, where all their questions are compared.
+    which people set marks how many these are (`core.run.markings.RegradeCounts`). `usage` has the runs whose engines
+    kept sessions, where all their questions are compared.
     """
 
     formulas: int

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.spreadsheets import csv_rows, csv_text
+from livek12.core.files import write_atomically
+from livek12.core.tables import csv_rows, csv_text
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.duplicates.figures import distance
 from livek12.dataset_builders.duplicates.finding import Pairs

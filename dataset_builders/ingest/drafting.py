@@ -12,17 +12,16 @@ from dataclasses import dataclass, field
 
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, Language
 from livek12.dataset_builders.base import UniqueIds
-from livek12.dataset_builders.ingest import kinds, options, points
-from livek12.dataset_builders.ingest.blocks import Block, Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.ingest.keys import split_answered, take_topics
-from livek12.dataset_builders.ingest.keytables import Entry
-from livek12.dataset_builders.ingest.matching import READ_KEY, keyed, with_doubt
-from livek12.dataset_builders.ingest.segment import Body, Segment, boxes, by_column
-from livek12.dataset_builders.ingest.stream import Stream
-from livek12.dataset_builders.ingest.subjects import subject_of
+from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.questions import kinds, points
+from livek12.dataset_builders.ingest.questions.kinds import subject_of
+from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
+from livek12.dataset_builders.ingest.questions.stream import Stream
+from livek12.dataset_builders.ingest.questions.texts import Text, compose, labels_within, split
 from livek12.dataset_builders.ingest.templates import Template
-from livek12.dataset_builders.ingest.texts import Text, compose
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
@@ -75,9 +74,9 @@ def _draft(
     text, worth, part_points = points.split_points(body)
     section = points.said_of(segment.section.text, segment.number)
     of_choice = "选择" in section.replace("非选择", "") or "선다" in section
-    stem, choices = options.split(text, language, of_choice)
+    stem, choices = split(text, language, of_choice)
     if segment.inline:
-        shared.text, choices = options.split(shared.text, language, of_choice)
+        shared.text, choices = split(shared.text, language, of_choice)
     kind, raw, sure = kinds.type_of(stem, bool(choices), section, language, template)
     if segment.inline and not choices:
         kind = "fill_in_blank"
@@ -168,5 +167,5 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
 
 
 def _without_options(draft: Draft) -> str:
-    inline = options.labels_within(draft.question)
+    inline = labels_within(draft.question)
     return f"the labels {', '.join(inline)} stand within the text" if inline else "no options were found"

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from livek12.core.records import FlowStep, Language, Option, QuestionType, Record, Variable
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 
 MOST_PAGES = 10_000
 """Of one paper; `ingest` itself stops far below."""

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from livek12.core.errors import UserError
 from livek12.core.records import Language
-from livek12.dataset_builders.ingest import mineru, pdf, rapid_doc, worker
-from livek12.dataset_builders.ingest.blocks import PageBlocks
-from livek12.dataset_builders.ingest.margins import marked
+from livek12.dataset_builders.ingest import worker
+from livek12.dataset_builders.ingest.models import mineru
+from livek12.dataset_builders.ingest.models.mineru import run_rapid_doc
+from livek12.dataset_builders.ingest.pages import pdf
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.questions.headings import marked
 
 if TYPE_CHECKING:
-    from livek12.dataset_builders.ingest.vlm import Reader
+    from livek12.dataset_builders.ingest.models.vlm import Reader
+
 
 How = Literal["auto", "text", "ocr", "mineru", "rapid-doc", "vlm"]
 HOWS: Final[tuple[How, ...]] = get_args(How)
@@ -50,7 +54,7 @@ def extract_pages(
         yield from marked(mineru.run(path, pages))
         return
     if how == "rapid-doc":
-        yield from marked(rapid_doc.run(path, language, pages))
+        yield from marked(run_rapid_doc(path, language, pages))
         return
     if how == "vlm":
         if reader is None:

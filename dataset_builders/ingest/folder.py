@@ -15,9 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import check_names, check_tree, make_subfolder, remove_files, write_atomically
+from livek12.core.files import check_names, check_tree, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Image
-from livek12.core.run_locks import only_writer
+from livek12.core.run.access import only_writer
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -18,26 +19,79 @@ from livek12.core.errors import UserError
 from livek12.core.records import CHOICE_TYPES, Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import keys, matching
-from livek12.dataset_builders.ingest.account import accounts
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.drafting import draft_all
-from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
-from livek12.dataset_builders.ingest.electives import TOP
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, PageAccount
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked
-from livek12.dataset_builders.ingest.keytables import Entry
-from livek12.dataset_builders.ingest.pdf import needed
-from livek12.dataset_builders.ingest.segment import MISSING, Body, missing_numbers, segment
-from livek12.dataset_builders.ingest.stream import Stream, flatten
-from livek12.dataset_builders.ingest.subjects import subject_of
+from livek12.dataset_builders.ingest.keys import matching
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
+from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.pdf import needed
+from livek12.dataset_builders.ingest.questions.kinds import subject_of
+from livek12.dataset_builders.ingest.questions.segment import (
+    MISSING,
+    TOP,
+    Body,
+    missing_numbers,
+    recover,
+    segment,
+    share,
+    within,
+)
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.templates import Template, load_template
-from livek12.dataset_builders.ingest.unannounced import recover, share, within
 
 if TYPE_CHECKING:
-    from livek12.dataset_builders.ingest.template_parse import Parser
-    from livek12.dataset_builders.ingest.vlm import Reader
+    from livek12.dataset_builders.ingest.models.parser import Parser
+    from livek12.dataset_builders.ingest.models.vlm import Reader
+
+
+_LONGEST = 100
+"""Characters of a line that are shown."""
+
+
+def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: bool) -> list[PageAccount]:
+    """The account of each page.
+
+    Args:
+        pages: as they were read.
+        stream: what stands on them, in order.
+        body: that, taken apart.
+        key_read: whether answers were found behind the questions' title of answers.
+    """
+    asked = _ids(item for found in body.segments for item in (*found.items, *found.passage))
+    titles = _ids(item for section in body.sections for item in section.items)
+    keys = _ids(body.answers) if key_read else set()
+    heads = _ids(stream.titles)
+    counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
+    left: dict[int, list[str]] = {page.number: [] for page in pages}
+    for item in (*stream.items, *stream.titles):
+        for name, ids in (("questions", asked), ("sections", titles), ("key", keys)):
+            if id(item) in ids:
+                counts[item.box.page][name] += 1
+                break
+        else:
+            left[item.box.page] += [_said(item)] if id(item) not in heads or item.line is None else []
+    for page in pages:
+        heads_and_feet = (text for text in stream.headings[page.number] if text.strip())
+        left[page.number] += [f"head or foot: {one_line(text, _LONGEST)}" for text in heads_and_feet]
+        left[page.number] += [f"drawn, and part of nothing: {_place(box)}" for box in page.loose]
+    return [PageAccount(page=number, left=left[number], **own) for number, own in counts.items()]
+
+
+def _ids(items: Iterable[Item]) -> set[int]:
+    return {id(item) for item in items}
+
+
+def _said(item: Item) -> str:
+    text = item.text or item.block.text
+    return one_line(text, _LONGEST) if text.strip() else f"a {item.block.kind} {_place(item.box)}"
+
+
+def _place(box: Box) -> str:
+    return f"at {box.left:.0%} from the left and {box.top:.0%} from the top"
+
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
 NO_ANSWER = "no answer was read"
@@ -262,7 +316,7 @@ class AnswerKey:
         key = cls(name=", ".join(file.name for file in files), sha256="".join(map(_digest, files)))
         for file in files:
             if file.suffix.lower() in (".csv", ".tsv", ".txt"):
-                entries, problems = keys.entries_of_csv(file)
+                entries, problems = entries_of_csv(file)
                 if not entries:
                     raise UserError(_no_answers(file))
                 key.problems += problems
@@ -277,7 +331,7 @@ class AnswerKey:
         except UserError as error:
             self.unread.append(f"the key was not read: {one_line(error)}")
             return []
-        entries = keys.entries_of_pages(pages, file.name)
+        entries = entries_of_pages(pages, file.name)
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
         self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]
         return entries
@@ -297,7 +351,7 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     if body.answers and not any(draft.answer_from for draft in found if key.name):
         open_ = [draft for draft in found if not draft.answer]
         answered = {draft.id: draft for draft in found if draft.answer}
-        entries = keys.entries_of_items(body.answers, "the paper")
+        entries = entries_of_items(body.answers, "the paper")
         if not entries:
             lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
@@ -387,5 +441,5 @@ def _fingerprint(digest: str, options: Options, template: Template | None, key: 
 def code_version() -> str:
     """Hash of this package's files: other code may read a paper otherwise."""
     here = Path(__file__).resolve().parent
-    files = sorted([*here.glob("*.py"), *here.glob("templates/*.yaml"), *here.glob("prompts/*.txt")])
+    files = sorted([*here.rglob("*.py"), *here.glob("templates/*.yaml"), *here.glob("prompts/*.txt")])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

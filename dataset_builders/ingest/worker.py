@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.process import ChildProcess, Ended, Link, limit_time
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest import glyphs, pdf, scan, sight, text_layer
-from livek12.dataset_builders.ingest.blocks import PageBlocks
-from livek12.dataset_builders.ingest.scanned import DPI, Scanner
+from livek12.dataset_builders.ingest.pages import glyphs, pdf, sight, text_layer
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.scans import scan
+from livek12.dataset_builders.ingest.scans.scanner import DPI, Scanner
 
 SECONDS: Final = 30.0
 """Of a processor, for one page; a common one takes less than one."""

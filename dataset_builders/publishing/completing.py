@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from livek12.core.flat import SPLIT, Flatten
+from livek12.core.features import SPLIT, Flatten
 from livek12.core.questions import CARD, read_card
 from livek12.dataset_builders.publishing.environment_yaml import render_environment_yaml
 from livek12.dataset_builders.publishing.eval_yaml import check_eval_yaml, render_eval_yaml

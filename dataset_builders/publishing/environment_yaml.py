@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from livek12.core.flat import SPLIT
+from livek12.core.features import SPLIT
 from livek12.dataset_builders.writing.flat_tables import FlatConfig
 
 VERSION = "hf-env-0.1"

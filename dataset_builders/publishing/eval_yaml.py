@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError, why
-from livek12.core.flat import SPLIT, Form
+from livek12.core.features import SPLIT, Form
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.writing.flat_tables import FlatConfig
 

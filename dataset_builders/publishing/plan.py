@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from livek12.core.errors import UserError
-from livek12.core.flat import is_flat
+from livek12.core.features import is_flat
 from livek12.core.questions import CARD
 from livek12.dataset_builders.publishing.remote import RemoteFile
 from livek12.dataset_builders.writing.card import METADATA

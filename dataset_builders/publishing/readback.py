@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.features import from_row
-from livek12.core.flat import SPLIT, FlatRow, is_flat
+from livek12.core.features import SPLIT, FlatRow, from_row, is_flat
 from livek12.core.progress import Progress
 from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import Page, Question, Record
@@ -49,27 +48,36 @@ def read_back(
             loaded = _load(repository, commit, config, Path(cache))
             if set(loaded) != set(splits):
                 _differs(repository, f"config {config} has splits {', '.join(sorted(loaded))}")
-            ids = _load(repository, commit, config, Path(cache), columns=_key_columns(config))
-            counts[config] = {
-                split: _compare(repository, f"config {config}, split {split}", files, loaded[split], ids[split], config)
-                for split, files in ((split, data_files(folder, patterns)) for split, patterns in splits.items())
-            }
+            for split, patterns in splits.items():
+                where, files = f"config {config}, split {split}", data_files(folder, patterns)
+                keys = _keys_on_the_hub(repository, commit, folder, files, config)
+                _compare(repository, where, files, loaded[split], keys, config)
+                counts.setdefault(config, {})[split] = len(keys)
             bar.step()
     return counts
 
 
-def _compare(repository: Repository, where: str, files: list[Path], rows: Any, keys: Any, config: str) -> int:
-    """The number of rows, once they are the same."""
+def _keys_on_the_hub(
+    repository: Repository, commit: str, folder: Path, files: list[Path], config: str
+) -> list[tuple[Any, ...]]:
+    """The ids of a split's rows, of which no other column is fetched."""
+    keys = []
+    for file in files:
+        with repository.open(file.relative_to(folder).as_posix(), commit) as remote:
+            keys += [tuple(row.values()) for row in read_columns(remote, _key_columns(config))]
+    return keys
+
+
+def _compare(repository: Repository, where: str, files: list[Path], rows: Any, theirs: list[Any], config: str) -> None:
+    """Compares a split of the folder with what was loaded: the ids of all rows, and the whole first row."""
     record: type[Record] = FlatRow if is_flat(config) else Page if config == PAGES else Question
     mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
-    theirs = [tuple(row[name] for name in _key_columns(config)) for row in keys]
     if mine != theirs:
         _differs(repository, f"{where}: {len(theirs)} rows for {len(mine)}, or other ids")
     first = next((found for file in files for found in read_records(record, file)), None)
     found = _first(rows.decode(False))
     if (found is None) != (first is None) or (found is not None and from_row(record, found) != first):
         _differs(repository, f"{where}: the first row is another")
-    return len(theirs)
 
 
 def _first(rows: Any) -> Any:
@@ -82,11 +90,11 @@ def _first(rows: Any) -> Any:
         gc.collect()
 
 
-def _load(repository: Repository, commit: str, config: str, cache: Path, **how: Any) -> Any:
+def _load(repository: Repository, commit: str, config: str, cache: Path) -> Any:
     from datasets import load_dataset
 
     try:
-        return load_dataset(repository.name, config, revision=commit, streaming=True, cache_dir=str(cache), **how)
+        return load_dataset(repository.name, config, revision=commit, streaming=True, cache_dir=str(cache))
     except Exception as error:  # datasets raises its own, the Hub's and OSErrors
         raise UserError(
             f"{repository.name}: published, but config {config} does not load ({one_line(error, 160)}); run the same"

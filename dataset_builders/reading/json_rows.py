@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from livek12.core.lines import BadLine
+from livek12.core.tables import BadLine
 from livek12.dataset_builders.reading.names import NAMES, OURS, spelled
 
 LISTS = frozenset({"example", "examples", "data", "rows", "questions", "items", "train", "test", "validation"})

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from livek12.core.lfs import pointer_note
+from livek12.core.files import pointer_note
 from livek12.dataset_builders.base import BadRow, PageKey, one_line
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.lfs import pointer_note_of
-from livek12.core.lines import MAX_LINE, BadLine, read_lines, read_table
+from livek12.core.files import pointer_note_of
+from livek12.core.tables import MAX_LINE, BadLine, read_lines, read_table
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.reading.json_rows import members, read_json
 from livek12.dataset_builders.reading.languages import NOT_TOLD, FileLanguage

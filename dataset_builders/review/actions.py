@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from livek12.core.records import Record
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.pages.blocks import Box
 
 STEM = "reviews"
 """Of the journal in `.ingest/`."""

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from livek12.core.errors import UserError
 from livek12.core.records import Record
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.actions import DECISIONS, Action, Decided
 from livek12.dataset_builders.review.forms import Copy, copy_of, difference, patched
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import check_tree, copy_file, write_atomically
+from livek12.core.files import check_tree, copy_file, write_atomically
 from livek12.core.records import Record
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.folder import ROWS, STATE, Folder, row
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.board import Board, Entry, ReviewDecision
 from livek12.dataset_builders.review.forms import to_draft
 from livek12.dataset_builders.review.originals import Originals

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Option, QuestionType, Record, canonical_json
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.reading.marks import take_inline
 
 LONGEST = 200_000

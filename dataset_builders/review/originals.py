@@ -11,8 +11,8 @@ import hashlib
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.pictures import crop, page_file
 
 DPI = 200
@@ -48,7 +48,7 @@ class Originals:
     def _from_pdf(self, file: Path, paper: IngestedPaper, box: Box) -> bytes | None:
         from PIL import Image, ImageChops, ImageStat
 
-        from livek12.dataset_builders.ingest import pdf
+        from livek12.dataset_builders.ingest.pages import pdf
 
         shown = page_file(self._root, paper.paper_id, box.page)
         try:

@@ -11,8 +11,8 @@ from io import BytesIO
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.forms import copy_of
 
 LARGEST = 100_000_000

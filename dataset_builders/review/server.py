@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.page_server import page_app, serve_page
+from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review import pictures, view
 from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
 

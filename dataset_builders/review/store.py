@@ -17,12 +17,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, journal_files
+from livek12.core.run.journal import JournalWriter, journal_files
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.actions import DECISIONS, STEM, Action
 from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import patched, problems_of

@@ -16,8 +16,8 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from livek12.core.records import IMAGE_MARK
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Figure
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.agreement import agreements
 from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import Copy, difference, problems_of

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.features import columns
-from livek12.core.flat import SPLIT, FlatRow
+from livek12.core.features import SPLIT, FlatRow, columns
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
 from livek12.core.rights import FORBIDDEN, REVIEWED, is_stated, licence_refusal
-from livek12.core.spreadsheets import csv_rows
+from livek12.core.tables import csv_rows
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from livek12.core.flat import FlatRow
+from livek12.core.features import FlatRow
 from livek12.core.records import Page, Question, Record
 
 MEANINGS: dict[type[Record], dict[str, str]] = {

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from livek12.core.features import columns
-from livek12.core.flat import FlatRow, is_flat
+from livek12.core.features import FlatRow, columns, is_flat
 from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.writing.columns import meanings

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.flat import PREFIX, is_flat
+from livek12.core.features import PREFIX, is_flat
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log
 from livek12.dataset_builders.builder import Layout

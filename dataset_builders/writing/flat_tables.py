@@ -1,4 +1,4 @@
-"""The flat tables of a data set (`core.flat`): written, found again, and described for cards."""
+"""The flat tables of a data set (`core.features`): written, found again, and described for cards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.errors import UserError, why
-from livek12.core.flat import PREFIX, SPLIT, FlatTask, Form
+from livek12.core.features import PREFIX, SPLIT, FlatTask, Form
 from livek12.dataset_builders.writing.parquet import TableWriters
 
 FORMS: dict[Form, str] = {
@@ -24,7 +24,7 @@ class FlatConfig:
     Attributes:
         task: the task's name.
         description: of the task.
-        form: of its rows (see `core.flat`).
+        form: of its rows (see `core.features`).
         pictures: whether a row has any.
         rows: how many.
     """

@@ -9,8 +9,8 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from livek12.core.own_files import write_atomically
-from livek12.core.spreadsheets import csv_rows, csv_text
+from livek12.core.files import write_atomically
+from livek12.core.tables import csv_rows, csv_text
 
 FILE = "subsets.csv"
 

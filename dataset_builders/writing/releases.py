@@ -20,10 +20,10 @@ from itertools import chain, count, takewhile
 from pathlib import Path
 
 from livek12.core.errors import UserError, why
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.questions import fingerprint
 from livek12.core.records import Page, Question
-from livek12.core.spreadsheets import csv_text
+from livek12.core.tables import csv_text
 from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
 from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of

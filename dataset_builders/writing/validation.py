@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.features import columns, from_row, schema
-from livek12.core.flat import is_flat
+from livek12.core.features import columns, from_row, is_flat, schema
 from livek12.core.questions import CARD, data_files, fingerprint, iter_batches, read_card
 from livek12.core.records import Image, Page, Question, Record
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, BadRow, PageKey, not_from_pages, one_line

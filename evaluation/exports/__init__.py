@@ -20,10 +20,10 @@ from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Question
 from livek12.core.rights import Name, made_from, refusal, with_made
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.scoring import Row
-from livek12.tasks.logged import is_logged
+from livek12.tasks.registry import is_logged
 
 Which = Literal["public", "all", "none"]
 FORMS: Final[dict[str, str]] = {

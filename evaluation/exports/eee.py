@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.records import Verdict, canonical_json
-from livek12.core.run_spec import TaskSpec
+from livek12.core.run.spec import TaskSpec
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import metric_of
 from livek12.core.version import __version__

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
+from livek12.core.files import write_atomically
 from livek12.core.hub import reason
-from livek12.core.own_files import write_atomically
-from livek12.core.run_spec import TaskSpec
+from livek12.core.run.spec import TaskSpec
 from livek12.core.scoring.metrics import metric_of
 from livek12.core.text import one_line
 from livek12.evaluation.exports import Export, ensure_folder, is_hub_name, safe_name

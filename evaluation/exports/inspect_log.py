@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.run_spec import TaskSpec
+from livek12.core.errors import UserError, install
+from livek12.core.run.spec import TaskSpec
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
 from livek12.core.version import __version__

@@ -14,8 +14,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.run_locks import make_folder
+from livek12.core.files import write_atomically
+from livek12.core.run.access import make_folder
 
 READERS: dict[str, str] = {
     "lm-eval": "livek12.evaluation.imports.lm_eval",

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.text import one_line
 from livek12.evaluation.imports.marks import MARKED
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.lfs import refuse_pointer
-from livek12.core.lines import MAX_LINE, read_lines
+from livek12.core.files import refuse_pointer
 from livek12.core.progress import warn
+from livek12.core.tables import MAX_LINE, read_lines
 from livek12.core.text import clean_json, one_line
 
 RESULTS_BYTES = 256 << 20

@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.keys import KeySet
 from livek12.core.progress import say, warn
 from livek12.core.records import Question, Response, Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.keys import KeySet
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.text import one_line

@@ -1,10 +1,8 @@
-"""Marks that people set: equal answers to a question are one group, whose mark a person changes once.
+"""Regrades: people's marks, set once for a group of equal answers to a question.
 
-Contract: answers of one task to one question are equal where the same was taken from them (`PartVerdict.answer`), or,
-where nothing was, where their texts are the same. `put` returns once the row is on the disk; the file,
-RUN/regrades.jsonl, is only appended to, and held no longer than that takes, so that several servers may be at work.
-Groups follow the run: where answers or verdicts have come since they were read, they are read anew before anything is
-shown or set, and what people say of them is read each time.
+Answers are equal where the same text was extracted (`PartVerdict.answer`) or, without extraction, where their texts are
+equal. `put` returns once the row is on the disk; RUN/regrades.jsonl is append-only and locked only while written, so
+that several servers may work. Groups are read anew where answers or verdicts have changed.
 """
 
 from __future__ import annotations
@@ -22,11 +20,10 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.line_file import LineFile
-from livek12.core.markings import REGRADES
 from livek12.core.records import UNMARKED, PartVerdict, Verdict, canonical_json
-from livek12.core.regrades import LONGEST_REASON, Key, Regrade, read_regrades, with_mark
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import LineFile
+from livek12.core.run.markings import LONGEST_REASON, REGRADES, Key, Regrade, read_regrades, with_mark
 from livek12.core.scoring import Row
 from livek12.evaluation.labelling.store import LabelNotStored, checked_name
 from livek12.judges.grade import GradingConfig, total
@@ -41,7 +38,7 @@ Group = tuple[str, str, bytes]
 
 
 class EqualAnswer(NamedTuple):
-    """One answer of a group: its trial, the hash of the response, and the judges' mark with who gave it."""
+    """One answer of a group: trial, hash of the response, the judges' mark and judge."""
 
     trial: int
     response: str
@@ -49,11 +46,7 @@ class EqualAnswer(NamedTuple):
 
 
 class Regrading:
-    """The groups of a run and what people say of them. Safe for threads.
-
-    Args:
-        folder: of the run.
-    """
+    """The groups of a run and people's marks of them. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -63,7 +56,7 @@ class Regrading:
         self._lock, self._reading = threading.Lock(), threading.Lock()
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows of the run as judged, whose groups are noted as they are taken."""
+        """Notes the groups of passing rows."""
         self._seen = self._files()
         groups, of = dict[Group, list[EqualAnswer]](), dict[Key, Group]()
         for row in rows:
@@ -75,7 +68,7 @@ class Regrading:
         self._groups, self._of = groups, of
 
     def _files(self) -> dict[str, tuple[int, int]]:
-        """Size and time of the files that answers and verdicts stand in."""
+        """Size and time of the files with answers and verdicts."""
         found = {}
         for file in self._folder.iterdir():
             if file.name.startswith(("responses-", "verdicts-")):
@@ -84,7 +77,7 @@ class Regrading:
         return found
 
     def _members(self, row: Row) -> list[EqualAnswer]:
-        """The answers that are equal to this one now; it alone where the run holds it no more."""
+        """The answers equal to this one now; it alone if the run no longer holds it."""
         with self._reading:
             if self._files() != self._seen:
                 for _ in self.passing(RunFolder.open(self._folder).judged_rows()):
@@ -101,7 +94,7 @@ class Regrading:
         return with_mark(row, said) if said else row
 
     def view(self, row: Row) -> dict[str, Any]:
-        """What a person sees who is to set the mark of an answer and its equals."""
+        """The group of an answer, for a person who sets its mark."""
         verdict, members, every = _verdict(row), self._members(row), self._said()
         said = every.get(_key(row))
         now = with_mark(row, said) if said else row
@@ -131,16 +124,9 @@ class Regrading:
         }
 
     def put(self, by: str, row: Row, told: Mapping[str, Any]) -> int:
-        """Sets the mark of an answer and its equals, or gives that of the judges back.
+        """Sets the mark of an answer and its equals, or restores the judges'; returns the number of answers.
 
-        Args:
-            by: who.
-            row: the answer.
-            told: `reason` and one of `correct` (true or false), `score` (points) and `parts` (the share of each, 0 to
-                1); or `withdrawn`.
-
-        Returns:
-            How many answers have it.
+        `told` has `reason` and one of `correct`, `score` (points) and `parts` (share of each, 0 to 1); or `withdrawn`.
 
         Raises:
             LabelNotStored: the disk does not take it.
@@ -204,7 +190,6 @@ def _key(row: Row) -> Key:
 
 
 def _group(row: Row) -> Group:
-    """Names the group of an answer."""
     said = [" ".join((part.answer or "").split()) for part in row.verdict.parts] if row.verdict else []
     text = row.response.text.strip() if row.response else ""
     own = canonical_json(said if any(said) else text)
@@ -240,7 +225,6 @@ def _reason(told: Mapping[str, Any]) -> str:
 
 
 def _mark(row: Row, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Share, whether that is fully right, and parts."""
     verdict = _verdict(row)
     said = [name for name in ("correct", "score", "parts") if told.get(name) not in (None, "")]
     if len(said) != 1:
@@ -271,7 +255,7 @@ def _mark(row: Row, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> float:
-    """A number, as the page or a program says it; what is none is not between any bounds."""
+    """A number from a page or program; NaN for others."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return float("nan")
     try:

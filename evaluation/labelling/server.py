@@ -1,43 +1,107 @@
-"""The server of the labelling page: its queue, its answers, and the labels that it takes.
+"""Labelling page: the answers to label, what a rater sees of each, and the server that takes the labels.
 
-Contract: `serve` runs until it is stopped; every label is on the disk before it is answered. Who may talk to it is
-`core.guard`'s to say. A rater is never told what another one labelled; what the run decided, and which
-marks people set in its place, is told to whoever asks for that answer.
+Every label is on the disk before the reply. Texts become safe HTML here (`report.markup`). Blind, nothing that is sent
+depends on the verdict, on other raters or on why the answer was chosen; no rater sees another's labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
+from livek12.core.error_types import PROCESS_ERRORS, KindOfError, one_each
 from livek12.core.errors import UserError
-from livek12.core.page_server import page_app, serve_page
+from livek12.core.records import ERROR_TYPES
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import RegradeCounts, read_regrades, regraded
+from livek12.core.scoring import Row
+from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.store import LabelNotStored, LabelStore
-from livek12.evaluation.labelling.view import answer_view, said_view
+from livek12.evaluation.studies.human import decided_by
+from livek12.evaluation.studies.label_plan import PLAN, planned, read_plan
+from livek12.evaluation.studies.labels import Label, fit_labels, read_labels
+from livek12.report.marks import mark_of, points
+from livek12.report.paper import Pages, PaperEntry, new_pages, page_views, question_view
+from livek12.report.pictures import PictureFiles
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from livek12.report.paper import Pages
 
+
+def answer_view(row: Row, image_only: bool, pages: Pages, audited: bool, verdict: bool) -> dict[str, Any]:
+    """One answer for the page; `audited` adds process errors, `verdict` the run's decision."""
+    entry = PaperEntry(row.task, row.question, [replace(row, verdict=None, why="")], image_only)
+    pictures = PictureFiles(())
+    cell = {"anchor": "", "number": row.question.number or ""}
+    shown = question_view(entry, cell, pictures)
+    [answer] = shown.pop("answers")
+    sheets = Markup("").join(page_views(new_pages(entry, set()), pages, pictures))
+    benchmark = row.question.benchmark
+    several = PROCESS_ERRORS if audited or benchmark == "livek12" else ()
+    return {
+        **{name: shown[name] for name in ("id", "number", "task", "subject", "type", "language", "short_options")},
+        "trial": row.trial + 1,
+        "full": row.question.points,
+        "points": shown["points"],
+        "text": shown["text"],
+        "pages": sheets,
+        "options": [{"label": option["label"], "text": option["text"]} for option in shown["options"]],
+        "key": shown["key"],
+        "response": Markup("").join([*answer["folded"], *answer["blocks"]]),
+        "thinking": {"text": answer["thinking"], "cut": answer.get("thinking_cut", 0)},
+        "facts": answer["facts"],
+        "process_errors": [_kind(kind) for kind in several],
+        "error_types": [_kind(kind) for kind in one_each(benchmark)],
+        "verdict": _verdict(row) if verdict else "",
+    }
+
+
+def _kind(kind: KindOfError) -> dict[str, str]:
+    return {"name": kind.name, "title": kind.title, "meaning": kind.meaning}
+
+
+def _verdict(row: Row) -> str:
+    mark = mark_of(row)
+    process = row.verdict.process if row.verdict else None
+    found = [kind for kind in ERROR_TYPES if process and getattr(process, kind.lower())]
+    audit = f"; errors found: {', '.join(found) or 'none'}" if process else ""
+    return f"{mark.text} {mark.word} by {decided_by(row)}{audit}".replace("  ", " ")
+
+
+def said_view(label: Label, full: float | None) -> dict[str, Any]:
+    """The rater's earlier label, for the form."""
+    score = None if label.share is None else points(round(label.share * (full or 1), 6))
+    return {
+        "correct": label.correct,
+        "score": score,
+        **{str(kind): found for kind, found in label.errors.items()},
+        "error_type": label.error_type,
+        "note": label.note,
+    }
+
+
 STATIC = Path(__file__).resolve().parent / "static"
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the page shows beside the answers themselves.
+    """The page's context.
 
     Attributes:
         run: the folder's name.
-        modalities: of each task.
+        modalities: by task.
         pages: page images.
-        regrading: where people set marks in place of the judges'.
-        audited: the reasoning of the run's answers is audited.
-        verdict: show what the run decided.
+        regrading: marks that people set.
+        audited: reasoning is audited.
+        verdict: show the run's decision.
     """
 
     run: str
@@ -51,15 +115,9 @@ class Surroundings:
 def serve(
     store: LabelStore, shown: Surroundings, rater: str, host: str, port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serves the page until it is interrupted.
+    """Serves the page until interrupted.
 
-    Args:
-        store: what is labelled.
-        shown: what the page shows.
-        rater: who labels, unless the page says another name.
-        host: the address.
-        port: 0 takes a free one.
-        ready: is told the address to open, with its token.
+    `rater` labels unless the page names another; port 0 takes a free one; `ready` gets the address with its token.
 
     Raises:
         UserError: the address cannot be taken, FastAPI or uvicorn is not installed, or the rater's file is held.
@@ -143,14 +201,60 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
 
 
 def _what(told: dict[str, Any], answers: int) -> tuple[int, dict[str, Any]]:
-    """The place of an answer in the queue, and what is said of it.
-
-    Raises:
-        UserError: it says neither.
-    """
+    """The place of an answer in the queue, and its label."""
     place, said = told.get("place"), told.get("said")
     if type(place) is not int or not isinstance(said, dict):
         raise UserError("the label says nothing that can be read")
     if not 0 <= place < answers:
         raise UserError("there is no such answer")
     return place, said
+
+
+Tell = Callable[[str], None]
+
+
+def open_labels(
+    folder: Path, plan: Path | None, data: str, verdict: bool, warn: Tell
+) -> tuple[LabelStore, Surroundings]:
+    """The store and context of the labelling page; `plan` None is the run's own plan, else all answers.
+
+    Raises:
+        UserError: there is no run, plan or answer, or `data` is another data set than the run's.
+    """
+    from livek12.evaluation.task_data import illustrated, reload_task_data
+
+    run = RunFolder.open(folder, warn)
+    regrading = Regrading(folder)
+    spec, rows = run.spec(), _answers(run, plan, warn, regrading)
+    exam = reload_task_data(run, data)
+    shown = Surroundings(
+        run=folder.resolve().name,
+        modalities={task.name: task.modality for task in spec.tasks},
+        pages=exam.pages,
+        regrading=regrading,
+        audited=any(row.verdict and (row.verdict.process or row.verdict.process_ungraded) for row in rows),
+        verdict=verdict,
+    )
+    read_regrades(folder, warn)
+    return LabelStore(folder, spec.model, list(illustrated(rows, exam))), shown
+
+
+def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
+    """Number of answers to label, and of those labelled by each rater."""
+    rows = _answers(RunFolder.open(folder, warn), plan, warn)
+    raters = {}
+    for file in sorted(folder.glob("labels-*.jsonl")):
+        labels = read_labels(file, None, warn) if file.stat().st_size else []
+        raters[file.stem.removeprefix("labels-")] = len(fit_labels(labels, rows)[0])
+    changes = RegradeCounts()
+    for _ in changes.passing(regraded(rows, read_regrades(folder, warn))):
+        pass
+    told = changes.summary()
+    return {"answers": len(rows), "raters": raters, **({"regraded": told} if told else {})}
+
+
+def _answers(run: RunFolder, plan: Path | None, warn: Tell, regrading: Regrading | None = None) -> list[Row]:
+    own = run.path / PLAN
+    file = plan if plan is not None else own if own.is_file() else None
+    rows = run.judged_rows() if regrading is None else regrading.passing(run.judged_rows())
+    return planned(rows, None if file is None else read_plan(file), (file or own).name, warn)

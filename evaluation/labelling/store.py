@@ -1,7 +1,7 @@
-"""Labels of a run as they are given: read back when work goes on, and appended to one file a rater.
+"""Label store: the labels of a run, read back on restart and appended to one file a rater.
 
-Contract: `put` returns once the label is on the disk. A rater's file, RUN/labels-RATER.jsonl, is only appended to and
-held by one server at a time; a later row of one answer replaces the earlier one. Its rows are what `read_labels` reads.
+`put` returns once the label is on the disk. RUN/labels-RATER.jsonl is append-only and belongs to one server at a time;
+a later row of an answer replaces the earlier one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.line_file import LineFile
 from livek12.core.records import ERROR_TYPES
-from livek12.core.regrades import PERSON_NAME
+from livek12.core.run.journal import LineFile
+from livek12.core.run.markings import PERSON_NAME
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.labels import Label, check_kind, fit_labels, label_of, read_labels
 
@@ -27,16 +27,13 @@ _SAID = ("correct", "score", *ERROR_TYPES, "error_type", "note", "withdrawn")
 
 
 class LabelNotStored(UserError):
-    """The disk does not take a label: the same one may be given again."""
+    """The disk refused a label: it may be sent again."""
 
 
 class LabelStore:
-    """The labels of a run. Safe for threads. Use as a context manager, or `close` it.
+    """The labels of a run. Thread-safe. Use as a context manager, or `close` it.
 
-    Args:
-        folder: of the run.
-        model: of the run.
-        answers: what is labelled, in the order of the queue.
+    `answers` are in the order of the queue.
     """
 
     def __init__(self, folder: Path, model: str, answers: Sequence[Row]) -> None:
@@ -54,7 +51,7 @@ class LabelStore:
         self.close()
 
     def close(self) -> None:
-        """Lets the files go."""
+        """Releases the files, and removes empty ones."""
         with self._lock:
             while self._files:
                 file = self._files.popitem()[1]
@@ -63,7 +60,7 @@ class LabelStore:
                 file.close()
 
     def labels(self, rater: str) -> Mapping[int, Label]:
-        """What a rater said so far, by place in the queue.
+        """A rater's labels, by place in the queue.
 
         Raises:
             UserError: the name is none, or another server holds the rater's file, or the file is damaged.
@@ -74,12 +71,7 @@ class LabelStore:
             return dict(self._labels[rater])
 
     def put(self, rater: str, place: int, said: Mapping[str, Any]) -> None:
-        """Stores what a rater says of an answer, in place of what they said before.
-
-        Args:
-            rater: who.
-            place: of the answer in the queue.
-            said: `correct`, `score`, the process errors, `error_type`, `note`; or `withdrawn`.
+        """Stores a label in place of an earlier one.
 
         Raises:
             LabelNotStored: the disk does not take it.
@@ -151,7 +143,7 @@ def label_file(rater: str) -> str:
 
 
 def checked_name(rater: str) -> str:
-    """The name, if it is one.
+    """The name, if it can be part of a file's name.
 
     Raises:
         UserError: it cannot be part of a file's name.

@@ -22,7 +22,7 @@ from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number
 from livek12.evaluation.logs.paths import MISSING, first_at, text_of
 from livek12.evaluation.pairs import BadPair, read_pair
-from livek12.tasks.logged import BENCHMARK
+from livek12.tasks.registry import BENCHMARK
 
 ANY_OF: Final = " ## "
 """Between keys of which any one is right (`judges.grade`)."""

@@ -1,8 +1,4 @@
-"""The questions of a site: what was asked in all runs together, in the order of the papers, and its pieces.
-
-Contract: `Exams` holds each question once, however many runs asked it. `write` draws only questions that are new or
-changed; of hidden ones it writes what `Hidden` lets through.
-"""
+"""Questions of a site in the order of the papers, each once, and their pieces; only new or changed ones are drawn."""
 
 from __future__ import annotations
 
@@ -16,23 +12,22 @@ from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
-from livek12.core.run_folder import RunFolder
-from livek12.core.scoring.groups import IMAGE_ONLY
+from livek12.core.run.folder import RunFolder
+from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.visible import visible
-from livek12.evaluation.site.hidden import Hidden
-from livek12.evaluation.site.reading import keys_from_elsewhere
-from livek12.evaluation.site.scores import axes, places
+from livek12.evaluation.site.ranking import axes, places
+from livek12.evaluation.site.reading import Hidden, keys_from_elsewhere
 from livek12.report.paper import anchor_of
-from livek12.report.site.fragments import Places, page_places, question_fragments
+from livek12.report.site.pages import Places, page_places, question_fragments
 from livek12.report.site.store import SitePictures, SiteStore, digest_of
 
 TOGETHER = 10
-"""Questions that are drawn together, and again when one of them changes."""
+"""Questions of a group, which is redrawn when one of them changes."""
 
 
 @dataclass
 class Exams:
-    """All questions by task and anchor, and one run that asked each."""
+    """All questions by task and anchor, with one run that asked each."""
 
     tasks: dict[str, dict[str, Question]] = field(default_factory=dict)
     modality: dict[str, str] = field(default_factory=dict)
@@ -40,7 +35,7 @@ class Exams:
     _read: set[str] = field(default_factory=set)
 
     def take(self, path: Path, hidden: Hidden) -> None:
-        """Takes in what a run asked."""
+        """Takes in the questions of a run."""
         run = RunFolder(path, warn)
         spec = run.spec()
         for one in spec.tasks:
@@ -61,23 +56,16 @@ class Exams:
         return sorted(self.tasks[task].items(), key=lambda item: paper_order(item[1]))
 
     def hidden(self, hidden: Hidden) -> frozenset[str]:
-        """Anchors of the questions that are hidden."""
+        """Anchors of hidden questions."""
         return frozenset(
             anchor for asked in self.tasks.values() for anchor, question in asked.items() if hidden.why(question)
         )
 
     def write(self, store: SiteStore, hidden: Hidden, before: Mapping[str, Any], code: str) -> dict[str, Any]:
-        """Writes the pieces of all tasks.
-
-        Args:
-            store: where to.
-            hidden: what may not be shown.
-            before: what this returned in the build before.
-            code: of the programs that draw.
+        """Writes the pieces of all tasks; `before` is the result of the build before.
 
         Returns:
-            For each task "index" (names of its index files), "axes" (what its questions are chosen by) and "groups" (of
-            each some questions: their digest and the piece that holds each).
+            By task "index" (names of its files), "axes" (of filters) and "groups" (digest, and each question's piece).
         """
         pictures, at_hand = SitePictures(store), _AtHand(self)
         made = {}
@@ -137,7 +125,7 @@ def _batched(items: Sequence[tuple[str, Question]]) -> Iterator[Sequence[tuple[s
 
 
 def stem_of(task: str) -> str:
-    """The name of a task's files: its own where that is a plain one, with a hash of it."""
+    """A task's file name stem: its ASCII letters and digits with a hash."""
     plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in task)[:40]
     return f"{plain}-{hashlib.sha256(task.encode()).hexdigest()[:6]}"
 
@@ -152,7 +140,7 @@ def _images(piece: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _entry(question: Question, hidden: Hidden, modality: str, piece: str) -> dict[str, Any]:
-    """What the index says of a question; of a hidden one nothing that names it or its paper."""
+    """A question in the index; of a hidden one nothing that names it or its paper."""
     why, paper = hidden.why(question), question.paper_id or ""
     entry = {
         "subject": visible(question.subject),
@@ -175,7 +163,7 @@ def _entry(question: Question, hidden: Hidden, modality: str, piece: str) -> dic
 
 
 class _AtHand:
-    """The pictures of questions, read from the data sets of their runs when the first of them is drawn."""
+    """Pictures of questions, read from the data sets of their runs on first use."""
 
     def __init__(self, exams: Exams) -> None:
         self._exams = exams
@@ -184,7 +172,7 @@ class _AtHand:
     def __call__(
         self, task: str, anchor: str, question: Question
     ) -> tuple[Question, dict[tuple[str, int], Image], bool]:
-        """The question with its pictures, pages by paper and number, and whether all that it has was there."""
+        """The question with pictures, pages by paper and number, and the completeness of both."""
         if not (question.images or question.answer_images or question.solution_images or question.page_numbers):
             return question, {}, True
         path = self._exams.asked_by[task, anchor]

@@ -1,12 +1,13 @@
-"""Makes a site from run folders, and makes again only what changed.
+"""Builds a site from run folders, and rebuilds only what changed.
 
-Contract: `make_site` leaves a whole site, whatever was there before: runs that did not change are taken as the site has
-them, and what the runs no longer hold is gone. `data/made.json` says by hashes alone what the files were made from.
-Where they would be made from the same again, and all are there, nothing is read but what tells so.
+`data/made.json` holds hashes of all inputs; where they are equal and all files exist, nothing else is read.
+`table.json` has a row for each run, task and profile with each metric as [low, high, ends of the 95 % interval, ± over
+trials], `cost.json` tokens and costs, `questions.parquet` a row a question. Hidden questions are in none of them.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -17,44 +18,144 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.leases import FOLDER
-from livek12.core.own_files import check_names, make_subfolder, write_atomically
+from livek12.core.files import check_names, make_subfolder, write_atomically
 from livek12.core.progress import Progress, warn
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import only_writer
+from livek12.core.run.access import only_writer
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.leases import FOLDER
 from livek12.core.version import __version__
-from livek12.evaluation.site.across import items
+from livek12.core.visible import visible
 from livek12.evaluation.site.exams import Exams, stem_of
-from livek12.evaluation.site.hidden import Hidden, Refuses, held_back_in
-from livek12.evaluation.site.models import KnownModel, hub_record, of_run
-from livek12.evaluation.site.ranking import place
-from livek12.evaluation.site.reading import AXES, answers_of, fingerprint, read_run, shown_name
-from livek12.evaluation.site.scores import method, places, scores
-from livek12.evaluation.site.tables import front_of, write_tables
+from livek12.evaluation.site.models import KnownModel, cost_of, facts_of, hub_record, of_run
+from livek12.evaluation.site.ranking import items, method, place, places, scores
+from livek12.evaluation.site.reading import (
+    AXES,
+    Hidden,
+    Refuses,
+    answers_of,
+    fingerprint,
+    held_back_in,
+    read_run,
+    shown_name,
+)
 from livek12.evaluation.studies.suspects import same_by_rules
-from livek12.report.site.front import write_front
+from livek12.report.site.pages import write_front
 from livek12.report.site.store import SiteStore, digest_of, is_half_made
+
+
+def front_of(
+    record: Mapping[str, Any], known: KnownModel | None, placed: Mapping[str, Any], slug: str
+) -> dict[str, Any]:
+    """The first page's data of a run."""
+    tasks = {}
+    for task, found in record["tasks"].items():
+        counts = found["counts"]
+        undecided = counts["ungraded"] + counts["failed"] + counts["unsupported"]
+        own = {
+            what: {metric: runs[slug] for metric, runs in by_metric.items() if slug in runs}
+            for what, by_metric in placed[task].items()
+        }
+        tasks[task] = {
+            "metrics": {name: profile["metrics"] for name, profile in found["profiles"].items()},
+            "counts": counts,
+            "undecided": undecided / counts["answers"],
+            "tokens": found["tokens"],
+            "untold": found["untold"],
+            "cost": cost_of(known, found["tokens"]),
+            **own,
+            **({"limit": limit} if (limit := record["facts"]["limits"].get(task)) else {}),
+        }
+    facts = {name: value for name, value in record["facts"].items() if name != "limits"}
+    about = {**facts_of(known), "currency": known.currency if known and known.prices else None}
+    budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
+    return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets}
+
+
+def write_tables(
+    store: SiteStore,
+    front: Mapping[str, Any],
+    exams: Exams,
+    off: frozenset[str],
+    hidden: Hidden,
+    told: Mapping[str, Any],
+) -> None:
+    """Writes the three tables."""
+    rows, costs = [], []
+    for slug, run in front.items():
+        about = {"run": slug, "model": run["model"], "date": run["date"], "released": run["known"]["released"]}
+        regraded = {"regraded": run["regraded"]} if "regraded" in run else {}
+        for task, found in run["tasks"].items():
+            shares = {"undecided": found["undecided"], "counts": found["counts"]}
+            shares |= {what: found[what] for what in ("ranks", "tied", "stability")}
+            rows += [
+                {
+                    **about,
+                    "task": task,
+                    "profile": profile,
+                    "metrics": metrics,
+                    **shares,
+                    "judged_by": run["judged"],
+                    **regraded,
+                }
+                for profile, metrics in found["metrics"].items()
+            ]
+            spent = {"tokens": found["tokens"], "untold": found["untold"], "cost": found["cost"]}
+            costs.append({**about, "task": task, **spent, "currency": run["known"]["currency"]})
+        costs.append({**about, "task": None, "judges": run["judges"]})
+    for name, value in (("table.json", rows), ("cost.json", costs)):
+        store.file(name, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace"))
+    store.file("questions.parquet", _parquet(exams, off, hidden, told))
+
+
+def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, told: Mapping[str, Any]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = ("task", "anchor", "benchmark", "release", "language", "subject", "question_type", "difficulty", "hidden")
+    shown = ("question_id", "paper", "number", "question", "key", "agreed")
+    counts, numbers = ("runs", "answers", "right", "open"), ("points", "discrimination", "chance_key_is_wrong")
+    fields = [pa.field(name, pa.string()) for name in (*texts, *shown)]
+    fields += [pa.field(name, pa.int64()) for name in counts] + [pa.field(name, pa.float64()) for name in numbers]
+    rows = []
+    for task in sorted(exams.tasks):
+        for anchor, question in exams.in_order(task):
+            seen, may = told.get(anchor, {}), anchor not in off
+            suspect = seen.get("suspect", {})
+            row = {
+                "task": task, "anchor": anchor, "benchmark": question.benchmark, "release": question.release,
+                "language": question.language, "subject": question.subject, "question_type": question.question_type,
+                "difficulty": question.difficulty, "hidden": hidden.why(question) or None, "points": question.points,
+                "discrimination": seen.get("discrimination"), **{name: seen.get(name) for name in counts},
+            }  # fmt: skip
+            if may:
+                row |= {"question_id": question.id, "paper": question.paper_id, "number": question.number}
+                row |= {"question": question.question, "key": "; ".join(question.answer)}
+                row |= {"agreed": suspect.get("agreed"), "chance_key_is_wrong": suspect.get("chance")}
+            rows.append({name: visible(value) if isinstance(value, str) else value for name, value in row.items()})
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), buffer)
+    return buffer.getvalue()
+
 
 MADE = "data/made.json"
 DRAWING = (
-    *("core/scoring", "core/intervals.py", "core/statistics.py", "core/rights.py", "core/visible.py"),
+    *("core/scoring", "core/statistics.py", "core/rights.py", "core/visible.py"),
     *("dataset_builders/publishing", "evaluation/site", "evaluation/studies", "report"),
 )
-"""What a site hangs on: an edit there makes it anew."""
+"""Code whose change rebuilds a site."""
 KINDS = (".py", ".j2", ".js", ".css")
 
 
 @dataclass(frozen=True)
 class SiteWishes:
-    """What a site is to be.
+    """The options of a site.
 
     Attributes:
-        refuses: why the rights of a question forbid that it is shown; "" where they do not.
-        permits: what `refuses` goes by besides the question, as a text; None: nobody knows, so that a site is always
-            looked through anew.
+        refuses: reason why the rights of a question forbid showing it, or "".
+        permits: the other input of `refuses`, as a text; None: unknown, so that nothing is taken as unchanged.
         held: releases that are held back.
-        models: what is known of models, by their names.
-        ask_hub: whether the Hub is asked for the models that nothing is known of.
+        models: facts of models, by name.
+        ask_hub: ask the Hub for models without facts.
         title: of the site.
     """
 
@@ -68,7 +169,7 @@ class SiteWishes:
 
 @dataclass(frozen=True)
 class SiteMade:
-    """What a build did: runs in the site, of these read anew, questions, hidden ones, and files that were written."""
+    """A build in numbers: runs, runs read anew, questions, hidden ones, files written."""
 
     runs: int
     read: int
@@ -78,12 +179,7 @@ class SiteMade:
 
 
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
-    """Makes or renews a site.
-
-    Args:
-        runs: run folders.
-        out: the site's folder, new or made by an earlier build.
-        wishes: what it is to be.
+    """Makes or renews a site in a new folder or one of an earlier build.
 
     Raises:
         UserError: a folder holds no run, or `out` holds something else.
@@ -131,7 +227,7 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
 
 
 def _unchanged(out: Path, before: Mapping[str, Any]) -> SiteMade | None:
-    """What a build that has nothing to do says; None where files are gone or others than they were."""
+    """The result of a build without changes; None where files are gone or differ."""
     with suppress(OSError, KeyError, TypeError):
         if not is_half_made(out) and all((out / name).stat().st_size == size for name, size in before["files"].items()):
             return SiteMade(len(before["runs"]), 0, before["questions"], before["hidden"], 0)
@@ -146,7 +242,7 @@ def _records(
     prints: dict[str, str],
     fresh: str,
 ) -> tuple[dict[str, Any], int]:
-    """The records of all runs, and how many were read anew; `prints` then hang on `fresh` too."""
+    """The records of all runs, and the number of those read anew; `prints` then depend on `fresh` too."""
     records, read = dict[str, Any](), 0
     with Progress("reading runs", len(slugs), patient=True) as progress:
         for slug, path in slugs.items():
@@ -174,7 +270,6 @@ def _across(
     known: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
-    """Writes what is made from all runs together."""
     stems = {task: stem_of(task) for task in exams.tasks}
     placed = {task: place(task, stems[task], asked, records, store, code) for task, asked in exams.tasks.items()}
     off = exams.hidden(hidden)
@@ -202,7 +297,7 @@ def _across(
 
 
 def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
-    """Of each run its marks by the values of an axis, by task and profile."""
+    """Marks of each run by the values of an axis, by task and profile."""
     found = []
     for slug, record in records.items():
         tasks = {
@@ -232,7 +327,7 @@ def _asked(model: str) -> KnownModel | None:
 
 
 def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
-    """The runs by names for files and addresses, which stay while the folders keep theirs."""
+    """The runs by names for files and addresses, stable while the folders keep theirs."""
     found: dict[str, Path] = {}
     for path in runs:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip(".-_")[:60] or "run"
@@ -247,7 +342,7 @@ def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check(out: Path) -> None:
-    """Refuses a folder of something else; one in which a first build was killed holds at most empty folders of ours."""
+    """Refuses a folder of something else; after a killed first build it holds at most empty folders of ours."""
     foreign = f"{out}: holds something else than a site; choose an empty folder"
     if out.exists() and not out.is_dir():
         raise UserError(foreign)
@@ -260,7 +355,7 @@ def _check(out: Path) -> None:
 
 
 def _before(out: Path) -> dict[str, Any]:
-    """What the build before says it was made from; nothing where there was none, or it cannot be read."""
+    """The list of the build before; empty dicts without a readable one."""
     found: Any = None
     with suppress(OSError, ValueError):
         found = json.loads((out / MADE).read_bytes())
@@ -270,7 +365,7 @@ def _before(out: Path) -> dict[str, Any]:
 
 @cache
 def _code() -> str:
-    """Hash of all that draws, so that a later version makes its pages anew."""
+    """Hash of the drawing code, so that a later version redraws its pages."""
     root = Path(__file__).resolve().parents[2]
     files = sorted(
         file

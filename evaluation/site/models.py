@@ -1,8 +1,6 @@
-"""What is known of the models of a site: date, size, licence and prices, as somebody stated them.
+"""Models of a site: release date, size, licence and prices, as stated in `models.yaml` or on the Hub, else unknown.
 
-Contract: they come from a `models.yaml` or from the record that the Hub has of a model, and from nowhere else; a name
-tells nothing. What neither states is unknown. `models.yaml` is a mapping from the model as its runs name it, or from a
-run folder's name, to any of:
+`models.yaml` maps the model as its runs name it, or a run folder's name, to any of:
 
     Qwen/Qwen3-8B:
       name: Qwen3 8B                        # shown in its place
@@ -30,14 +28,14 @@ from livek12.evaluation.studies.exam_dates import period
 
 MAX_BYTES = 1 << 20
 DATES_FROM = datetime(2022, 3, 2, 23, 29, 4, tzinfo=UTC)
-"""The Hub gives this moment to all repositories that it had before it kept dates: it says nothing of a model."""
+"""The Hub's date for all repositories older than its records: it says nothing of a model."""
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Text = Annotated[str, BeforeValidator(lambda value: str(value) if not isinstance(value, str) else value)]
-"""Dates and years that YAML reads as such are texts again."""
+"""Dates and years that YAML parses become texts again."""
 
 
 class ModelPrices(BaseModel):
-    """What a million tokens cost; cached ones cost what others do where it is not said."""
+    """Prices for a million tokens; cached ones default to `prompt`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,7 +45,7 @@ class ModelPrices(BaseModel):
 
 
 class KnownModel(BaseModel):
-    """What is stated of one model; None where it is not."""
+    """Stated facts of one model; None where unstated."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,7 +87,7 @@ def read_models(file: Path) -> dict[str, KnownModel]:
 
 
 def hub_record(model: str) -> KnownModel | str:
-    """What the Hub says of a model: the day its repository was made, its size and licence; or why it says nothing."""
+    """The Hub's facts of a model (day of its repository, size, licence), or the reason without."""
     from huggingface_hub import HfApi
 
     try:
@@ -100,7 +98,7 @@ def hub_record(model: str) -> KnownModel | str:
 
 
 def stated_by(record: Any) -> KnownModel:
-    """What a record of the Hub states of a model, and nothing that it does not."""
+    """The facts in a record of the Hub."""
     card, tensors = getattr(record, "card_data", None), getattr(record, "safetensors", None)
     made, total = getattr(record, "created_at", None), getattr(tensors, "total", None)
     licence = getattr(card, "license", None)
@@ -115,12 +113,12 @@ def stated_by(record: Any) -> KnownModel:
 
 
 def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
-    """What is stated under the first of these names that is listed."""
+    """The facts under the first listed name."""
     return next((models[name] for name in names if name in models), None)
 
 
 def facts_of(known: KnownModel | None) -> dict[str, Any]:
-    """The model's facts as a site shows them; what is unknown is None."""
+    """The model's facts for display; unknown ones are None."""
     if known is None:
         return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
     return {
@@ -133,7 +131,7 @@ def facts_of(known: KnownModel | None) -> dict[str, Any]:
 
 
 def cost_of(known: KnownModel | None, tokens: Mapping[str, int]) -> float | None:
-    """What tokens cost at the stated prices; None without prices, or where the tokens are not stated."""
+    """Cost of tokens; None without prices or token counts."""
     if known is None or known.prices is None or "completion" not in tokens or "prompt" not in tokens:
         return None
     prices, cached = known.prices, tokens.get("cached", 0)

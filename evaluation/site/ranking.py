@@ -1,27 +1,31 @@
-"""Ranks of the runs of a site, and how far they would move.
+"""Rankings of a site: ranks and their stability, item statistics, and the scores that the page computes from.
 
-Contract: works on the records of runs (`reading`), so that no run is read again. Ranks are those of `livek12 compare`;
-what a pair of runs was found to be is kept from build to build under a hash of what it was found from, so that a run
-that comes in is tested against the others and nothing is tested twice.
+It works on the records of runs (`reading`). Results of pairs of runs are kept from build to build under a hash of their
+inputs. `scores` and `method` give the page's script all bounds in the order of the questions' ids, and the constants
+of intervals and tests: it computes the same as `livek12 compare` for any choice of questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any
 
 from livek12.core.records import Question
 from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.comparison import compare_tables
+from livek12.core.scoring.flips import PERMUTATIONS
 from livek12.core.scoring.formulas import Term
+from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import AXES, Outcome, SlimQuestion
-from livek12.core.scoring.ranks import ALPHA, ranges, side, tied
+from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
-from livek12.core.scoring.stability import rank_stability
-from livek12.core.scoring.terms import task_terms
-from livek12.core.statistics import holm
+from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
+from livek12.evaluation.sieve import task_way
+from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, items_study
+from livek12.evaluation.studies.suspects import SameAnswer
 from livek12.report.site.store import SiteStore, digest_of
 
 MOST_RANKED = 100
@@ -30,14 +34,14 @@ RANKED = ("mark", "accuracy")
 Records = Mapping[str, Mapping[str, Any]]
 """The records of runs by slug."""
 Placed = dict[str, dict[str, Mapping[str, Any]]]
-"""By metric and run: "ranks" the best and the worst that the data leave open, "tied" the place that a group of runs
-shares, "stability" the lower end, median and upper end of resampled ranks."""
+"""By metric and run: "ranks", best and worst; "tied", the place shared by a group; "stability", lower end, median and
+upper end of resampled ranks."""
 
 
 def place(
     task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore, code: str
 ) -> Placed:
-    """The ranks of the best runs of a task; of one run, none. What other `code` found of pairs is not taken."""
+    """The ranks of the best runs of a task; of one run, none. Results of other `code` are discarded."""
     slim = {anchor: _slim(question) for anchor, question in questions.items()}
     runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
     best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
@@ -73,7 +77,7 @@ def _half_way(term: Term) -> float:
 
 
 def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) -> dict[tuple[str, str], list[Any]]:
-    """What each pair was found to be, metric by metric: [side of the interval of b - a, p], or None."""
+    """Result of each pair, metric by metric: [side of the interval of b - a, p], or None."""
     marks = {slug: digest_of(code, _basis(table))[:12] for slug, table in tables.items()}
     known: dict[str, list[Any]] = {}
     number = 0
@@ -94,13 +98,12 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 
 
 def _basis(table: Table) -> list[Any]:
-    """All that the comparison of two runs hangs on."""
     asked = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
     return [asked, [(row.question.id, row.trial, row.share, row.correct) for row in table.rows]]
 
 
 def _slim(question: Question) -> SlimQuestion:
-    """Without variables, whose own metrics have no ranks here."""
+    """Without variables, whose metrics have no ranks here."""
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
@@ -112,3 +115,195 @@ def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, 
                 task, slim[anchor], trial, STATES[state], (low, high), (least, most), (least, most),
                 None, None, None, "whole", None, (),
             )  # fmt: skip
+
+
+MOST_COMPARED = 2_000
+"""Answers up to which all are compared by rules in the search for suspect keys."""
+
+
+def items(
+    exams: Mapping[str, Mapping[str, Question]], hidden: frozenset[str], records: Records, same: SameAnswer
+) -> dict[str, dict[str, Any]]:
+    """By anchor: answers, right share, discrimination, and the doubt of the key unless hidden."""
+    found = {
+        (task, question.id): (anchor, ExamItem(task, question))
+        for task, questions in exams.items()
+        for anchor, question in questions.items()
+    }
+    by_anchor = dict(found.values())
+    for slug, record in records.items():
+        for cells in record["cells"].values():
+            for anchor, (_, *trials) in cells.items():
+                by_anchor[anchor].answers[slug] += [_answered(one) for one in trials]
+    asked = [item for item in by_anchor.values() if item.answers]
+    if len(records) < FEWEST_RUNS:
+        return {found[item.key][0]: _counted(item) for item in asked}
+    compare = same if _few(asked) else _where_it_matters(asked, same)
+    studies = [items_study(together, compare) for together in _by_way(asked) if _runs(together) >= FEWEST_RUNS]
+    rows = {(row["task"], row["question_id"]): row for study in studies for row in study["items"]}
+    suspects = [one for study in studies for one in study["suspects"]]
+    doubted = {(one["task"], one["question_id"]): one for one in suspects if one["chance"] >= SUSPECT}
+    told: dict[str, dict[str, Any]] = {}
+    for item in asked:
+        key = item.key
+        anchor, _ = found[key]
+        told[anchor] = _counted(item)
+        if key in rows:
+            told[anchor]["discrimination"] = _short(rows[key]["discrimination"])
+        if anchor not in hidden and (doubt := doubted.get(key)):
+            names = ("key", "agreed", "agreed_runs", "of_runs")
+            told[anchor]["suspect"] = {"chance": _short(doubt["chance"]), **{name: doubt[name] for name in names}}
+    return told
+
+
+def _by_way(asked: Sequence[ExamItem]) -> list[list[ExamItem]]:
+    """Items by way of asking: an ability on pages says nothing of one on texts."""
+    ways: dict[str, list[ExamItem]] = {}
+    for item in asked:
+        ways.setdefault(task_way(item.task), []).append(item)
+    return list(ways.values())
+
+
+def _runs(asked: Sequence[ExamItem]) -> int:
+    return len({run for item in asked for run in item.answers})
+
+
+def _few(asked: Sequence[ExamItem]) -> bool:
+    return sum(len(answers) for item in asked for answers in item.answers.values()) <= MOST_COMPARED
+
+
+def _where_it_matters(asked: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
+    """Comparison by rules only of candidates for a suspect key, else by spelling (instant).
+
+    A key is a candidate if it is suspect, at a tenth of the reported chance, with answers told apart by spelling alone
+    or with all wrong ones taken for one; the truth lies between.
+    """
+    near: set[tuple[str, str]] = set()
+    for together in _by_way(asked):
+        for quick in (_never, _always) if _runs(together) >= FEWEST_RUNS else ():
+            suspects = items_study(together, quick)["suspects"]
+            near |= {(one["task"], one["question_id"]) for one in suspects if one["chance"] >= SUSPECT / 10}
+    ids = {question_id for _, question_id in near}
+    return lambda question, one, other: question.id in ids and same(question, one, other)
+
+
+def _never(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return False
+
+
+def _always(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return True
+
+
+def _answered(one: Sequence[Any]) -> Answered:
+    _, _, least, most, _, _, tokens, said = one
+    return Answered(bool(least) if least == most else None, least, most, tuple(said or ()), None, tokens)
+
+
+def _counted(item: ExamItem) -> dict[str, Any]:
+    given = [answer for answers in item.answers.values() for answer in answers]
+    right = [answer.right for answer in given]
+    return {"runs": len(item.answers), "answers": len(given), "right": right.count(True), "open": right.count(None)}
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+OPEN_STATES = ("ungraded", "failed", "unsupported")
+NO_VALUE = "(none)"
+FILTER_AXES = {
+    "release": "release",
+    "language": "language",
+    "modality": "modality",
+    "subset": "subsets",
+    "subject": "subject",
+    "macro_subject": "field",
+    "question_type": "type",
+    "difficulty": "difficulty",
+    "year": "year",
+}
+"""Axes of the filters, with their names in index entries."""
+MOST_VALUES = 300
+"""Most values of a filter."""
+
+
+def method() -> dict[str, Any]:
+    """Constants of intervals and tests, and the state of the random numbers after seeding."""
+    import numpy as np
+
+    parameters = parameters_of("article")
+    drawn: Any = np.random.PCG64(parameters.seed).state
+    return {
+        "level": parameters.level,
+        "normal": NormalDist().inv_cdf((1 - parameters.level) / 2),
+        "minPapers": parameters.min_papers,
+        "fewPapers": parameters.few_papers,
+        "prior": PRIOR,
+        "withinPapers": WITHIN_PAPERS,
+        "leastFreedom": LEAST_FREEDOM,
+        "unseenPairs": UNSEEN_PAIRS,
+        "fewFlips": FEW_FLIPS,
+        "permutations": PERMUTATIONS,
+        "block": FLIPS_AT_ONCE,
+        "alpha": ALPHA,
+        "most": MOST_RANKED,
+        "state": str(drawn["state"]["state"]),  # of 128 bits: more than a number of JavaScript holds
+        "increment": str(drawn["state"]["inc"]),
+    }
+
+
+def places(questions: Mapping[str, Question]) -> dict[str, tuple[int, int]]:
+    """By anchor the question's place by id and the number of its source: scoring's own order."""
+    order = sorted(questions, key=lambda anchor: questions[anchor].id)
+    sources: dict[str, int] = {}
+    found = {}
+    for place, anchor in enumerate(order):
+        question = questions[anchor]
+        source = question.variant.of if question.variant else question.id
+        found[anchor] = place, sources.setdefault(source, len(sources))
+    return found
+
+
+def scores(task: str, order: Mapping[str, tuple[int, int]], records: Records) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Answers of each run that has the task, by the places of questions (`_scores`)."""
+    for slug, record in records.items():
+        if cells := record["cells"].get(task):
+            yield slug, _scores(cells, order)
+
+
+def _scores(cells: Mapping[str, Sequence[Any]], order: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """The kinds of answers, and by question the kinds and tokens of its answers; None: not asked.
+
+    A kind is [least and most share of points, fully right at worst and at best, undecided].
+    """
+    kinds: dict[tuple[float, ...], int] = {}
+    answers: list[Any] = [None] * len(order)
+    tokens: list[Any] = [None] * len(order)
+    for anchor, (_, *trials) in cells.items():
+        place = order[anchor][0]
+        those = [(*cell[:4], int(STATES[cell[4]] in OPEN_STATES)) for cell in trials]
+        answers[place] = _plain([kinds.setdefault(one, len(kinds)) for one in those])
+        tokens[place] = _plain([cell[6] for cell in trials])
+    return {"kinds": list(kinds), "answers": answers, "tokens": tokens}
+
+
+def _plain(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
+    """The axes that split these questions, with values: [[axis, [value, …]], …]."""
+    rows = list(entries)
+    found = []
+    for axis, name in FILTER_AXES.items():
+        seen = {str(value) for row in rows for value in values_of(row[name])}
+        if 1 < len(seen) <= MOST_VALUES:
+            found.append([axis, sorted(seen, key=lambda value: (value == NO_VALUE, value))])
+    return found
+
+
+def values_of(value: Any) -> Sequence[Any]:
+    """The values of an index entry, or `NO_VALUE`."""
+    several = value if isinstance(value, list) else [value]
+    return [one for one in several if one not in (None, "")] or [NO_VALUE]

@@ -1,25 +1,28 @@
-"""One run as a site holds it: what it was, its marks under both profiles, and a cell for each answer.
+"""Runs as a site holds them: facts, marks under both profiles, a cell for each answer; and which questions are hidden.
 
-Contract: `read_run` reads the answers once. A cell says what an answer was worth and what is to be warned of; what it
-said stands there only where the question may be shown. The run's record is published as it is and is what the next
-build goes on from, so that a run that did not change is never read again.
+The record of a run is published, and the next build goes on from it: an unchanged run is never read again. Of a hidden
+question a site has its place, subject and the like, and its marks: no text, key, picture, id, name or answer. A
+question is hidden by its release, by its rights, or as a relative (source, variant, translation) of a hidden one; so is
+a page that shows one.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeAlias
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.markings import KEYS
-from livek12.core.records import UNMARKED, PartVerdict
-from livek12.core.regrades import RegradeCounts
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec
+from livek12.core.hub import NotFetched, fetch
+from livek12.core.records import UNMARKED, PartVerdict, Question
+from livek12.core.rights import Name, made_from
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import KEYS, RegradeCounts
+from livek12.core.run.spec import RunSpec
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.columns import OutcomeColumns
 from livek12.core.scoring.metrics import site_metrics
@@ -29,32 +32,112 @@ from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded
 from livek12.core.visible import visible
 from livek12.evaluation.reporting import limits_of, read_rows
-from livek12.evaluation.site.hidden import Hidden
 from livek12.report.paper import anchor_of
-from livek12.report.site.fragments import answer_fragment
-from livek12.report.site.store import PIECE, SiteStore
+from livek12.report.site.pages import answer_fragment
+from livek12.report.site.store import PIECE, SiteStore, digest_of
+
+HELD_BACK = "held back"
+Refuses: TypeAlias = Callable[[Question], str]
+"""Reason why a question may not be shown, or ""."""
+
+
+class Hidden:
+    """The hidden ones of the questions it has seen.
+
+    `refuses` gives reasons of rights, `held` are the releases held back.
+    """
+
+    def __init__(self, refuses: Refuses, held: Iterable[str]) -> None:
+        self._refuses, self.held = refuses, frozenset(held)
+        self._why: dict[Name, str] = {}
+        self._relatives: defaultdict[Name, set[Name]] = defaultdict(set)
+        self._shown_on: defaultdict[tuple[str, int], set[Name]] = defaultdict(set)
+        self._somewhere_in: defaultdict[str, set[Name]] = defaultdict(set)
+
+    def look(self, questions: Iterable[Question], keys_from_elsewhere: bool = False) -> None:
+        """Takes questions in; `keys_from_elsewhere`: answers were marked by the keys of another data set."""
+        for question in questions:
+            name = (question.benchmark, question.id)
+            keyless = keys_from_elsewhere and not (question.answer or question.variables)
+            held = question.release in self.held or keyless
+            if why := HELD_BACK if held else self._refuses(question):
+                self._why.setdefault(name, why)
+            if others := made_from(question):
+                self._relatives[name].update(others)
+            if question.paper_id and question.page_numbers:
+                for number in question.page_numbers:
+                    self._shown_on[question.paper_id, number].add(name)
+            elif question.paper_id:
+                self._somewhere_in[question.paper_id].add(name)
+
+    def settle(self) -> None:
+        """Hides relatives of hidden questions; call it after the last `look`."""
+        again = True
+        while again:
+            again = False
+            for name, others in self._relatives.items():
+                for one, other in [(name, other) for other in others] + [(other, name) for other in others]:
+                    if one not in self._why and other in self._why:
+                        self._why[one] = self._why[other]
+                        again = True
+
+    def why(self, question: Question) -> str:
+        """The reason why a question is hidden, or ""."""
+        return self._why.get((question.benchmark, question.id), "")
+
+    def pages(self) -> frozenset[tuple[str, int]]:
+        """Pages that may not be shown."""
+        found = {page for page, names in self._shown_on.items() if any(name in self._why for name in names)}
+        papers = {paper for paper, names in self._somewhere_in.items() if any(name in self._why for name in names)}
+        return frozenset(found | {page for page in self._shown_on if page[0] in papers})
+
+    def digest(self) -> str:
+        """Hash of all that is hidden."""
+        return digest_of(sorted(self._why.items()), sorted(self.held))
+
+
+def held_back_in(data: str) -> str:
+    """The release whose answers a data set (folder or ORG/NAME[@REVISION] on the Hub) keeps elsewhere, or ""."""
+    folder = Path(data)
+    if not folder.is_dir():
+        name, _, revision = data.partition("@")
+        if name.count("/") != 1 or folder.is_absolute():
+            return ""
+        try:
+            folder = fetch(name, revision or None, [_FILE])
+        except NotFetched:
+            return ""
+    try:
+        return str(json.loads((folder / _FILE).read_bytes())["release"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+_FILE = "held_back.json"
+"""Written by `livek12 publish --hold-answers` into the public data set."""
+
 
 PROFILES: tuple[Profile, ...] = ("article", "release")
 AXES = ("subject", "year", "release")
-"""What plots show marks by; none of them names a question or a paper."""
+"""Axes of plots; none names a question or a paper."""
 CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED = 1, 2, 4, 8
-"""Warnings of a cell, added up."""
+"""Warnings of a cell, a bit mask."""
 LONGEST_SAID = 160
 END = 400
-"""Characters at the end of a response in which a key that nobody took from it is looked for."""
+"""Characters at the end of a response that are searched for a key that was not extracted."""
 LEAST_SOUGHT = 2
 Cell = list[Any]
-"""Bounds of the share of the points and of being fully right, place in `STATES`, warnings, tokens, what it said."""
+"""Bounds of the share of points and of fully right, place in `STATES`, warnings, tokens, extracted texts."""
 
 
 def fingerprint(path: Path) -> list[Any]:
-    """What tells whether a run folder changed: its files, their sizes and times."""
+    """Files of a run folder with sizes and times, to detect changes."""
     files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), path / "run.json"])
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
 
 
 def keys_from_elsewhere(spec: RunSpec) -> bool:
-    """Whether answers were marked by the keys of another data set."""
+    """Answers were marked by the keys of another data set."""
     return any(KEYS in judge for judge in spec.known_judges)
 
 
@@ -101,7 +184,6 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
 
 
 def _tokens(task: TaskReport) -> dict[str, int]:
-    """The sums of what is stated."""
     uses: Mapping[str, Any] = {**task["tokens"]}
     return {kind: use["sum"] for kind, use in uses.items() if use["mean"] is not None}
 
@@ -111,12 +193,12 @@ def _asked(row: Row) -> tuple[str, str]:
 
 
 def answers_of(slug: str) -> str:
-    """How the names of the pieces with a run's answers begin; no other run's begin so."""
+    """Prefix of the names of a run's answer pieces, unique to it."""
     return f"answers/{slug}~p"
 
 
 class _Pieces:
-    """The fragments of a run's answers, some at a time in a file each."""
+    """Writes fragments of answers, several to a file."""
 
     def __init__(self, store: SiteStore, slug: str) -> None:
         self._store, self._slug = store, slug
@@ -124,7 +206,7 @@ class _Pieces:
         self._size, self._number = 0, 0
 
     def add(self, anchor: str, fragment: str) -> int:
-        """Takes a fragment in; the number of the piece that holds it."""
+        """Adds a fragment; returns the number of its piece."""
         self._part[anchor] = fragment
         self._size += len(fragment.encode("utf-8", "replace"))
         number = self._number
@@ -133,7 +215,6 @@ class _Pieces:
         return number
 
     def end(self) -> None:
-        """Writes what is left."""
         if self._part:
             self._store.data(f"{answers_of(self._slug)}{self._number}", self._part)
             self._number += 1
@@ -141,7 +222,7 @@ class _Pieces:
 
 
 def cell(row: Row, is_hidden: bool) -> Cell:
-    """What a site holds of an answer beside its fragment."""
+    """The cell of an answer."""
     found = finding_of(row)
     said = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
     tokens = row.response.completion_tokens if row.response else None
@@ -172,7 +253,7 @@ def _warnings(row: Row) -> int:
 
 
 def _stands_in(part: PartVerdict, text: str) -> bool:
-    """Whether the key of a part that got no answer stands at the end of the response, as a word of its own."""
+    """The key of an unanswered part is at the end of the response, as a word."""
     gold = folded(part.gold)
     if part.answer is not None or len(gold) < LEAST_SOUGHT:
         return False
@@ -180,7 +261,7 @@ def _stands_in(part: PartVerdict, text: str) -> bool:
 
 
 def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str]) -> None:
-    """Who marked the answer, and what judge models read and wrote for it."""
+    """Counts the judge of an answer, and its calls and tokens."""
     if row.verdict is None or row.verdict.judge == UNMARKED:
         return
     judged[spec.who(row.verdict.judge)] += 1
@@ -210,13 +291,13 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
 
 
 def _regraded(changes: RegradeCounts) -> dict[str, Any]:
-    """How many marks people set; nothing where none."""
+    """Number of marks set by people, if any."""
     said = changes.summary()
     return {"regraded": {**said, "by": {visible(name): n for name, n in said["by"].items()}}} if said else {}
 
 
 def shown_name(model: str) -> str:
-    """A model as it is named before others: of a place on a disk the last name alone."""
+    """A model's public name: of a path only the last part."""
     is_place = model.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]", model) is not None
     return visible(PurePath(model.replace("\\", "/")).name if is_place else model)
 
@@ -234,7 +315,7 @@ def _profile(task: TaskReport) -> dict[str, Any]:
 
 
 def _metrics(found: Mapping[str, Estimate], names: Iterable[str]) -> dict[str, list[float | None]]:
-    """[low, high, lower end, upper end, over the trials ±] of each metric that exists, shares and marks as they are."""
+    """[low, high, lower end, upper end, ± over trials] of each existing metric, unscaled."""
     return {
         name: [_short(end) for end in (one["low"], one["high"], *(one["ci"] or (None, None)), one["std"])]
         for name in names
@@ -247,7 +328,7 @@ def _short(value: float | None) -> float | None:
 
 
 def _budgets(curves: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Of each curve its points: share, tokens, and Acc≤r in both readings."""
+    """Points of each curve: share, tokens, and Acc≤r in both readings."""
     return {task: list(_points(curve)) for task, curve in curves.items()}
 
 

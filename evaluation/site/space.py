@@ -1,8 +1,4 @@
-"""Sends a site to a static Space of the Hub.
-
-Contract: a Space is one commit of the whole folder, with a card that says `sdk: static`; what an
-earlier site left there in our folders goes with it. Nothing is sent to a repository that is there as something else.
-"""
+"""Publishes a site as a static Space of the Hub: one commit of the folder, which removes an earlier site's files."""
 
 from __future__ import annotations
 
@@ -11,8 +7,8 @@ import re
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
 from livek12.core.hub import endpoint, reason
-from livek12.core.own_files import write_atomically
 from livek12.core.visible import visible
 
 _CARD = """\
@@ -29,17 +25,13 @@ Models sit exams: marks, answers and questions, made by livek12. The page asks n
 
 
 def check_space(space: str) -> None:
-    """Refuses what is no name of a Space.
-
-    Raises:
-        UserError: it is none.
-    """
+    """Refuses an invalid name of a Space."""
     if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", space):
         raise UserError(f"--space {space}: give ORG/NAME")
 
 
 def send(site: Path, space: str, title: str) -> str:
-    """Writes the card and sends the folder; the Space's address.
+    """Writes the card and sends the folder; returns the Space's address.
 
     Raises:
         UserError: nobody is logged in, or the Hub refuses.

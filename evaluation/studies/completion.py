@@ -1,11 +1,8 @@
-"""Has a model seen the questions? How exactly it goes on with their beginnings (KMMMU, section 7 and table 26).
+"""Completion: how exactly a model continues the beginnings of questions (KMMMU, section 7 and table 26).
 
-Contract: of each source (the exam), with and without a hint: exactness from 0 to 100 as mean, sample standard deviation
-and median; the shares of refusals and hallucinations with Wilson's interval. Character-level figures need nobody:
-`characters` is the F1 of runs of `RUN` characters, `longest` the longest run of the real text that came back, both
-without spaces; a refusal is then a text without much of the real one that says so in words, or nothing at all. With a
-judge there are its exactness and its flags besides; of several the mean, and what more than half say. The difference
-with the hint is taken question by question.
+By exam, with and without a hint. Without judges: `characters` is the F1 of runs of `RUN` characters, `longest` the
+longest run of the real text that came back, both without spaces; a refusal is a text with little of the real one that
+refuses in words, or an empty one. Judges add exactness and flags: their mean and majority.
 """
 
 from __future__ import annotations
@@ -25,10 +22,10 @@ from livek12.core.statistics import mean_std, wilson_interval
 from livek12.core.text import squeezed
 from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.paired_shares import difference, difference_said
-from livek12.evaluation.studies.words import percent
+from livek12.evaluation.studies.study import percent
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Fenced, Values
+from livek12.judges.llm.prompts import Case, Fenced, Values
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.tasks.kmmmu.completion import COMPLETION, HINTED
 
@@ -36,9 +33,9 @@ PROMPT = "kmmmu_completion"
 RUN = 5
 """Characters of a run."""
 LITTLE = 20.0
-"""A text with less of the real one than this may be a refusal."""
+"""Share of the real text below which a text may be a refusal."""
 MOST_TIMES, MOST_MORE = 4, 1000
-"""A completion is read up to so many times the length of the real text, and so many characters more."""
+"""A completion is read up to so many times the length of the real text, plus so many characters."""
 ALL, NO_EXAM = "(all)", "(no exam named)"
 _REFUSES = re.compile(
     r"죄송|모르겠|모릅니다|알 수 없|알지 못|기억(?:나지|하지)|제공(?:할|해 드릴) 수 없|이어서 쓸 수 없|재현할 수 없"
@@ -47,12 +44,12 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = 300
-"""Characters in which a refusal says so."""
+"""Characters in which a refusal shows."""
 
 
 @dataclass(frozen=True)
 class JudgedCompletion:
-    """What a judge says of a completion; exactness from 0 to 100."""
+    """A judge's view of a completion; exactness from 0 to 100."""
 
     exactness: float
     refused: bool
@@ -65,7 +62,7 @@ class ComparedReply:
 
     @property
     def schema(self) -> Json:
-        """An object with a number and two truth values."""
+        """JSON schema."""
         return object_schema(
             reason={"type": "string", "maxLength": 2000},
             exactness={"type": "integer", "minimum": 0, "maximum": 100},
@@ -74,11 +71,7 @@ class ComparedReply:
         )
 
     def read(self, text: str) -> JudgedCompletion:
-        """What was said.
-
-        Raises:
-            Unreadable: the reply is not in the form.
-        """
+        """Parses a reply."""
         found = fields_of(parse_object(text), "reason", "exactness", "refused", "hallucinated")
         a_text(found["reason"], "reason")
         exactness = a_count(found["exactness"], "exactness")
@@ -96,12 +89,12 @@ class Completed:
     Attributes:
         source: the exam.
         of: id of the question.
-        hinted: whether exam and year were named.
+        hinted: exam and year were named.
         characters: F1 of the runs of characters, 0 to 100.
-        longest: the longest run of the real text, as a share of it, 0 to 100.
-        says_no: whether it refuses in words, or says nothing.
-        judged: by the judges, together.
-        problem: why they said nothing.
+        longest: longest run of the real text, as a share of it, 0 to 100.
+        says_no: refuses in words, or is empty.
+        judged: by all judges together.
+        problem: reason without judgement.
     """
 
     source: str
@@ -115,11 +108,7 @@ class Completed:
 
 
 def completions(rows: Iterable[Row]) -> list[Row]:
-    """The completions of a run that came.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The completions of a run that came."""
     found = [row for row in rows if row.question.variant and row.question.variant.kind in (COMPLETION, HINTED)]
     came = [row for row in found if row.response is not None]
     if not came:
@@ -146,7 +135,6 @@ def measured(row: Row) -> Completed:
 
 
 def _without_beginning(said: str, shown: str) -> str:
-    """What was written after the beginning, where that is repeated."""
     beginning = shown.rpartition("\n\n")[2].strip()
     return said[len(beginning) :] if beginning and said.startswith(beginning) else said
 
@@ -178,7 +166,7 @@ def _values(row: Row, case: Case) -> Values:
 def judged(
     rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
 ) -> list[tuple[JudgedCompletion | None, str]]:
-    """What the judges say of each completion together, or why nothing."""
+    """The judges' joint view of each completion, or the reason why there is none."""
     asked = AskedOf(PROMPT, _values, lambda row: ComparedReply())
     opinions = consult(jury, rows, asked, authors, lambda row: False, step)
     return [(_together(opinion.values), opinion.problem) for opinion in opinions]
@@ -198,7 +186,7 @@ def _together(said: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
 
 
 def completion_study(found: Sequence[Completed]) -> dict[str, Any]:
-    """The figures by source and hint, and the difference that the hint makes."""
+    """Figures by source and hint, and the difference made by the hint."""
     cells: defaultdict[tuple[str, bool], list[Completed]] = defaultdict(list)
     for one in found:
         cells[one.source, one.hinted].append(one)
@@ -238,7 +226,7 @@ def _share(flags: Sequence[bool]) -> dict[str, Any]:
 
 
 def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
-    """With the hint minus without, of the exactness over 100, on the questions that were asked in both ways."""
+    """With the hint minus without: exactness over 100, on questions asked in both ways."""
     judged = all(one.judged is not None for one in found)
 
     def by_question(hinted: bool) -> dict[str, tuple[float, float]]:
@@ -254,7 +242,7 @@ def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, told in found.items():
         for cell in told["sources"]:
             hint = "with exam and year" if cell["hinted"] else "without a hint"
@@ -275,3 +263,78 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
 def _said(spread: Mapping[str, float | None]) -> str:
     std = "–" if spread["std"] is None else rounded(spread["std"])
     return f"{rounded(spread['mean'] or 0)} ± {std} (median {rounded(spread['median'] or 0)})"
+
+
+HINTS = {False: "without a hint", True: "with exam and year"}
+
+
+def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+    """Share of the text that came back, by source."""
+    for run, told in found.items():
+        sources = list(dict.fromkeys(cell["source"] for cell in told["sources"]))
+        yield Chart(
+            f"{run}: how much of the text came back",
+            "Mean share of the runs of five characters (F1).",
+            "",
+            [
+                Series(
+                    hint,
+                    [
+                        PlotPoint(sources.index(cell["source"]) + 1, *[cell["characters"]["mean"] / 100] * 2)
+                        for cell in told["sources"]
+                        if cell["hinted"] == hinted
+                    ],
+                )
+                for hinted, hint in HINTS.items()
+            ],
+            bars=True,
+            names=sources,
+        )
+
+
+def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Figures by source and hint."""
+    heads = (
+        "",
+        "hint",
+        "questions",
+        "exactness",
+        "median",
+        "characters",
+        "median",
+        "longest run",
+        "refused",
+        "made up",
+    )
+    for run, told in found.items():
+        yield TableShown(
+            f"{run}: completions (KMMMU, table 26)",
+            heads,
+            [
+                [
+                    cell["source"],
+                    "yes" if cell["hinted"] else "no",
+                    str(cell["questions"]),
+                    *_spread_cells(cell["exactness"]),
+                    *_spread_cells(cell["characters"]),
+                    _spread_cells(cell["longest"])[0],
+                    _share_cell(cell["refused"]),
+                    _share_cell(cell["hallucinated"]),
+                ]
+                for cell in told["sources"]
+            ],
+        )
+
+
+def _spread_cells(spread: Mapping[str, Any] | None) -> list[str]:
+    if spread is None:
+        return ["–", "–"]
+    std = "–" if spread["std"] is None else rounded(spread["std"])
+    return [f"{rounded(spread['mean'])} ± {std}", rounded(spread["median"])]
+
+
+def _share_cell(share: Mapping[str, Any] | None) -> str:
+    if share is None:
+        return "–"
+    low, high = (rounded(100 * end) for end in share["interval"])
+    return f"{rounded(100 * share['share'])} % [{low}–{high}]"

@@ -1,8 +1,9 @@
-"""Judges beside each other and beside themselves, on the very same answers.
+"""Consistency of judges and critics: between judges, between runs, over repeats, on the very same answers.
 
-Contract: `between_judges` reads the votes kept in one run's verdicts; `between_runs` reads the verdicts of several
-run folders that hold the same responses. What is undecided in one of them is no agreement and no disagreement:
-it is counted, and every accuracy is the interval over all answers.
+Undecided answers are counted and in no coefficient; accuracies are intervals over all answers. A critic states for each
+error type whether it is there; without a usable critique nothing. The panel follows the majority; a tie states nothing.
+`OVERALL` pools the three types, `ANY` is an error of any type (LiveK12Bench, appendix C, tables 8 and 9, leaves its
+"overall" undefined).
 """
 
 from __future__ import annotations
@@ -16,16 +17,110 @@ from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.audits import OVERALL, PANEL, between_critics, over_repeats
-from livek12.evaluation.studies.words import listed, number, percent
+from livek12.evaluation.studies.study import listed, number, percent
 from livek12.judges.llm.spec import EVERY_ANSWER
 from livek12.report.marks import rounded
+
+PANEL = "panel"
+OVERALL, ANY = "overall", "any error"
+KINDS = (*ERROR_TYPES, OVERALL, ANY)
+Said = Mapping[str, bool]
+"""Presence of an error by type and for `ANY`; a type without a statement is missing."""
+
+
+def with_any(said: Mapping[str, bool]) -> dict[str, bool]:
+    """The statements on the types, and what follows for `ANY`."""
+    types = [said[kind] for kind in ERROR_TYPES if kind in said]
+    known = any(types) or len(types) == len(ERROR_TYPES)
+    return {**{kind: said[kind] for kind in ERROR_TYPES if kind in said}, **({ANY: any(types)} if known else {})}
+
+
+def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
+    """Statements of each critic of an audit, and of the panel."""
+    if process is None or not process.critics:
+        return {}
+    found = {
+        critic: with_any(
+            {kind: any(e.type == kind and e.judge == critic for e in process.errors) for kind in ERROR_TYPES}
+        )
+        for critic in dict.fromkeys(process.critics)
+    }
+    shares = {kind: sum(said[kind] for said in found.values()) / len(found) for kind in ERROR_TYPES}
+    return {**found, PANEL: with_any({kind: share > 0.5 for kind, share in shares.items() if share != 0.5})}
+
+
+def decisions(said: Said, kind: str) -> dict[str, bool]:
+    """The decisions of a kind: all types for `OVERALL`."""
+    kinds = ERROR_TYPES if kind == OVERALL else (kind,)
+    return {one: said[one] for one in kinds if one in said}
+
+
+def agreement_of(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+    """Rate of equal decisions, and Cohen's κ."""
+    return {
+        "n": len(pairs),
+        "agreed": sum(a == b for a, b in pairs) / len(pairs) if pairs else None,
+        "kappa": cohen_kappa([a for a, _ in pairs], [b for _, b in pairs]),
+    }
+
+
+def between_critics(audits: Iterable[Process]) -> dict[str, dict[str, Any]]:
+    """Agreement of each pair of critics by error type, and over all pairs together (LiveK12Bench, table 9).
+
+    Returns:
+        By kind and pair, "all pairs" last; empty where no audit has two critics.
+    """
+    pairs: defaultdict[str, defaultdict[str, list[tuple[bool, bool]]]] = defaultdict(lambda: defaultdict(list))
+    for audit in audits:
+        said = critics_said(audit)
+        said.pop(PANEL, None)
+        for kind in KINDS:
+            for a, b in combinations(sorted(said), 2):
+                left, right = decisions(said[a], kind), decisions(said[b], kind)
+                pairs[kind][f"{a} / {b}"] += [(left[one], right[one]) for one in left]
+    return {
+        kind: {name: agreement_of(found) for name, found in named.items()}
+        | {"all pairs": agreement_of([pair for found in named.values() for pair in found])}
+        for kind, named in pairs.items()
+    }
+
+
+def over_repeats(repeats: Sequence[Mapping[str, Process]]) -> dict[str, dict[str, Any]]:
+    """Agreement of critics with themselves over two or more repeats, by error type (LiveK12Bench, table 9).
+
+    Returns:
+        By kind and critic, the panel last: decisions made in every repeat, the share equal in all, the mean agreement
+        of two repeats, and Krippendorff's α.
+    """
+    said = [{key: critics_said(process) for key, process in audits.items()} for audits in repeats]
+    critics = sorted({critic for one in said for found in one.values() for critic in found} - {PANEL})
+    shared = sorted(set.intersection(*(set(one) for one in said))) if said else []
+    found: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        for critic in (*critics, PANEL) if critics else ():
+            units = []
+            for key in shared:
+                given = [decisions(one[key].get(critic, {}), kind) for one in said]
+                units += [[one[name] for one in given] for name in given[0] if all(name in one for one in given)]
+            found.setdefault(kind, {})[critic] = _repeated(units)
+    return found
+
+
+def _repeated(units: Sequence[Sequence[bool]]) -> dict[str, Any]:
+    pairs = [a == b for unit in units for a, b in combinations(unit, 2)]
+    return {
+        "n": len(units),
+        "identical": sum(len(set(unit)) == 1 for unit in units) / len(units) if units else None,
+        "agreed": sum(pairs) / len(pairs) if pairs else None,
+        "alpha": krippendorff_alpha(units),
+    }
+
 
 EXAMPLES = 10
 
 
 def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
-    """How far the judges of a panel agree: Krippendorff's α over all, Cohen's κ of each pair.
+    """Agreement of a panel: Krippendorff's α over all judges, Cohen's κ of each pair.
 
     Raises:
         UserError: no part has the votes of two judges, and no process those of two critics.
@@ -60,7 +155,6 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _presence(audits: Sequence[Process], kind: str) -> dict[str, Any]:
-    """How far the critics agree on whether an error of this type is there."""
     units = [
         [
             any(error.type == kind and error.judge == critic for error in audit.errors)
@@ -82,12 +176,9 @@ def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, A
 
 
 def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
-    """Refuses runs in which rules decided answers, or could have: they would be compared by the rules.
+    """Refuses runs in which rules decided answers, or could have: the comparison would be of the rules.
 
-    Where the rules decided all that judges would have seen, a verdict names the judges and no vote.
-
-    Raises:
-        UserError: names the first.
+    Where rules decided all that judges would have seen, a verdict names the judges and has no vote.
     """
     for name, rows in runs.items():
         for row in rows:
@@ -100,9 +191,9 @@ def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
 
 
 def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
-    """Refuses copies of a run that were marked by one reply: a judge would agree with itself by construction.
+    """Refuses copies of a run marked by one cached reply: a judge would agree with itself by construction.
 
-    Repeats of `judge --repeats` are draws of their own, whoever remembers them.
+    Repeats of `judge --repeats` are independent draws even if cached.
 
     Raises:
         UserError: a judge was not asked anew about an answer in one of the copies.
@@ -122,15 +213,7 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
 
 
 def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """How far the judges of a run that were asked several times agree with themselves, on the answers that they saw.
-
-    Args:
-        name: of the run.
-        repeats: its answers with the verdicts of each repeat (`evaluation.repeats.repeated_rows`).
-
-    Raises:
-        UserError: they were asked once.
-    """
+    """Agreement of judges with themselves over the repeats of one run (`evaluation.repeats.repeated_rows`)."""
     if len(repeats) < 2:
         raise UserError(
             f"{name}: its judges were asked once: ask them again with `livek12 judge RUN --judge … --repeats 3`, or"
@@ -142,11 +225,11 @@ def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, An
 
 
 def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:
-    """How far the verdicts on the same responses agree: of one judge asked again, or of several prompts or judges.
+    """Agreement of verdicts on the same responses: of one judge asked again, or of several prompts or judges.
 
     Args:
-        runs: rows of each run folder by its name, two or more.
-        judges: whether all runs must bear one judge (intra-judge) or each its own (sensitivity, KMMMU table 5).
+        runs: rows by run, two or more.
+        judges: "same" for intra-judge, "different" for sensitivity (KMMMU table 5).
 
     Raises:
         UserError: fewer than two runs, other responses, or judges that are not as they must be.
@@ -193,12 +276,10 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
 
 
 def _word(verdict: Verdict | None) -> str:
-    """What a run says of an answer."""
     return {True: "right", False: "wrong", None: "undecided"}[verdict.correct if verdict else None]
 
 
 def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
-    """How far the critics of the audits agree with themselves, by error type."""
     return over_repeats([{key: v.process for key, v in found.items() if v.process is not None} for found in runs])
 
 
@@ -232,14 +313,14 @@ def _check_judges(named: Mapping[str, Sequence[str]], judges: str) -> None:
 
 
 def _accuracy(found: Mapping[str, Verdict], answers: int) -> dict[str, float]:
-    """Right answers over all that were asked; what is undecided or missing at its worst and at its best."""
+    """Right answers over all; undecided and missing ones at worst and at best."""
     right = sum(verdict.correct is True for verdict in found.values())
     wrong = sum(verdict.correct is False for verdict in found.values())
     return {"low": right / answers, "high": 1 - wrong / answers}
 
 
 def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result of `between_judges` in sentences."""
     for run, judges in found.items():
         if judges["parts"]:
             yield (
@@ -254,7 +335,7 @@ def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def runs_sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result of `between_runs` in sentences."""
     yield (
         f"The {len(found['judges'])} runs hold {found['answers']} answers with a verdict; {found['decided_by_all']} are"
         f" decided in all of them, and {percent(found['identical'])} of these alike. {found['changed']} verdicts"

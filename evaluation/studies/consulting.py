@@ -1,8 +1,6 @@
-"""Puts answers of a run before judges for a study: everybody's opinion on each, remembered, asked once.
+"""Judges' opinions on answers of a run for a study, cached so that a killed study resumes.
 
-Contract: as for the marks, a judge is never the model under test nor of its family, and replies are remembered, so that
-a study that was killed goes on. What a judge did not say, or not in its form, is an opinion with a problem; nothing is
-made up for it.
+A judge is never the model under test nor of its family. A missing or malformed reply is an opinion with a problem.
 """
 
 from __future__ import annotations
@@ -14,30 +12,29 @@ from typing import Generic, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.records import Key
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.forms import Form
-from livek12.judges.llm.prompts import Values, load_prompt
+from livek12.judges.llm.prompts import CannotShow, Case, Values, load_prompt
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Opinions(Generic[T]):
-    """What judges say of one answer: by judge a value, or (None) why there is none."""
+    """Judges' opinions on one answer: (judge, value or None, problem)."""
 
     given: tuple[tuple[str, T | None, str], ...]
 
     @property
     def values(self) -> list[T]:
-        """The usable ones."""
+        """The usable values."""
         return [value for _, value, _ in self.given if value is not None]
 
     @property
     def problem(self) -> str:
-        """Why there is none that is usable; "" where there is one."""
+        """The reason without a usable value; "" otherwise."""
         if self.values:
             return ""
         return "; ".join(dict.fromkeys(problem for _, _, problem in self.given)) or "no judge may judge this answer"
@@ -45,11 +42,11 @@ class Opinions(Generic[T]):
 
 @dataclass(frozen=True)
 class AskedOf(Generic[T]):
-    """How judges are asked.
+    """The request to judges.
 
     Attributes:
-        prompt: the prompt's name.
-        values: what goes into it; raises CannotShow where a picture is not at hand.
+        prompt: name of the prompt.
+        values: of the prompt; raises CannotShow where a picture is not at hand.
         form: of the reply, for an answer.
     """
 
@@ -59,7 +56,7 @@ class AskedOf(Generic[T]):
 
 
 def authors_of(folder: RunFolder) -> tuple[str, ...]:
-    """The names of the model under test."""
+    """Names of the model under test."""
     spec = folder.spec()
     return tuple(filter(None, (spec.model, spec.model_revision)))
 
@@ -72,18 +69,15 @@ def consult(
     sees: Callable[[Row], bool],
     step: Callable[[], None],
 ) -> list[Opinions[T]]:
-    """What the judges say of each answer, in order.
+    """Opinions on each answer, in order; judges never judge themselves or their family.
 
     Args:
-        jury: judges that are up.
-        rows: answers with text; with the pictures of their questions where judges see them.
-        asked: how.
+        jury: running judges.
+        rows: answers with text; with pictures where judges see them.
+        asked: the request.
         authors: names of the model under test.
-        sees: whether the judges are shown the pictures of an answer's question.
+        sees: judges get the pictures of an answer's question.
         step: called after each answer.
-
-    Raises:
-        UserError: nobody may judge this model.
     """
     panel, names = jury.panel, frozenset(authors)
     assert panel is not None, "a study with judges has a panel"

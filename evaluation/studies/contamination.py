@@ -1,26 +1,207 @@
-"""Has a model seen the exam? Marks on older exams against newer ones, by year, and before against after its release.
+"""Contamination: marks on older exams against newer ones, by year, and before against after a model's release.
 
-Contract: three tables, each over every run, of answers asked in one way (`evaluation.sieve`). *releases*
-(LiveK12Bench, appendix E, Table 13): an older release minus the newest, over all questions and by subject. *years*
-(MDK12-Bench, figure 4): marks by exam year and difficulty, and each year against the others of that difficulty.
-*dates*: exams that were surely held before the model was released against those surely held after. An older exam may
-just be an easier one: `beyond` is the same difference of what a run has more than the mean of the other runs on each
-question. p values are corrected by Holm's method over the cells of a table.
+*releases* (LiveK12Bench, app. E, table 13): an older release minus the newest, over all and by subject. *years*
+(MDK12-Bench, figure 4): each exam year against the others of its difficulty. *dates*: exams surely before the model's
+release against those surely after. An older exam may just be easier: `beyond` is the same difference of a run's excess
+over the other runs. p is corrected by Holm over the cells of a table.
+
+Undecided and missing answers enter at worst and at best, so that every mark is two numbers. The test permutes papers
+(questions, where papers are few) between the two parts, for all runs at once; the larger p counts, and 1 where
+undecided answers could turn the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.outcomes import Slim, SlimQuestion
-from livek12.core.statistics import holm
-from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, one_way
-from livek12.evaluation.studies.contrasts import Contrast, Scored, beyond_others, contrast, scored
+from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring.metrics import task_terms
+from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.schema import parameters_of
+from livek12.core.statistics import difference_reach, holm, mean_interval
+from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.exam_dates import Period, exam_period
-from livek12.evaluation.studies.words import points
+from livek12.evaluation.studies.study import points
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Bools, Floats, Indices
+
+
+DRAWS = 9999
+"""Permutations of a test."""
+_FEWER_DRAWS = 999
+"""Permutations beyond `_MANY` papers or questions."""
+_MANY = 5000
+_BLOCK = 4_000_000
+"""Most bytes of a block of permutations."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One run's metric on each question, as shares at worst and at best, and the weight of each."""
+
+    low: Mapping[QuestionKey, float]
+    high: Mapping[QuestionKey, float]
+    weight: Mapping[QuestionKey, float]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Part a minus part b, as shares; `interval` and `p` None where a part has one question.
+
+    Marks `a` and `b` are at worst and at best, `low` and `high` the least and greatest difference, `interval` 95 %
+    around both; `unit` is "paper" or "question".
+    """
+
+    a: tuple[float, float]
+    b: tuple[float, float]
+    low: float
+    high: float
+    interval: tuple[float, float] | None
+    p: float | None
+    unit: str
+
+
+def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
+    """A metric on each question (its trials together), and the questions.
+
+    The rows were asked in one way, each question and trial once (`evaluation.sieve`).
+    """
+    table = tabulate(rows)
+    term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")
+    if isinstance(term, str):
+        raise UserError(f"{metric}: {term}; choose another --metric")
+    by_task = table.rows.by_task()
+    exams = {task: exam_of(task) for task in by_task}
+    asked = {(exams[task], question.id): question for task, own in by_task.items() for question in own.asked()}
+    sums = {key: own for key, own in exam_sums(table, term.low, term.high, term.weight).items() if own[2] > 0}
+    return (
+        Scored(
+            {key: own[0] / own[2] for key, own in sums.items()},
+            {key: own[1] / own[2] for key, own in sums.items()},
+            {key: own[2] for key, own in sums.items()},
+        ),
+        asked,
+    )
+
+
+def beyond_others(runs: Mapping[str, Scored]) -> dict[str, Scored]:
+    """Excess of each run over the mean of the others on the questions that all have; {} for one run."""
+    if len(runs) < 2:
+        return {}
+    shared = set.intersection(*(set(run.weight) for run in runs.values()))
+    count = len(runs) - 1
+    lows = {key: sum(run.low[key] for run in runs.values()) for key in shared}
+    highs = {key: sum(run.high[key] for run in runs.values()) for key in shared}
+    return {
+        name: Scored(
+            {key: run.low[key] - (highs[key] - run.high[key]) / count for key in shared},
+            {key: run.high[key] - (lows[key] - run.low[key]) / count for key in shared},
+            {key: run.weight[key] for key in shared},
+        )
+        for name, run in runs.items()
+    }
+
+
+def contrast(
+    run: Scored,
+    part: Mapping[QuestionKey, bool],
+    asked: Mapping[QuestionKey, SlimQuestion],
+    least: float = 0.0,
+    seed: int = 0,
+) -> Contrast | None:
+    """One run on part a (True) against part b (False) of the questions; None where either is empty.
+
+    `least` is the least value: 0, or -1 for `beyond_others`.
+    """
+    import numpy as np
+
+    keys = [key for key in part if key in run.weight]
+    in_a = np.array([part[key] for key in keys], dtype=bool)
+    if not in_a.any() or in_a.all():
+        return None
+    ends = np.array([[run.low[key] for key in keys], [run.high[key] for key in keys]])
+    weight = np.array([run.weight[key] for key in keys])
+    unit, cluster = _clusters([asked[key] for key in keys])
+    (a, b) = (
+        [mean_interval(end[of], weight[of], _numbered(cluster[of]), least) for end in ends] for of in (in_a, ~in_a)
+    )
+    low, high = a[0][0] - b[1][0], a[1][0] - b[0][0]
+    interval = (
+        max(low - _difference_reach(a[0][0] - a[0][1], b[1][2] - b[1][0]), least - 1),
+        min(high + _difference_reach(a[1][2] - a[1][0], b[0][0] - b[0][1]), 1 - least),
+    )
+    known = not any(np.isnan(interval))
+    p = _permuted(ends * weight, weight, in_a, cluster, seed) if known and (low > 0 or high < 0 or low == high) else 1.0
+    return Contrast(
+        a=(a[0][0], a[1][0]),
+        b=(b[0][0], b[1][0]),
+        low=low,
+        high=high,
+        interval=interval if known else None,
+        p=p if known else None,
+        unit=unit,
+    )
+
+
+def _difference_reach(own: float, other: float) -> float:
+    """Reach of the difference of two estimates without shared questions, from their reaches."""
+    import numpy as np
+
+    return float(difference_reach(np.array(own), np.array(other), np.array(0.0), np.array(1.0)))
+
+
+def _clusters(asked: Sequence[SlimQuestion]) -> tuple[str, Indices]:
+    """Papers where there are enough, else questions; variants of one question are one."""
+    import numpy as np
+
+    papers = {question.paper_id for question in asked}
+    by_paper = None not in papers and len(papers) >= parameters_of("article").min_papers
+    names = [(question.paper_id if by_paper else question.source) or "" for question in asked]
+    return "paper" if by_paper else "question", np.unique(np.array(names), return_inverse=True)[1]
+
+
+def _numbered(cluster: Indices) -> Indices:
+    import numpy as np
+
+    return np.unique(cluster, return_inverse=True)[1]
+
+
+def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, seed: int) -> float | None:
+    """P of the permutation test, the larger of those at worst and at best.
+
+    A cluster with questions in both parts counts once in each. None where a part has one cluster.
+    """
+    import numpy as np
+
+    units = _numbered(cluster * 2 + in_a)
+    groups = int(units.max()) + 1
+    where: Bools = np.zeros(groups, dtype=bool)
+    where[units] = in_a
+    chosen = int(where.sum())
+    if min(chosen, groups - chosen) < 2:
+        return None
+    columns = np.stack([np.bincount(units, column, groups) for column in (weight, *earned)])
+    total = columns.sum(axis=1)
+    rng = np.random.default_rng(seed)
+    draws = DRAWS if groups <= _MANY else _FEWER_DRAWS
+    block = max(1, _BLOCK // groups)
+    sizes = [min(block, draws - start) for start in range(0, draws, block)]
+    drawn = np.concatenate([rng.permuted(np.tile(where, (size, 1)), axis=1) @ columns.T for size in sizes])
+    seen = columns[:, where].sum(axis=1)
+
+    def gaps(sums: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = sums[..., 1:] / sums[..., :1] - (total[1:] - sums[..., 1:]) / (total[0] - sums[..., :1])
+        return np.abs(np.asarray(apart))
+
+    as_far = (np.nan_to_num(gaps(drawn), nan=np.inf) >= gaps(seen) - 1e-12).sum(axis=0)
+    return float(((as_far + 1) / (draws + 1)).max())
+
 
 ALL = "(all)"
 Cells = list[dict[str, Any]]
@@ -33,14 +214,7 @@ def contamination(
     released: Mapping[str, Period] | None = None,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """The three tables.
-
-    Args:
-        runs: rows of each run by its name.
-        metric: one of `contrasted_metrics`.
-        profile: which formulas.
-        released: when the model of a run was released.
-        choice: of the answers, where runs were asked in several ways.
+    """The three tables; `released`: release of the model by run.
 
     Raises:
         UserError: no such metric, no way of asking that the runs have in common, or no question says of which release
@@ -67,8 +241,6 @@ def contamination(
 
 
 class _Study:
-    """The cells of all runs over the same questions."""
-
     def __init__(self, marks: Mapping[str, Scored], asked: Mapping[QuestionKey, SlimQuestion]) -> None:
         self._marks, self._asked = marks, asked
         self._beyond = beyond_others(marks)
@@ -151,7 +323,6 @@ def _ends(found: Contrast) -> list[float] | None:
 
 
 def _sizes(part: Mapping[QuestionKey, bool], run: Scored | None = None) -> list[int]:
-    """How many questions are of either part."""
     known = [in_a for key, in_a in part.items() if run is None or key in run.weight]
     return [sum(known), len(known) - sum(known)]
 
@@ -170,7 +341,7 @@ def _corrected(cells: Cells) -> Cells:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     yield f"{found['questions']} questions by {found['metric']}; differences are in points of 100, older minus newer."
     for cell in found["releases"]:
         if cell["subject"] == ALL:

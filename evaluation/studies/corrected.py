@@ -1,15 +1,13 @@
 """Marks corrected for the judge's errors, from a sample of answers that people labelled.
 
-Contract: with strata s of the decided answers (`evaluation.studies.strata`), weights W_s, and d_s the weighted mean
-of person minus judge over the labelled ones, the corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its
-interval is that of the mean of the corrected answers over the questions sampled (`core.intervals`: by paper, where
-there are four or more, which are set as far apart as people would have them), widened by the variance of the labels,
-Σ_s W_s² · σ²_s / n_s, where σ²_s is that of person minus judge (stratified two-phase sampling; Särndal, Swensson and
-Wretman 1992, chapter 9). Labels that all agree with the judge are not taken for a judge without errors: half an error
-is added to each stratum of models, and to rules what the judge card says. Rules without labels have the upper end of
-the judge card's error rate as two standard deviations. A stratum of models needs two labels. Undecided answers are
-not corrected: the mark is given with all of them worth nothing and all worth full marks. Where several people labelled
-an answer, their mean is the person.
+With strata s of the decided answers (`label_plan`), weights W_s, and d_s the weighted mean of person minus judge, the
+corrected mark is θ = Σ_s W_s · (mean of the judge in s + d_s). Its interval is that of the corrected answers over the
+sampled questions (`core.statistics`: by paper from four papers on, set as far apart as people would have them), widened
+by the variance of the labels, Σ_s W_s² · σ²_s / n_s (stratified two-phase sampling; Särndal, Swensson and Wretman 1992,
+chapter 9). Labels without a disagreement do not prove a perfect judge: half an error is added to each stratum of
+models, and to rules the judge card's rate; rules without labels take the upper end of that rate as two standard
+deviations. A stratum of models needs two labels. Undecided answers are not corrected: the mark is given with all of
+them at nothing and at full marks. Several labels of an answer are averaged.
 """
 
 from __future__ import annotations
@@ -21,21 +19,20 @@ from math import hypot, sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import mean_interval, t_quantile
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.statistics import wilson_interval
+from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
+from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.strata import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.report.marks import rounded
 
 FEWEST = 2
 CARD_FREEDOM = 60.0
-"""Degrees of freedom that a bound from the judge card counts for."""
+"""Degrees of freedom of a bound from the judge card."""
 WEAKEST = 0.5
-"""No judge is taken for a weaker one: few labels may show any."""
+"""Lower bound of a judge's power: few labels may show any."""
 CARD_WORTH = 20.0
-"""Labels that the judge card's bound counts for beside those of the rules' own answers."""
+"""Labels that the judge card's bound counts for, against labels of the rules' own answers."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +40,10 @@ class Stratum:
     """One stratum with its labels.
 
     Attributes:
-        name: as in `evaluation.studies.strata`.
+        name: as in `label_plan`.
         share: of all weight.
-        answers: how many.
-        labels: how many of them people labelled.
+        answers: number of answers.
+        labels: number of labelled ones.
         judge: mean of the judge.
         shift: mean of person minus judge; 0 without labels.
         variance: of the shift.
@@ -74,8 +71,8 @@ def corrected_study(
     Args:
         rows: of one run.
         labelled: from `fit_labels`.
-        plan: stratum of each planned answer; labels of others are left out, since nobody knows how those were chosen.
-            None: all labels count, as if they were drawn at random.
+        plan: stratum of each planned answer; other labels are left out, as their selection is unknown. None: all labels
+            count, as a random draw.
         metric: `accuracy` or `mark`.
 
     Raises:
@@ -125,11 +122,7 @@ def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
 
 
 def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str, Any]:
-    """The corrected mark of one task, as shares.
-
-    Args:
-        answers: all of the task.
-        said: the share that people gave, of the labelled ones.
+    """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers.
 
     Raises:
         UserError: a stratum of models has fewer than two labels.
@@ -184,10 +177,10 @@ def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], to
 
 
 def _power(groups: Mapping[str, Sequence[Judged]], said: Mapping[Key, float]) -> float:
-    """By how much the judge's mark rises with the person's, from the labelled answers, each for as many as it stands.
+    """Slope of the judge's mark on the person's, from weighted labelled answers; unlabelled ones count as right.
 
-    Of right and wrong alone it is sensitivity + specificity - 1. So much of a difference between papers a judge shows.
-    What is not labelled is taken as right.
+    For right and wrong only it is sensitivity + specificity - 1: the part of a difference between papers that a judge
+    shows.
     """
     import numpy as np
 
@@ -205,7 +198,7 @@ def _power(groups: Mapping[str, Sequence[Judged]], said: Mapping[Key, float]) ->
 def _mark(
     answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float, power: float
 ) -> tuple[float, float, float]:
-    """The corrected mark with the undecided at worst or at best, and its interval."""
+    """The corrected mark with undecided answers at worst or at best, and its interval."""
     import numpy as np
 
     values = np.array([(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers])
@@ -228,16 +221,16 @@ def _mark(
 
 
 def _unshrunk(reach: float, alone: float, power: float) -> float:
-    """The reach of a mean by papers, had the papers been told apart as people would.
+    """The reach of a mean by papers, had people marked the papers.
 
-    What papers add to the reach that the questions have alone, a judge's errors shrink: the same shift for all answers
-    of a stratum brings the mean right and leaves papers as near to each other as the judge has them.
+    A judge's errors shrink the part of the reach that papers add: the same shift for all answers of a stratum corrects
+    the mean and leaves papers as close to each other as the judge has them.
     """
     return sqrt(alone**2 + (reach**2 - alone**2) / power**2) if reach > alone else reach
 
 
 def _reach(spread: Sequence[tuple[float, float]]) -> float:
-    """Half the 95 % interval that the judge's errors alone would leave."""
+    """Half the 95 % interval from the judge's errors alone."""
     import numpy as np
 
     variance = sum(part for part, _ in spread)
@@ -246,11 +239,10 @@ def _reach(spread: Sequence[tuple[float, float]]) -> float:
 
 
 def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str, Any] | None:
-    """Rogan & Gladen (1978): the mark of the decided answers from the judge's share right, sensitivity and specificity.
+    """Rogan & Gladen (1978): the mark of decided answers from the judge's sensitivity and specificity.
 
-    Those are of the labelled answers, each weighing as many as it stands for; rules without labels are taken as right.
-    The interval is theirs (equation 3), with half an error added to either. None where there are marks between right
-    and wrong; `value` None where the judge tells right from wrong no better than chance.
+    Labelled answers are weighted; rules without labels count as right. The interval is equation 3, with half an error
+    added to either. None where there are partial marks; `value` None where the judge is no better than chance.
     """
     total = sum(answer.weight for answer in answers)
     if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in said.values()):
@@ -289,7 +281,7 @@ def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[
 
 
 def _doubt(share: float, count: float) -> float:
-    """Variance of a share of so many, with half an error added."""
+    """Variance of a share, with half an error added."""
     rate = (share * count + 0.5) / (count + 1)
     return rate * (1 - rate) / (count + 1)
 
@@ -306,7 +298,7 @@ def _shown(one: Stratum) -> dict[str, Any]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, study in found.items():
         for task, one in study["tasks"].items():
             yield f"{run}, {task}: {study['metric']} {said(one)}; the judge alone said {_range(one['judge'])}."
@@ -333,7 +325,7 @@ def _said_after(found: Mapping[str, Any] | None) -> str:
 
 
 def said(one: Mapping[str, Any]) -> str:
-    """Like "71.3 [68.9, 73.5], of which the judge ±0.8 (60 labels)"."""
+    """A mark in words: "71.3 [68.9, 73.5], of which the judge ±0.8 (60 labels)"."""
     low, high = one["interval"]
     return (
         f"{_range(one['corrected'])} [{rounded(100 * low)}, {rounded(100 * high)}], of which the judge"

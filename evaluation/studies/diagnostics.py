@@ -1,22 +1,22 @@
-"""Why a model fails CFE-Bench: the curves of its derived tasks, paired question by question (sections 5.2 to 5.4).
+"""CFE-Bench's diagnostics: curves of its derived tasks, paired by question (sections 5.2 to 5.4, figures 3 to 5).
 
-Contract: the share of the samples that are right is taken first, of each question and unit; then the mean over the
-questions, by unit index where at least `fewest[0]` questions have that unit, and in buckets of the exact length of the
-flow that hold at least `fewest[1]` questions. Undecided and missing answers enter at their worst and at their best.
-Contrasts are of the same units of the same questions; a question counts once, with the mean over its units. What the
-model answered to the whole questions comes from the run itself, or from the run whose failures were asked about.
-
-The article: more than five questions for an index, at least five for a bucket (section 5.3).
+Shares of right samples by question and unit are averaged over questions: by unit index where at least `fewest[0]`
+questions have it, by exact length of the flow where at least `fewest[1]` have it (the article: more than five, and at
+least five; section 5.3). Undecided and missing answers enter at worst and at best. Contrasts compare the same units of
+the same questions, each question counting once.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.progress import warn
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.evaluation.studies.paired_shares import (
@@ -28,10 +28,38 @@ from livek12.evaluation.studies.paired_shares import (
     mean_said,
     mean_share,
 )
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.marks import rounded
+from livek12.report.ranking import p_value
 from livek12.tasks.registry import find_task
 
+
+def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
+    """Answers of another run to the whole questions.
+
+    `base` None is the run whose failures were asked about, if it still exists.
+
+    Raises:
+        UserError: `base` is no run, or one of another model.
+    """
+    spec = folder.spec()
+    if base is None:
+        if spec.chosen is None:
+            return
+        try:
+            other = RunFolder.open(Path(spec.chosen.run), warn)
+        except UserError as error:
+            warn(f"nothing is said of the whole questions: {error}; --base RUN says where they were asked")
+            return
+    else:
+        other = RunFolder.open(base, warn)
+        if other.spec().model != spec.model:
+            raise UserError(f"--base {base}: is a run of {other.spec().model}, and {folder.path} of {spec.model}")
+    yield from other.rows()
+
+
 FEWEST = (6, 5)
-"""Questions that an index, and a bucket, has at least."""
+"""Least questions of an index, and of a bucket."""
 EXECUTION, EXECUTION_TEXT = "unit_execution", "unit_execution_text"
 CONDITIONS = ("reasoning_prefix", "prefix_questions", "injection", "injection_question")
 WHOLE = "whole question"
@@ -47,15 +75,15 @@ Units = dict[int, Share]
 
 @dataclass
 class Diagnosed:
-    """What a run answered to the derived tasks of one task.
+    """Answers to the derived tasks of one task.
 
     Attributes:
         conditions: condition → question → unit → share of right samples.
         lengths: question → units of its flow.
         whole: question → share of right answers to the whole of it.
-        samples: answers asked for, of each condition.
-        silent: of these, those without any text.
-        missing: of these, those that never came.
+        samples: answers by condition.
+        silent: those without text.
+        missing: those that never came.
     """
 
     conditions: dict[str, dict[str, Units]] = field(default_factory=dict)
@@ -67,11 +95,7 @@ class Diagnosed:
 
 
 def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, Diagnosed]:
-    """What a run answered, by the task whose derived tasks it asked.
-
-    Args:
-        rows: of the run.
-        whole: answers to the whole questions from another run; those of the run itself come first.
+    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers.
 
     Raises:
         UserError: the run asked no task that is derived unit by unit.
@@ -114,13 +138,7 @@ def _is_derived(name: str) -> bool:
 def diagnostics(
     found: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
 ) -> dict[str, Any]:
-    """The curves, buckets and contrasts of each task.
-
-    Args:
-        found: from `read_diagnosed`.
-        fewest: questions that an index, and a bucket of one length, has at least.
-        chosen: whether the questions are those that the model failed.
-    """
+    """Curves, buckets and contrasts of each task; `chosen`: the questions are those that the model failed."""
     return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in found.items()}
 
 
@@ -212,7 +230,7 @@ def _other(found: Diagnosed, name: str) -> dict[str, Units]:
 
 
 def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
-    """Which questions need their pictures: those whose units are not all answered without (by half of the samples)."""
+    """Questions that need pictures: not all units are answered without them (by half of the samples)."""
     sure = {id for id, units in questions.items() if any(high < 0.5 for _, high in units.values())}
     without = sorted(id for id, units in questions.items() if all(low >= 0.5 for low, _ in units.values()))
     return {
@@ -224,7 +242,7 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
 
 
 def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The same without the contrasts unit by unit, which make no table on a terminal (`--json` has them)."""
+    """The result without contrasts by unit, for which a terminal has no room (`--json` has them)."""
 
     def shorter(told: Mapping[str, Any]) -> dict[str, Any]:
         cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in told["contrasts"]]
@@ -234,7 +252,7 @@ def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, tasks in found.items():
         for base, told in tasks.items():
             yield from _sentences(f"{run}, {base}", told)
@@ -264,3 +282,106 @@ def _sentences(name: str, told: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: {seen['needed']} of {seen['questions']} questions need their pictures, since not all of their"
             f" units are answered without; {len(seen['answered_without'])} do not, {seen['undecided']} are undecided."
         )
+
+
+EXECUTIONS = ("unit_execution", "unit_execution_text")
+NAMES = {
+    "unit_execution": "unit execution",
+    "unit_execution_text": "unit execution without pictures",
+    "reasoning_prefix": "reasoning prefix",
+    "prefix_questions": "prefix, questions only",
+    "injection": "single-unit injection",
+    "injection_question": "injection, question only",
+}
+Found = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+def charts(found: Found) -> Iterator[Chart]:
+    """Figures of each run and task; none where every point has too few questions."""
+    for run, tasks in found.items():
+        for base, told in tasks.items():
+            yield from (chart for chart in _charts(f"{run}, {base}", told) if any(s.points for s in chart.series))
+
+
+def _charts(name: str, told: Mapping[str, Any]) -> Iterator[Chart]:
+    units, bucket = told["fewest"]
+    conditions = told["conditions"]
+    others = [each for each in conditions if each not in EXECUTIONS]
+    behind = f"mean over the questions that have the unit, {units} or more; thin strokes are 95 % intervals"
+    yield Chart(
+        f"{name}: unit execution (CFE-Bench, figure 3)",
+        f"Share of samples that answer unit i by itself, given the units before: {behind}.",
+        "unit",
+        [Series(_named(each), _unit_points(conditions[each]["by_unit"])) for each in EXECUTIONS if each in conditions],
+    )
+    yield Chart(
+        f"{name}: with a part of the solution, by unit (figures 4 and 5)",
+        f"Share of samples with the right final answer: {behind}.",
+        "unit",
+        [Series(_named(each), _unit_points(conditions[each]["by_unit"])) for each in others],
+    )
+    yield Chart(
+        f"{name}: with a part of the solution, by the length of the flow (figures 4 and 5)",
+        f"Mean over the units of a question, then over the questions whose flow is so long, {bucket} or more.",
+        "units of the flow",
+        [
+            Series(_named(each), [_point(cell["units"], cell) for cell in conditions[each]["by_length"]])
+            for each in others
+        ],
+    )
+
+
+def _unit_points(cells: Sequence[Mapping[str, Any]]) -> list[PlotPoint]:
+    return [_point(cell["unit"], cell) for cell in cells]
+
+
+def _point(x: float, cell: Mapping[str, Any]) -> PlotPoint:
+    return PlotPoint(x, cell["low"], cell["high"], cell["interval"])
+
+
+def _named(condition: str) -> str:
+    word, at, budget = condition.partition("@")
+    return NAMES.get(word, word) + at + budget
+
+
+def tables(found: Found) -> Iterator[TableShown]:
+    """Numbers behind the figures, and the contrasts."""
+    for run, tasks in found.items():
+        for base, told in tasks.items():
+            name = f"{run}, {base}"
+            for axis, key, what in (("by_unit", "unit", "unit"), ("by_length", "units", "length of the flow")):
+                if rows := list(_rows(told["conditions"], axis, key)):
+                    yield TableShown(f"{name}: by {what}", [key, *map(_named, told["conditions"])], rows)
+            yield TableShown(
+                f"{name}: conditions beside each other",
+                ["", "questions", "difference in points", "95 %", "p", "p (Holm)"],
+                [_contrast(cell) for cell in told["contrasts"]],
+            )
+
+
+def _rows(conditions: Mapping[str, Any], axis: str, key: str) -> Iterator[list[str]]:
+    places = sorted({cell[key] for each in conditions.values() for cell in each[axis]})
+    for place in places:
+        cells = [{cell[key]: cell for cell in each[axis]}.get(place) for each in conditions.values()]
+        yield [str(place), *map(_cell, cells)]
+
+
+def _cell(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return "–"
+    said = "–".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    ends = f" [{rounded(100 * cell['interval'][0])}–{rounded(100 * cell['interval'][1])}]" if cell["interval"] else ""
+    return f"{said}{ends} n={cell['questions']}"
+
+
+def _contrast(cell: Mapping[str, Any]) -> list[str]:
+    said = " to ".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    ends = " to ".join(rounded(100 * end) for end in cell["interval"]) if cell["interval"] else ""
+    return [
+        f"{_named(cell['condition'])} − {_named(cell['beside'])}",
+        str(cell["questions"]),
+        said,
+        ends,
+        p_value(cell["p"]) if cell["p"] is not None else "–",
+        p_value(cell["p_holm"]) if cell["p_holm"] is not None else "–",
+    ]

@@ -1,34 +1,52 @@
-"""The kinds of errors of wrong answers, as judges or people tell them: the sample, the question put, who said what.
+"""Kinds of errors of wrong answers, by judges or people: sample, question put, rates, agreement, regression.
 
-Contract: the sample is drawn from the answers that are decided and wrong, stratified by task, subject and the kind of
-pictures (every n-th of them in that order, at random within a stratum, from a seed). A benchmark's kinds are those of
-its article (`core.error_types`): of KMMMU and MDK12-Bench a wrong answer has one, of LiveK12Bench any number. Of
-several judges, or raters, it is what more than half of them say; where they are even it is nothing. A response without
-any text is incomplete by what it is, where the article has such a kind: nobody is asked.
+The sample is of decided wrong answers, stratified by task, subject and kind of pictures. Kinds are those of the
+benchmark's article (`core.error_types`): one for each answer of KMMMU and MDK12-Bench, any number of LiveK12Bench.
+Judges and raters decide by majority; a tie is no kind. A response without text is incomplete where the article has such
+a kind. `share` is of the wrong answers with a kind (Wilson's interval); `rate` is `share` times the wrong part of the
+decided answers. The regression is KMMMU's (appendix H): accuracy on rates of unit variance, one observation a run. With
+one kind an answer, rates add up to 1 - accuracy: the fit is an identity and tests nothing (`identity`).
+
+Sources: KMMMU, section 6, tables 6, 24, figure 2, appendix H; MDK12-Bench, error analysis; LiveK12Bench, section 2.3.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import TypeAlias
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any, TypeAlias
 
+from livek12.core.agreement import cohen_kappa
 from livek12.core.error_types import KindOfError, error_types, one_each
+from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
 from livek12.core.records import ERROR_TYPES
 from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.evaluation.studies.consulting import AskedOf, Opinions
+from livek12.core.statistics import least_squares, unit_variance, wilson_interval
+from livek12.evaluation.sieve import ANY, AnswerChoice, RunRows, one_way
+from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
+from livek12.evaluation.studies.label_plan import PLAN
 from livek12.evaluation.studies.labels import Label
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Values
+from livek12.evaluation.studies.study import listed, number, percent
+from livek12.evaluation.task_data import illustrated, reload_task_data
+from livek12.judges.jury import Jury
+from livek12.judges.llm.prompts import Case, Values
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.marks import rounded
+from livek12.report.ranking import p_value
+from livek12.tasks.registry import find_task
 
 PROMPT = "error_type"
 BY_ITSELF = "incomplete"
-"""The beginning of the name of the kind that a response without text is of."""
+"""Prefix of the kind of responses without text."""
 Kinds: TypeAlias = frozenset[str]
 Stratum: TypeAlias = tuple[str, str, str]
 
@@ -39,9 +57,9 @@ class Wrong:
 
     Attributes:
         row: the answer.
-        kinds: what it is; None where nobody said, or no more than half the same.
-        said: what each judge or rater said.
-        problem: why a judge said nothing.
+        kinds: None without statements, or without a majority.
+        said: by judge or rater.
+        problem: reason why judges gave none.
     """
 
     row: Row
@@ -51,12 +69,12 @@ class Wrong:
 
 
 def stratum_of(row: Row) -> Stratum:
-    """Task, subject and kind of pictures of an answer."""
+    """Task, subject and kind of pictures."""
     return row.task, row.question.subject, row.question.attributes.visual_modality or ""
 
 
 def sampled(rows: Iterable[Row], size: int, seed: int = 0) -> list[Row]:
-    """A stratified sample of answers, in the order of the strata; all where there are no more than that."""
+    """A stratified sample of answers, in the order of the strata; all where there are no more."""
 
     def order(row: Row) -> tuple[Stratum, bytes]:
         name = f"{seed}/{row.task}/{row.question.id}/{row.trial}"
@@ -68,17 +86,17 @@ def sampled(rows: Iterable[Row], size: int, seed: int = 0) -> list[Row]:
 
 
 def is_wrong(row: Row) -> bool:
-    """Whether it is decided that the answer is not fully right; one that never came is not decided."""
+    """The answer came and is decided as not fully right."""
     return row.response is not None and outcome_bounds(row)[1] == (0.0, 0.0)
 
 
 def is_right(row: Row) -> bool:
-    """Whether it is decided that the answer is fully right."""
+    """The answer is decided as fully right."""
     return outcome_bounds(row)[1] == (1.0, 1.0)
 
 
 def kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
-    """The kinds that a benchmark tells apart; none where its article has none."""
+    """The kinds of a benchmark; none where its article has none."""
     return error_types(benchmark) or ()
 
 
@@ -94,7 +112,7 @@ class KindReply:
 
     @property
     def schema(self) -> Json:
-        """An object with a reason and the kind or kinds."""
+        """JSON schema."""
         kind: Json = {"type": "string", "enum": list(self.names)}
         reason: Json = {"type": "string", "maxLength": 2000}
         if self.one:
@@ -102,7 +120,7 @@ class KindReply:
         return object_schema(reason=reason, kinds={"type": "array", "items": kind, "maxItems": len(self.names)})
 
     def read(self, text: str) -> Kinds:
-        """The kinds.
+        """Parses a reply.
 
         Raises:
             Unreadable: the reply is not in the form, or names a kind that there is not.
@@ -116,7 +134,7 @@ class KindReply:
 
 
 def put_to_judges() -> AskedOf[Kinds]:
-    """How judges are asked."""
+    """The request to judges."""
     return AskedOf(PROMPT, _values, _form)
 
 
@@ -145,7 +163,7 @@ def _values(row: Row, case: Case) -> Values:
 
 
 def by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[Wrong]:
-    """The answers with what the judges said."""
+    """The answers with the judges' statements."""
     found = []
     for row, opinion in zip(rows, opinions, strict=True):
         said = tuple((judge, kinds) for judge, kinds, _ in opinion.given if kinds is not None)
@@ -154,7 +172,7 @@ def by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[
 
 
 def by_itself(row: Row) -> Wrong | None:
-    """An answer whose kind nobody need be asked about; None where somebody has to be."""
+    """The kind of an answer without text; None where judges have to be asked."""
     if row.response is None or row.response.text.strip():
         return None
     kind = next((k.name for k in kinds_of(row.question.benchmark) if k.name.startswith(BY_ITSELF)), None)
@@ -165,7 +183,7 @@ def by_itself(row: Row) -> Wrong | None:
 
 
 def label_kinds(label: Label, row: Row) -> Kinds | None:
-    """The kinds that a person told; None where they said nothing of them."""
+    """The kinds in a label; None without any statement on them."""
     if one_each(row.question.benchmark):
         return frozenset([label.error_type]) if label.error_type else None
     if set(label.errors) != set(ERROR_TYPES):
@@ -174,7 +192,7 @@ def label_kinds(label: Label, row: Row) -> Kinds | None:
 
 
 def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[Wrong]:
-    """The answers with what people said of them; those of which nobody said a kind are left out."""
+    """The answers with people's statements; those without any are left out."""
 
     def key(row: Row) -> tuple[str, str, int]:
         return row.task, row.question.id, row.trial
@@ -192,7 +210,7 @@ def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[W
 
 
 def most(row: Row, said: Sequence[Kinds]) -> Kinds | None:
-    """What more than half say: the one kind, or of each kind whether it is there (even: None)."""
+    """The majority: the one kind, or for each kind its presence (a tie: None)."""
     if not said:
         return None
     counts = Counter(kind for kinds in said for kind in kinds)
@@ -202,3 +220,449 @@ def most(row: Row, said: Sequence[Kinds]) -> Kinds | None:
     if any(2 * count == len(said) for count in counts.values()):
         return None
     return frozenset(kind for kind, count in counts.items() if 2 * count > len(said))
+
+
+LEAST = 10
+"""Answers behind the rates of a group (KMMMU, appendix I)."""
+IDENTITY = 1 - 1e-9
+"""R² from which the fit is an identity."""
+AXES: Mapping[str, Callable[[Row], str | None]] = {
+    "visual_modality": lambda row: row.question.attributes.visual_modality,
+    "visual_subcategory": lambda row: row.question.attributes.visual_subcategory,
+    "subject": lambda row: row.question.subject,
+}
+PANEL = "(the judges)"
+
+
+@dataclass
+class TypedRun:
+    """Wrong answers of a run to one benchmark: `sample` those looked at, `people` those that people labelled."""
+
+    right: int = 0
+    wrong: int = 0
+    undecided: int = 0
+    sample: list[Wrong] = field(default_factory=list)
+    people: list[Wrong] = field(default_factory=list)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Right share of the decided answers."""
+        return self.right / (self.right + self.wrong) if self.right + self.wrong else None
+
+
+def error_types_study(
+    benchmarks: Mapping[str, Mapping[str, TypedRun]], groups: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Rates by benchmark; `groups` names runs that are fitted together."""
+    return {name: _of_benchmark(name, runs, groups) for name, runs in benchmarks.items()}
+
+
+def _of_benchmark(name: str, runs: Mapping[str, TypedRun], groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    kinds = [kind.name for kind in kinds_of(name)]
+    known = {run: [one for one in told.sample if one.kinds is not None] for run, told in runs.items()}
+    pooled = [one for ones in known.values() for one in ones]
+    return {
+        "kinds": kinds,
+        "one_each": bool(one_each(name)),
+        "runs": {run: _of_run(told, known[run], kinds) for run, told in runs.items()},
+        **{f"by_{axis}": _by_axis(pooled, of, kinds) for axis, of in AXES.items()},
+        "agreement": {
+            run: found for run, told in runs.items() if (found := _agreement(told, kinds, bool(one_each(name))))
+        },
+        "regressions": {
+            group: _regression({run: runs[run] for run in names if run in runs}, known, kinds)
+            for group, names in groups.items()
+        },
+    }
+
+
+def _of_run(told: TypedRun, known: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, Any]:
+    problems = Counter(one.problem for one in told.sample if one.problem)
+    return {
+        "answers": told.right + told.wrong + told.undecided,
+        "accuracy": told.accuracy,
+        "wrong": told.wrong,
+        "undecided": told.undecided,
+        "looked_at": len(told.sample),
+        "without_kind": len(told.sample) - len(known),
+        "problems": dict(problems.most_common(3)),
+        "kinds": {
+            kind: {**share, "rate": _rate(told, share["share"])} for kind, share in _shares(known, kinds).items()
+        },
+    }
+
+
+def _shares(known: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
+    found = {}
+    for kind in kinds:
+        count = sum(kind in (one.kinds or ()) for one in known)
+        found[kind] = {
+            "answers": count,
+            "share": count / len(known) if known else None,
+            "interval": list(wilson_interval(count, len(known))) if known else None,
+        }
+    return found
+
+
+def _rate(told: TypedRun, share: float | None) -> float | None:
+    return None if share is None or told.accuracy is None else share * (1 - told.accuracy)
+
+
+def _by_axis(pooled: Sequence[Wrong], of: Callable[[Row], str | None], kinds: Sequence[str]) -> dict[str, Any]:
+    values: defaultdict[str, list[Wrong]] = defaultdict(list)
+    for one in pooled:
+        if value := of(one.row):
+            values[value].append(one)
+    return {
+        value: {"answers": len(ones), "kinds": _shares(ones, kinds)}
+        for value, ones in sorted(values.items())
+        if len(ones) >= LEAST
+    }
+
+
+# --- beside people --------------------------------------------------------------------------------------------------
+
+
+def _agreement(told: TypedRun, kinds: Sequence[str], one: bool) -> dict[str, Any]:
+    """Pairs of judges and raters; empty with fewer than two."""
+    said: defaultdict[str, dict[tuple[str, str, int], Kinds]] = defaultdict(dict)
+    for wrong in [*told.sample, *told.people]:
+        key = wrong.row.task, wrong.row.question.id, wrong.row.trial
+        for who, what in wrong.said:
+            said[who][key] = what
+        if len(wrong.said) > 1 and wrong.kinds is not None and wrong in told.sample:
+            said[PANEL][key] = wrong.kinds
+    return {
+        f"{a} / {b}": _beside(said[a], said[b], kinds, one)
+        for a, b in combinations(said, 2)
+        if PANEL not in (a, b) or a in _raters(told) or b in _raters(told)
+        if said[a].keys() & said[b].keys()
+    }
+
+
+def _raters(told: TypedRun) -> set[str]:
+    return {who for wrong in told.people for who, _ in wrong.said}
+
+
+def _beside(
+    a: Mapping[tuple[str, str, int], Kinds], b: Mapping[tuple[str, str, int], Kinds], kinds: Sequence[str], one: bool
+) -> dict[str, Any]:
+    both = [(a[key], b[key]) for key in a if key in b]
+    found: dict[str, Any] = {"answers": len(both), "agreed": sum(x == y for x, y in both) / len(both)}
+    if one:
+        found["kappa"] = cohen_kappa([min(x) for x, _ in both], [min(y) for _, y in both])
+    by_kind = {kind: cohen_kappa([kind in x for x, _ in both], [kind in y for _, y in both]) for kind in kinds}
+    return {**found, **{f"kappa {kind}": value for kind, value in by_kind.items()}}
+
+
+# --- what rates say of accuracy -------------------------------------------------------------------------------------
+
+
+def _regression(
+    runs: Mapping[str, TypedRun], known: Mapping[str, Sequence[Wrong]], kinds: Sequence[str]
+) -> dict[str, Any]:
+    """Accuracy on rates of unit variance; `why_not` where there is no such fit."""
+    usable = {run: told for run, told in runs.items() if told.accuracy is not None and known[run]}
+    accuracy = [told.accuracy or 0.0 for told in usable.values()]
+    rates = {
+        kind: [_rate(told, _shares(known[run], [kind])[kind]["share"]) or 0.0 for run, told in usable.items()]
+        for kind in kinds
+    }
+    scaled = {kind: column for kind, values in rates.items() if values and (column := unit_variance(values))}
+    told: dict[str, Any] = {"runs": len(usable), "left_out": [kind for kind in kinds if kind not in scaled]}
+    if len(usable) < len(scaled) + 2 or not scaled:
+        return {**told, "why_not": f"{len(scaled)} kinds need {len(scaled) + 2} runs or more, not {len(usable)}"}
+    fit = least_squares(accuracy, list(scaled.values()))
+    if fit is None:
+        return {**told, "why_not": "the rates of the kinds depend on each other"}
+    return {
+        **told,
+        "r2": fit.r2,
+        "identity": fit.r2 >= IDENTITY,
+        "freedom": fit.freedom,
+        "coefficients": {
+            name: {"beta": beta, "error": error, "p": p}
+            for name, beta, error, p in zip(("(constant)", *scaled), fit.coefficients, fit.errors, fit.p, strict=True)
+        },
+    }
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """The result in sentences."""
+    for benchmark, told in found.items():
+        for run, each in told["runs"].items():
+            yield from _run_sentences(f"{run}, {benchmark}", each)
+        for run, pairs in told["agreement"].items():
+            for pair, seen in pairs.items():
+                kappa = f", Cohen's κ {number(seen['kappa'])}" if "kappa" in seen else ""
+                yield f"{run}, {pair}: the same kinds on {percent(seen['agreed'])} of {seen['answers']} answers{kappa}."
+        for group, fit in told["regressions"].items():
+            yield f"{benchmark}, {group}: {_fit_said(fit)}"
+
+
+def _run_sentences(name: str, each: Mapping[str, Any]) -> Iterator[str]:
+    undecided = f", {each['undecided']} are undecided and in nothing here" if each["undecided"] else ""
+    yield (
+        f"{name}: {each['wrong']} of {each['answers']} answers are wrong{undecided}; {each['looked_at']} of them were"
+        f" looked at, {each['without_kind']} have no kind that more than half agree on."
+    )
+    shares = [f"{kind} {percent(share['share'])}" for kind, share in each["kinds"].items() if share["answers"]]
+    if shares:
+        yield f"{name}: of the wrong answers {listed(shares)}."
+    for problem, count in each["problems"].items():
+        yield f"{name}: no kind, {count}: {problem}"
+
+
+def _fit_said(fit: Mapping[str, Any]) -> str:
+    if "why_not" in fit:
+        return f"no regression of accuracy on the rates: {fit['why_not']}."
+    betas = [f"{kind} {cell['beta']:+.4f}" for kind, cell in fit["coefficients"].items() if kind != "(constant)"]
+    if fit["identity"]:
+        return (
+            f"over {fit['runs']} runs the rates add up to 1 - accuracy, so that the coefficients are their standard"
+            f" deviations and p says nothing: {listed(betas)}."
+        )
+    return f"accuracy on the rates of unit variance over {fit['runs']} runs (R² {fit['r2']:.3f}): {listed(betas)}."
+
+
+Found = dict[str, dict[str, TypedRun]]
+"""By benchmark and run."""
+
+
+def gathered(
+    folders: Mapping[str, RunFolder],
+    size: int,
+    seed: int,
+    labels: Mapping[str, Sequence[tuple[Label, Row]]],
+    choice: AnswerChoice = ANY,
+) -> Found:
+    """Wrong answers of each run to questions asked in one way, a sample of them, and people's labels.
+
+    Raises:
+        UserError: the runs have no way of asking in common, no answer is wrong, or all that are wrong are of benchmarks
+            whose article tells no kinds apart.
+    """
+    found: defaultdict[str, dict[str, TypedRun]] = defaultdict(dict)
+    without = set[str]()
+    taken = one_way({name: RunRows(folder) for name, folder in folders.items()}, choice)
+    for name, answers in taken.items():
+        wrong: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in answers:
+            benchmark = row.question.benchmark
+            if not kinds_of(benchmark):
+                without.add(benchmark)
+                continue
+            own = found[benchmark].setdefault(name, TypedRun())
+            if is_wrong(row):
+                own.wrong += 1
+                wrong[benchmark].append(row)
+            elif is_right(row):
+                own.right += 1
+            else:
+                own.undecided += 1
+        for benchmark, rows in wrong.items():
+            own = found[benchmark][name]
+            own.sample = [Wrong(row) for row in sampled(rows, size, seed)]
+            own.people = by_people(rows, labels.get(name, ()))
+    if not any(own.wrong for runs in found.values() for own in runs.values()):
+        said = f"; the articles of {', '.join(sorted(without))} tell no kinds of errors apart" if without else ""
+        raise UserError(f"no answer of these runs is decided and wrong: there is nothing to look at{said}")
+    return dict(found)
+
+
+def to_ask(found: Found) -> int:
+    """Number of answers that judges are asked about."""
+    return sum(by_itself(one.row) is None for runs in found.values() for own in runs.values() for one in own.sample)
+
+
+def typed_by_judges(found: Found, folders: Mapping[str, RunFolder], jury: Jury, step: Callable[[], None]) -> None:
+    """Asks judges for the kinds of the sample."""
+    for name, folder in folders.items():
+        pictures = None
+        for runs in found.values():
+            if name not in runs:
+                continue
+            pictures = pictures or reload_task_data(folder, jury.options.data)
+            own = runs[name]
+            told = [by_itself(one.row) for one in own.sample]
+            asked = [one.row for one, known in zip(own.sample, told, strict=True) if known is None]
+            rows = list(illustrated(asked, pictures))
+            opinions = consult(jury, rows, put_to_judges(), authors_of(folder), _sees, step)
+            judged = iter(by_judges(rows, opinions))
+            own.sample = [known or next(judged) for known in told]
+
+
+def _sees(row: Row) -> bool:
+    task = find_task(row.task)
+    return task is None or not task.without_pictures
+
+
+def typed_by_people(found: Found) -> None:
+    """Takes people's labels as the kinds, without judges."""
+    for runs in found.values():
+        for own in runs.values():
+            own.sample = own.people
+    if not any(own.sample for runs in found.values() for own in runs.values()):
+        raise UserError(
+            "no label says of a wrong answer of what kind it is: labels name error_type, or CIE, LAE and DRE"
+        )
+
+
+def write_plans(found: Found, folders: Mapping[str, RunFolder]) -> list[Path]:
+    """Writes the sample of each run as its label plan.
+
+    Raises:
+        UserError: a run has another plan already, or its folder cannot be written.
+    """
+    written = []
+    for name, folder in folders.items():
+        rows = [one.row for runs in found.values() if name in runs for one in runs[name].sample]
+        text = "".join(_line(row) for row in rows)
+        path = folder.path / PLAN
+        if path.exists() and path.read_text("utf-8") != text:
+            raise UserError(f"{path}: is another plan; label it, or move it away, before this one is written")
+        if rows:
+            write_atomically(path, text)
+            written.append(path)
+    return written
+
+
+def _line(row: Row) -> str:
+    stratum = " / ".join(filter(None, stratum_of(row)[1:]))
+    told = {"task": row.task, "question_id": row.question.id, "trial": row.trial, "stratum": f"wrong, {stratum}"}
+    return json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]:
+    """The groups of `--group NAME=RUN,RUN…`; all runs together without any.
+
+    Raises:
+        UserError: no such form, a run that is not there, or a group named twice.
+    """
+    found: dict[str, list[str]] = {}
+    for text in given:
+        name, sign, names = text.partition("=")
+        members = [part.strip() for part in names.split(",") if part.strip()]
+        if not sign or not name.strip() or not members:
+            raise UserError(f"--group {text!r}: write NAME=RUN,RUN,…")
+        if strange := [run for run in members if run not in runs]:
+            raise UserError(f"--group {name}: {strange[0]!r} is none of the runs {', '.join(runs)}")
+        if name.strip() in found:
+            raise UserError(f"--group {name}: is named twice")
+        found[name.strip()] = members
+    return found or {"all runs": list(runs)}
+
+
+MOST_SERIES = 6
+_SHORT = 13
+AXIS_NAMES = {
+    "visual_modality": "kind of pictures",
+    "visual_subcategory": "sub-category of pictures",
+    "subject": "subject",
+}
+
+
+def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+    """Composition of errors by run, kind of pictures and subject."""
+    for benchmark, told in found.items():
+        kinds = told["kinds"]
+        runs = {
+            run: each["kinds"]
+            for run, each in told["runs"].items()
+            if any(k["answers"] for k in each["kinds"].values())
+        }
+        for part in range(0, len(runs), MOST_SERIES):
+            shown = dict(list(runs.items())[part : part + MOST_SERIES])
+            yield Chart(
+                f"{benchmark}: kinds of errors by run (KMMMU, figure 2)",
+                "Share of the wrong answers; thin strokes are 95 % intervals.",
+                "",
+                [Series(run, list(_bars(shares, kinds))) for run, shares in shown.items()],
+                bars=True,
+                names=[_short(kind) for kind in kinds],
+            )
+        for axis, name in AXIS_NAMES.items():
+            if values := told[f"by_{axis}"]:
+                yield Chart(
+                    f"{benchmark}: kinds of errors by {name}",
+                    "Share of the wrong answers of all runs; groups of 10 answers or more.",
+                    "",
+                    [
+                        Series(
+                            kind.replace("_", " "),
+                            [_bar(place, each["kinds"][kind]) for place, each in enumerate(values.values(), 1)],
+                        )
+                        for kind in kinds[:MOST_SERIES]
+                    ],
+                    bars=True,
+                    names=[_short(value) for value in values],
+                )
+
+
+def _bars(shares: Mapping[str, Any], kinds: list[str]) -> Iterator[PlotPoint]:
+    for place, kind in enumerate(kinds, 1):
+        yield _bar(place, shares[kind])
+
+
+def _bar(place: int, share: Mapping[str, Any]) -> PlotPoint:
+    value = share["share"] or 0.0
+    return PlotPoint(place, value, value, share["interval"])
+
+
+def _short(name: str) -> str:
+    text = name.replace("_", " ")
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+
+
+def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Shares by run and group, agreement, and regressions."""
+    for benchmark, told in found.items():
+        kinds = told["kinds"]
+        heads = [kind.replace("_", " ") for kind in kinds]
+        yield TableShown(
+            f"{benchmark}: share of the wrong answers, and rate of all answers, by run",
+            ["", "accuracy", "wrong", "looked at", *heads],
+            [
+                [run, _percent(each["accuracy"]), str(each["wrong"]), str(each["looked_at"])]
+                + [f"{_share(each['kinds'][kind])}; {_percent(each['kinds'][kind]['rate'])}" for kind in kinds]
+                for run, each in told["runs"].items()
+            ],
+        )
+        for axis, name in AXIS_NAMES.items():
+            if values := told[f"by_{axis}"]:
+                yield TableShown(
+                    f"{benchmark}: share of the wrong answers by {name} (KMMMU, table 6)",
+                    ["", "answers", *heads],
+                    [
+                        [value, str(each["answers"]), *(_share(each["kinds"][kind]) for kind in kinds)]
+                        for value, each in values.items()
+                    ],
+                )
+        for group, fit in told["regressions"].items():
+            if "coefficients" in fit:
+                yield TableShown(
+                    f"{benchmark}, {group}: accuracy on the rates of unit variance (KMMMU, table 24)",
+                    ["", "β", "standard error", "p"],
+                    [
+                        [kind, f"{cell['beta']:+.4f}", f"{cell['error']:.4f}", _p(cell["p"])]
+                        for kind, cell in fit["coefficients"].items()
+                    ],
+                )
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{rounded(100 * value)} %"
+
+
+def _share(share: Mapping[str, Any]) -> str:
+    if share["share"] is None:
+        return "–"
+    low, high = share["interval"]
+    return f"{_percent(share['share'])} [{rounded(100 * low)}–{rounded(100 * high)}]"
+
+
+def _p(p: float | None) -> str:
+    return "–" if p is None else p_value(p)

@@ -1,8 +1,4 @@
-"""When exams were held and models released, as far as records say it: days, months or years.
-
-Contract: what is stated as a month or a year is a period of days; one period is before another only where every day
-of it is. What states no date has none: nothing is guessed.
-"""
+"""Dates of exams and of models' releases: periods of a day, month or year; one is before another only as a whole."""
 
 from __future__ import annotations
 
@@ -18,18 +14,18 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 
 @dataclass(frozen=True)
 class Period:
-    """From the first to the last day that is meant."""
+    """From a first to a last day."""
 
     first: date
     last: date
 
     def before(self, other: Period) -> bool:
-        """Whether all of it is earlier."""
+        """All of it is earlier."""
         return self.last < other.first
 
 
 def period(text: str) -> Period | None:
-    """The period of "2025", "2025-06" or "2025-06-07"; None where the text is something else."""
+    """The period of "2025", "2025-06" or "2025-06-07"; None for other texts."""
     found = _DATE.fullmatch(text.strip())
     if found is None:
         return None
@@ -45,16 +41,12 @@ def period(text: str) -> Period | None:
 
 
 def exam_period(release: str | None, year: int | str | None) -> Period | None:
-    """When an exam was held: its release where that is a date, else its year; None where neither is known."""
+    """Date of an exam: its release where that is a date, else its year; None without either."""
     return (period(release) if release else None) or (period(str(year)) if year is not None else None)
 
 
 def released(given: list[str], runs: list[str]) -> dict[str, Period]:
-    """When models were released, from NAME=DATE.
-
-    Args:
-        given: like "qwen3=2025-08".
-        runs: the names there are.
+    """Release dates by run, from NAME=DATE.
 
     Raises:
         UserError: not of that form, no run of that name, or a name given twice.

@@ -1,9 +1,7 @@
-"""Do critics find the first wrong step that experts found? The process audit put to labelled solutions (MR-Ben).
+"""First wrong steps: critics of the process audit against experts' labels of solutions (MR-Ben).
 
-Contract: a file holds solutions in steps, each with the experts' verdict and the number of its first wrong step. They
-are audited exactly as responses of a run are; a critic's first wrong step is the earliest step that one of its
-quotations stands in. A solution without a usable critique is undecided: it counts against `accuracy_low` and for
-`accuracy_high`, and is in no coefficient.
+A critic's first wrong step is the earliest one it quotes. A solution without a usable critique is undecided: it counts
+against `accuracy_low` and for `accuracy_high`, and is in no coefficient.
 """
 
 from __future__ import annotations
@@ -21,14 +19,14 @@ from typing import Any
 from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError, why
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
-from livek12.evaluation.studies.words import interval
+from livek12.evaluation.studies.study import interval
 from livek12.judges.llm.audit import Auditor, is_quoted
-from livek12.judges.llm.case import Case
+from livek12.judges.llm.prompts import Case
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A solution in steps, and what experts said of it; `first_error` counts from 1, None where all is right."""
+    """A solution in steps with the experts' label; `first_error` counts from 1, None where all is right."""
 
     question: Question
     author: str
@@ -37,11 +35,7 @@ class Solution:
 
 
 def read_solutions(file: Path, warn: Callable[[str], None]) -> list[Solution]:
-    """The labelled solutions of an MR-Ben file (JSON: a mapping of lists, a list, or one object a line).
-
-    Args:
-        file: the file.
-        warn: told of each row that cannot be used, in one line.
+    """Labelled solutions of an MR-Ben file (JSON: a mapping of lists, a list, or one object a line).
 
     Raises:
         UserError: the file cannot be read or holds no usable row.
@@ -105,7 +99,7 @@ def _solution(row: Any, number: int) -> Solution:
 
 
 def _position(number: int, steps: Sequence[str]) -> int:
-    """The place of step NUMBER, from 1: of the one that calls itself so, else counted."""
+    """Place of step NUMBER, from 1: by its own name, else counted."""
     named = (place for place, step in enumerate(steps, 1) if re.match(rf"\s*step\s*{number}\b", step, re.IGNORECASE))
     place = next(named, number)
     if not 1 <= place <= len(steps):
@@ -114,13 +108,13 @@ def _position(number: int, steps: Sequence[str]) -> int:
 
 
 def first_wrong_step(process: Process, judge: str, steps: Sequence[str]) -> int | None:
-    """The earliest step that a critic's quotations stand in, from 1; None where it found no error."""
+    """The earliest step quoted by a critic, from 1; None without an error."""
     places = [_place(error.step, steps) for error in process.errors if error.judge == judge]
     return min(places, default=None)
 
 
 def _place(quotation: str, steps: Sequence[str]) -> int:
-    """The first step that holds a quotation; one over several steps begins where its beginning stands."""
+    """The first step that holds a quotation; of one over several steps, the step of its beginning."""
     for end in range(1, len(steps) + 1):
         if is_quoted(quotation, "\n".join(steps[:end])):
             held = [number for number in range(1, end + 1) if is_quoted(quotation, "\n".join(steps[number - 1 : end]))]
@@ -131,14 +125,7 @@ def _place(quotation: str, steps: Sequence[str]) -> int:
 def first_errors(
     solutions: Sequence[Solution], auditor: Auditor, threads: int, step: Callable[[], None]
 ) -> dict[str, Any]:
-    """Audits the solutions and compares with the experts.
-
-    Args:
-        solutions: with labels.
-        auditor: the critics.
-        threads: solutions audited at once.
-        step: called after each solution.
-    """
+    """Audits the solutions and compares with the experts."""
 
     def audit(solution: Solution) -> Process | None:
         case = Case(solution.question.id, solution.question, "\n".join(solution.steps))
@@ -162,7 +149,7 @@ def first_errors(
 
 
 UNDECIDED = -1
-"""Stands for the first wrong step of a solution that a critic did not (readably) criticise."""
+"""First wrong step of a solution without a readable critique."""
 
 
 def _of_critic(process: Process | None, critic: str, solution: Solution) -> int | None:
@@ -172,7 +159,7 @@ def _of_critic(process: Process | None, critic: str, solution: Solution) -> int 
 
 
 def _of_panel(process: Process | None, solution: Solution) -> int | None:
-    """What most critics say: no error, or the step that most of those who see an error see first."""
+    """The majority: no error, or the first step named most often."""
     if process is None:
         return UNDECIDED
     steps = [first_wrong_step(process, critic, solution.steps) for critic in process.critics]
@@ -186,7 +173,7 @@ def _of_panel(process: Process | None, solution: Solution) -> int | None:
 
 
 def _measure(solutions: Sequence[Solution], found: Sequence[int | None]) -> dict[str, Any]:
-    """Wrong or not (Matthews' coefficient), and the very step (over the solutions that are wrong)."""
+    """Wrong or not (Matthews' coefficient), and the exact step (over the wrong solutions)."""
     pairs = [(solution.first_error, step) for solution, step in zip(solutions, found, strict=True)]
     decided = [(human, critic) for human, critic in pairs if critic != UNDECIDED]
     seen = binary_agreement([human is not None for human, _ in decided], [critic is not None for _, critic in decided])
@@ -217,7 +204,7 @@ def _blank(solution: Solution) -> Verdict:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     yield f"{found['with_errors']} of {found['solutions']} solutions have a first wrong step that experts marked."
     for critic, seen in [("The panel", found["panel"]), *found["critics"].items()]:
         yield (

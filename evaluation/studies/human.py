@@ -1,7 +1,6 @@
-"""Agreement of the marks of a run with human marks (LiveK12Bench, reliability of the judge).
+"""Agreement of a run's marks with human marks (LiveK12Bench, reliability of the judge).
 
-Contract: every labelled answer is counted. Those the run did not decide are in no agreement coefficient, but in
-`accuracy_low` and `accuracy_high`, which count them as disagreeing and as agreeing.
+Labelled answers that the run did not decide are in no coefficient, but in `accuracy_low` and `accuracy_high`.
 """
 
 from __future__ import annotations
@@ -16,21 +15,17 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.statistics import wilson_interval
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.words import number, share
+from livek12.evaluation.studies.study import number, share
 
 EXAMPLES = 10
 Marked = tuple[Label, Row, bool]
-"""A label, its answer, and whether the person called it right."""
+"""A label, its answer, and the person's right or wrong."""
 Decided = tuple[Row, bool, bool]
-"""An answer, and whether the person and the run called it right."""
+"""An answer, and right or wrong by the person and by the run."""
 
 
 def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stranger] = ()) -> dict[str, Any]:
-    """The run beside each rater, and the raters beside each other, on right or wrong and on marks.
-
-    Args:
-        pairs: labels with their answers, of one run (`fit_labels`).
-        strangers: labels of other runs.
+    """The run against each rater, and raters against each other, on right or wrong and on marks.
 
     Raises:
         UserError: no label says of an answer of the run whether it is right.
@@ -73,7 +68,7 @@ def _beside(pairs: Sequence[Marked]) -> dict[str, Any]:
 
 
 def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
-    """Marks as shares of the full marks, where the label has one and the verdict is a number."""
+    """Marks as shares of full marks, where label and verdict have numbers."""
     shares = [
         (label.share, row.verdict.points / row.verdict.max_points)
         for label, row, _ in pairs
@@ -89,7 +84,7 @@ def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
 
 
 def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
-    """By who decided the answer: how many, how many as the human, and the wrong ones of both kinds."""
+    """By deciding stage: counts, agreement with the human, and both kinds of errors."""
     stages: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for row, right, correct in decided:
         stages[decided_by(row)].append((right, correct))
@@ -106,7 +101,7 @@ def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
 
 
 def decided_by(row: Row) -> str:
-    """Who decided the parts of an answer, in their order, each named once."""
+    """Deciders of the parts of an answer, in order, without repetition."""
     parts = row.verdict.parts if row.verdict else []
     return "+".join(dict.fromkeys(part.decided_by for part in parts)) or "nothing to decide"
 
@@ -138,7 +133,7 @@ def _between(raters: Mapping[str, Sequence[Marked]]) -> dict[str, dict[str, Any]
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, beside in found.items():
         for rater, marks in beside["raters"].items():
             agreed = marks["true_accepts"] + marks["true_rejects"]

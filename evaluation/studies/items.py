@@ -1,11 +1,10 @@
-"""Which questions tell models apart, and which keys look wrong: the items of an exam over the runs of several models.
+"""Items of an exam over the runs of several models: difficulty, discrimination, suspect keys, a two-parameter fit.
 
-Contract: answers are those of one way of asking (`evaluation.sieve`). A question's difficulty is the share of runs'
-answers that are fully right, low and high where some are undecided. Its discrimination is the correlation, over the
-runs, of being right on it with the ability shown on the others (item-rest correlation; ability is the mean of
-right-or-wrong less the question's own mean, so that runs need not have asked the same questions). Undecided answers
-are in neither. A key is suspect for either of two reasons, which are told apart: the discrimination is negative, or
-the answers themselves say so (`evaluation.studies.suspects`).
+Answers are of one way of asking (`evaluation.sieve`). Difficulty is the share of fully right answers, as bounds.
+Discrimination is the item-rest correlation; ability is the mean of right-or-wrong less the question's mean, so that
+runs need not share all questions. Undecided answers are in neither. A key is suspect for a negative discrimination, or
+by its answers (`suspects`). The fit is girth's (expected a posteriori, which shrinks slopes of few runs), each trial a
+sitting: P(right) = 1 / (1 + e^(-a(θ - b))).
 """
 
 from __future__ import annotations
@@ -14,27 +13,34 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from livek12.core.errors import UserError
+from livek12.core.agreement import kendall_tau
+from livek12.core.errors import UserError, install
 from livek12.core.records import Question
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.core.text import one_line
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, one_way
+from livek12.evaluation.studies.study import number, percent
 from livek12.evaluation.studies.suspects import AnswerSaid, SameAnswer, Suspicion, suspicion
-from livek12.evaluation.studies.words import number, percent
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.marks import rounded
 from livek12.report.paper import anchor_of
 
+if TYPE_CHECKING:
+    from livek12.core.statistics import Floats, Indices
+
+
 FEWEST_RUNS = 3
-"""Fewer runs give no correlation worth the name."""
+"""Fewer runs give no useful correlation."""
 SUSPECT = 0.3
-"""From which chance on a key is listed; docs/studies.md has recall and precision of planted wrong keys."""
+"""Least chance of a listed key; docs/studies.md has recall and precision on planted wrong keys."""
 
 
 class Answered(NamedTuple):
-    """What an item study keeps of one answer; `right` None: undecided or missing; `said` the parts' answers."""
+    """An answer in an item study; `right` None: undecided or missing; `said` the parts' answers."""
 
     right: bool | None
     low: float
@@ -46,14 +52,7 @@ class Answered(NamedTuple):
 
 @dataclass
 class ExamItem:
-    """One question with what each run answered, by run.
-
-    Attributes:
-        task: of the first run that asked it.
-        question: that was asked.
-        answers: by run.
-        tasks: that asked it, by run.
-    """
+    """One question with its answers by run; `task` of the first run, `tasks` by run."""
 
     task: str
     question: Question
@@ -66,12 +65,12 @@ class ExamItem:
         return self.task, self.question.id
 
     def scores(self) -> dict[str, float]:
-        """The share of decided answers that are right, of each run that has some."""
+        """Right share of the decided answers, of each run that has some."""
         decided = {run: [a.right for a in given if a.right is not None] for run, given in self.answers.items()}
         return {run: sum(marks) / len(marks) for run, marks in decided.items() if marks}
 
     def said(self) -> list[AnswerSaid]:
-        """The decided answers that say something; the trials of a run weigh one together."""
+        """The decided answers with text; the trials of a run together weigh one."""
         found = []
         for run, given in self.answers.items():
             usable = [answer for answer in given if answer.right is not None and any(answer.said)]
@@ -81,10 +80,6 @@ class ExamItem:
 
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
     """The items of several runs, by exam and question.
-
-    Args:
-        runs: rows of each run by its name.
-        choice: of the answers, where runs were asked in several ways.
 
     Raises:
         UserError: there are no answers, or the runs have no way of asking in common.
@@ -103,8 +98,6 @@ def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) ->
 
 
 class _Exams(dict[str, str]):
-    """The exam of each task, looked up once."""
-
     def __missing__(self, task: str) -> str:
         self[task] = exam = exam_of(task)
         return exam
@@ -126,16 +119,9 @@ def _answered(row: Row) -> Answered:
 def items_study(
     items: Sequence[ExamItem], same: SameAnswer, step: Callable[[], None] = lambda: None, prior: float = 0.03
 ) -> dict[str, Any]:
-    """Difficulty, discrimination, open share and time of each question, and the keys that look wrong.
+    """Difficulty, discrimination, open share and time of each question, and suspect keys.
 
-    Args:
-        items: from `read_items`.
-        same: whether two answers to a question are one.
-        step: called after each item.
-        prior: the share of keys taken to be wrong before any answer is seen.
-
-    Raises:
-        UserError: fewer than three runs.
+    `prior` is the assumed share of wrong keys; `step` is called after each item.
     """
     runs = sorted({run for item in items for run in item.answers})
     if len(runs) < FEWEST_RUNS:
@@ -165,7 +151,7 @@ def items_study(
 
 
 class _Rest:
-    """The ability of each run, on all but the item that is looked at."""
+    """Abilities of the runs on all items but one."""
 
     def __init__(self, scores: Sequence[Mapping[str, float]]) -> None:
         self._sums: defaultdict[str, float] = defaultdict(float)
@@ -185,7 +171,7 @@ class _Rest:
         return {run: (self._sums[run] - own[run] + mean) / n for run, n in others.items() if n}
 
     def abilities(self, own: Mapping[str, float]) -> dict[str, float]:
-        """By run, the logit of its share of right on the other items (one right and one wrong added)."""
+        """By run, the logit of its right share on the other items (one right and one wrong added)."""
         from math import log
 
         found = {}
@@ -195,13 +181,13 @@ class _Rest:
         return found
 
     def discrimination(self, own: Mapping[str, float]) -> float | None:
-        """ExamItem-rest correlation; None without spread or with fewer than three runs."""
+        """Item-rest correlation; None without spread or with fewer than three runs."""
         rest = self.centred(own)
         return correlation([own[run] for run in rest], list(rest.values())) if len(rest) >= FEWEST_RUNS else None
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's r; None where one of them has no spread."""
+    """Pearson's r; None without spread."""
     from statistics import StatisticsError
     from statistics import correlation as pearson
 
@@ -251,7 +237,7 @@ def _suspect(item: ExamItem, seen: Mapping[str, Any], doubt: Suspicion, runs: in
 
 
 def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> None:
-    """Adds to each suspect where its graded papers are, of the runs that have a report."""
+    """Adds to each suspect the places of its graded papers, of runs that have a report."""
     papers = {run: path / "report.html" for run, path in folders.items()}
     papers = {run: paper for run, paper in papers.items() if paper.is_file()}
     for one in suspects:
@@ -262,13 +248,13 @@ def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> N
 
 
 def plan(suspects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Which answers a person should look at: the first of each run to each suspect question, as a label plan."""
+    """A label plan with the first answer of each run to each suspect question."""
     names = ("task", "question_id")
     return [{**{name: one[name] for name in names}, "trial": 0, "stratum": "suspect key"} for one in suspects]
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     yield (
         f"{found['questions']} questions over {len(found['runs'])} runs: {found['negative']} have a negative"
         f" discrimination; {found['without_discrimination']} have none, since all or no decided answers are right or"
@@ -286,3 +272,210 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
             f" {one['of_runs']} runs say {one['agreed']}. Chance {percent(one['chance'])}, discrimination"
             f" {number(one['discrimination'])}."
         )
+
+
+ABILITIES = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
+ITERATIONS = 25
+SEED = 0
+SPLITS = 50
+"""Random halves of the runs, to validate a choice."""
+FEWEST_CHOOSING = 6
+
+
+def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
+    """Difficulty b and discrimination a of each item, and the test information at some abilities.
+
+    Items that all sittings, or none, have right carry no information and have neither.
+
+    Returns:
+        `items`: {task, question_id, a, b}; `sittings`: ability by "run/trial"; `information`: {ability: sum of
+        a²P(1-P)}.
+
+    Raises:
+        UserError: girth is not installed, or there are fewer than three sittings or items that tell anything.
+    """
+    try:
+        from girth import tag_missing_data, twopl_mml_eap
+    except ImportError:
+        raise UserError(f"the two-parameter fit needs girth: {install('stats')}") from None
+    import numpy as np
+
+    sittings, marks = _matrix(items)
+    telling = [place for place, row in enumerate(marks) if len({*row.tolist()} & {0, 1}) == 2]
+    if len(sittings) < 3 or len(telling) < 3:
+        raise UserError(
+            f"a two-parameter fit needs 3 sittings and 3 questions that some have right and some wrong, not"
+            f" {len(sittings)} and {len(telling)}"
+        )
+    found = twopl_mml_eap(tag_missing_data(marks[telling], [0, 1]), options={"max_iteration": ITERATIONS})
+    slopes, places = np.asarray(found["Discrimination"]), np.asarray(found["Difficulty"])
+    chances = 1 / (1 + np.exp(-slopes[:, None] * (np.array(ABILITIES)[None] - places[:, None])))
+    information = (slopes[:, None] ** 2 * chances * (1 - chances)).sum(axis=0)
+    return {
+        "items": [
+            {"task": items[place].task, "question_id": items[place].question.id, "a": float(a), "b": float(b)}
+            for place, a, b in zip(telling, slopes, places, strict=True)
+        ],
+        "untold": len(items) - len(telling),
+        "sittings": {name: float(ability) for name, ability in zip(sittings, found["Ability"], strict=True)},
+        "information": {str(ability): float(value) for ability, value in zip(ABILITIES, information, strict=True)},
+    }
+
+
+def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
+    """Sittings, and right (1), wrong (0) or missing (-1), shape (items, sittings)."""
+    import numpy as np
+
+    sat = ((run, len(given)) for item in items for run, given in item.answers.items())
+    names = sorted({(run, trial) for run, trials in sat for trial in range(trials)})
+    marks: Indices = np.full((len(items), len(names)), -1, dtype=np.intp)
+    for row, item in zip(marks, items, strict=True):
+        for place, (run, trial) in enumerate(names):
+            given = item.answers.get(run, [])
+            if trial < len(given) and (right := given[trial].right) is not None:
+                row[place] = int(right)
+    return [f"{run}/{trial}" for run, trial in names], marks
+
+
+def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, Any]:
+    """A representative choice: of each of `size` layers of like difficulty the question that discriminates best.
+
+    The cost is cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean
+    absolute error of the accuracy and Kendall's τ of the ranking against all questions; beside it the same for random
+    draws.
+
+    Raises:
+        UserError: fewer than six runs, or no more questions than are to be chosen.
+    """
+    import numpy as np
+
+    runs, shares = _shares(items)
+    if len(runs) < FEWEST_CHOOSING:
+        raise UserError(
+            f"--choose tries its choice on half of the runs and needs {FEWEST_RUNS} or more, not {len(runs)}"
+        )
+    if not 1 <= size < len(items):
+        raise UserError(f"--choose {size}: there are {len(items)} questions; choose fewer")
+    rng, chosen, drawn = np.random.default_rng(seed), [], []
+    for _ in range(SPLITS):
+        order = rng.permutation(len(runs))
+        by, on = order[: len(runs) // 2], order[len(runs) // 2 :]
+        chosen.append(_cost(shares[:, on], _telling(shares[:, by], size)))
+        drawn.append(_cost(shares[:, on], rng.choice(len(items), size, replace=False).tolist()))
+    return {
+        "questions": [
+            {"task": items[place].task, "question_id": items[place].question.id}
+            for place in sorted(_telling(shares, size))
+        ],
+        "halves": SPLITS,
+        "chosen": _means(chosen),
+        "by_chance": _means(drawn),
+    }
+
+
+def _cost(shares: Floats, places: Sequence[int]) -> tuple[float, float | None]:
+    """Mean absolute error of the accuracies, and τ of the rankings (None: no ranking)."""
+    import numpy as np
+
+    whole, part = shares.mean(axis=0), shares[places].mean(axis=0)
+    return float(np.abs(part - whole).mean()), kendall_tau(whole.tolist(), part.tolist())
+
+
+def _means(costs: Sequence[tuple[float, float | None]]) -> dict[str, Any]:
+    taus = [tau for _, tau in costs if tau is not None]
+    error, _ = mean_std([error for error, _ in costs])
+    return {"error": error, "tau": mean_std(taus)[0], "rankings": len(taus)}
+
+
+def _shares(items: Sequence[ExamItem]) -> tuple[list[str], Floats]:
+    """Right shares, shape (items, runs); an item's mean where a run has no decided answer."""
+    import numpy as np
+
+    runs = sorted({run for item in items for run in item.answers})
+    shares = np.empty((len(items), len(runs)))
+    for row, item in zip(shares, items, strict=True):
+        own: Mapping[str, float] = item.scores()
+        mean = sum(own.values()) / len(own) if own else 0.0
+        row[:] = [own.get(run, mean) for run in runs]
+    return runs, shares
+
+
+def _telling(shares: Floats, size: int) -> list[int]:
+    """Of each layer of like difficulty the question that discriminates best."""
+    import numpy as np
+
+    centred = shares - shares.mean(axis=1, keepdims=True)
+    rest = centred.sum(axis=0) - centred
+    rest -= rest.mean(axis=1, keepdims=True)
+    spread = np.sqrt((centred**2).sum(axis=1) * (rest**2).sum(axis=1))
+    told = np.divide((centred * rest).sum(axis=1), spread, out=np.full(len(shares), -1.0), where=spread > 1e-12)
+    layers = np.array_split(np.argsort(shares.mean(axis=1), kind="stable"), size)
+    return [int(layer[told[layer].argmax()]) for layer in layers]
+
+
+def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+    """Difficulty against discrimination; test information where it was fitted."""
+    suspect = {(one["task"], one["question_id"]) for one in found["suspects"]}
+    known = [one for one in found["items"] if one["discrimination"] is not None]
+    places: dict[bool, list[PlotPoint]] = {True: [], False: []}
+    for one in sorted(known, key=_right):
+        places[(one["task"], one["question_id"]) in suspect].append(
+            PlotPoint(100 * _right(one), one["discrimination"], one["discrimination"])
+        )
+    yield Chart(
+        "How easy questions are, and how well they tell models apart",
+        "Each mark is a question; of half-decided ones the middle. Below 0 stronger models do worse than weaker ones.",
+        "right answers, %",
+        [Series("question", places[False]), Series("suspect key", places[True])],
+        percent=False,
+        joined=False,
+        bottom=-1.0,
+        top=1.0,
+        across=(0.0, 100.0),
+    )
+    if "irt" in found:
+        information = found["irt"]["information"].items()
+        yield Chart(
+            "Where the exam tells models apart",
+            "Test information of the two-parameter fit, by ability in standard deviations of the models.",
+            "ability",
+            [Series("information", [PlotPoint(float(ability), value, value) for ability, value in information])],
+            percent=False,
+        )
+
+
+def _right(one: Mapping[str, Any]) -> float:
+    return float(one["difficulty_low"] + one["difficulty_high"]) / 2
+
+
+def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Suspect keys, and the representative choice."""
+    yield TableShown(
+        "Keys that look wrong",
+        ["question", "key", "models say", "how many", "chance", "discrimination"],
+        [
+            [
+                f"{one['task']}/{one['question_id']}",
+                one["key"],
+                one["agreed"],
+                f"{one['agreed_runs']} of {one['of_runs']}",
+                f"{rounded(100 * one['chance'])} %",
+                _number(one["discrimination"]),
+            ]
+            for one in found["suspects"]
+        ],
+    )
+    if "chosen" in found:
+        told = found["chosen"]
+        yield TableShown(
+            f"What {len(told['questions'])} questions cost, over {told['halves']} halves of the models",
+            ["", "error of the accuracy, points", "τ of the ranking"],
+            [
+                [name, rounded(100 * told[key]["error"], 2), _number(told[key]["tau"])]
+                for name, key in (("chosen by the other half", "chosen"), ("drawn by chance", "by_chance"))
+            ],
+        )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else rounded(value, 2)

@@ -1,9 +1,12 @@
-"""Which answers of a run people should label, so that the corrected mark is as sure as a budget of labels allows.
+"""Label plans: the strata of a run's answers, the answers to label within a budget, and the plan's file.
 
-Contract: the budget is shared over the strata of each task by Neyman's rule (1934), n ∝ weight · deviation of what a
-label changes; that deviation is not known before any label, so the judge card's errors stand for rules and `SUPPOSED`
-for models. Every stratum of models has `FEWEST` answers (or all it has); rules may have none, their card then speaks
-for them. Within a stratum the draw is systematic over the papers, from a seeded start, so that papers share alike.
+Strata: `rules`; `models, right`, `models, wrong`, `models, partly`, by mark, since false accepts and false rejects
+differ; `no answer`, worth 0 for sure; `undecided`. Weights are points for `mark`, else equal. The budget is shared by
+Neyman's rule (1934), n ∝ weight · deviation of what a label changes: for rules from the judge card, for models
+`SUPPOSED`. A stratum of models has `FEWEST` labels (or all it has); rules may have none. The draw within a stratum is
+systematic over papers from a seeded start.
+
+A plan is JSON lines {task, question_id, trial} in the order of labelling; raters see no other field.
 """
 
 from __future__ import annotations
@@ -12,31 +15,171 @@ import hashlib
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, why
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.planned import read_plan
-from livek12.evaluation.studies.strata import MODELS, RULES, Judged, Key, judged, rules_record
+from livek12.core.scoring.answers import question_points
+from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.text import one_line
+
+RULES, UNDECIDED, NOTHING = "rules", "undecided", "no answer"
+RIGHT, WRONG, PARTLY = "models, right", "models, wrong", "models, partly"
+MODELS = (RIGHT, WRONG, PARTLY)
+METRICS = ("accuracy", "mark")
+Key = tuple[str, str, int]
+_Seen = tuple[Outcome, bool]
+"""An answer, and whether models voted on a part of it."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One answer for sampling; `cluster` is its paper (`paper`), else its source question.
+
+    `low` and `high` are the judge's share at worst and at best; `weight` is above 0.
+    """
+
+    key: Key
+    cluster: str
+    paper: bool
+    weight: float
+    low: float
+    high: float
+    stratum: str
+
+
+def judged(rows: Iterable[Row], metric: str) -> dict[str, list[Judged]]:
+    """Answers by task, in the order of question and trial.
+
+    Raises:
+        UserError: `mark` where only some questions state their points.
+    """
+    slim = Slim()
+    tasks: dict[str, list[_Seen]] = {}
+    for row in rows:
+        voted = row.verdict is not None and any(part.votes for part in row.verdict.parts)
+        tasks.setdefault(row.task, []).append((slim(row), voted))
+    return {task: _of_task(task, outcomes, metric) for task, outcomes in tasks.items()}
+
+
+def _of_task(task: str, outcomes: list[_Seen], metric: str) -> list[Judged]:
+    outcomes = sorted(outcomes, key=lambda seen: (seen[0].question.id, seen[0].trial))
+    worth = [1.0] * len(outcomes)
+    if metric == "mark":
+        points, note = question_points([outcome.question for outcome, _ in outcomes])
+        if points is None:
+            raise UserError(f"{task}: mark: {note}; choose --metric accuracy")
+        worth = points
+    return [
+        _one(outcome, voted, weight, metric)
+        for (outcome, voted), weight in zip(outcomes, worth, strict=True)
+        if weight > 0
+    ]
+
+
+def _one(outcome: Outcome, voted: bool, weight: float, metric: str) -> Judged:
+    low, high = outcome.share if metric == "mark" else outcome.correct
+    paper = outcome.question.paper_id
+    return Judged(
+        key=(outcome.task, outcome.question.id, outcome.trial),
+        cluster=outcome.question.source if paper is None else paper,
+        paper=paper is not None,
+        weight=weight,
+        low=low,
+        high=high,
+        stratum=_stratum(outcome, voted, low, high),
+    )
+
+
+def _stratum(outcome: Outcome, voted: bool, low: float, high: float) -> str:
+    if low != high:
+        return UNDECIDED
+    if outcome.state == "no_answer":
+        return NOTHING
+    if voted:
+        return RIGHT if low == 1 else WRONG if low == 0 else PARTLY
+    return RULES
+
+
+@cache
+def rules_record() -> tuple[int, int]:
+    """Labelled answers of the judge card that rules decided, and the wrong ones of them."""
+    found = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
+    return int(found["decided"]), int(found["wrong"])
+
+
+PLAN = "label-plan.jsonl"
+"""In the run folder."""
+_Key = tuple[str, str, int]
+
+
+def read_plan(file: Path) -> list[_Key]:
+    """Task, question and trial of each answer of a plan, without repetition.
+
+    Raises:
+        UserError: the file cannot be read, is empty, or a row names no answer.
+    """
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: cannot be read: {why(error)}") from None
+    keys = [_key(line, f"{file.name}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not keys:
+        raise UserError(f"{file}: plans nothing; rows are {{task, question_id, trial}}")
+    return list(dict.fromkeys(keys))
+
+
+def _key(line: str, place: str) -> _Key:
+    try:
+        row: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise UserError(f"{place}: not a JSON object")
+    task, id, trial = row.get("task"), row.get("question_id"), row.get("trial", 0)
+    if not isinstance(task, str) or not isinstance(id, str) or type(trial) is not int:
+        raise UserError(f"{place}: names no answer; rows are {{task, question_id, trial}}")
+    return task, id, trial
+
+
+def planned(rows: Iterable[Row], plan: list[_Key] | None, name: str, tell: Callable[[str], None]) -> list[Row]:
+    """The answers to label, in the order of the plan; all answers without one.
+
+    `tell` gets one line on planned answers that never came.
+
+    Raises:
+        UserError: the plan names an answer that the run did not ask for, or there is nothing to label.
+    """
+    if plan is None:
+        found = [row for row in rows if row.response is not None]
+    else:
+        wanted = set(plan)
+        asked = {key: row for row in rows if (key := (row.task, row.question.id, row.trial)) in wanted}
+        if strange := next((key for key in plan if key not in asked), None):
+            task, id, trial = strange
+            raise UserError(f"{name}: {one_line(f'{task}/{id}/{trial}', 120)} is no answer of the run")
+        found = [row for key in plan if (row := asked[key]).response is not None]
+        if len(found) < len(plan):
+            tell(f"{name}: {len(plan) - len(found)} of its answers never came: there is nothing to label")
+    if not found:
+        raise UserError("there is no answer to label: the run holds none yet")
+    return found
+
 
 SUPPOSED = 0.15
-"""The share of their decisions that models are supposed to get wrong, before anything is known."""
+"""Prior error rate of models."""
 FEWEST = 5
 """Labels of each stratum of models."""
 Place = tuple[str, str]
 
 
 def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "accuracy") -> list[dict[str, Any]]:
-    """The plan's rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling.
-
-    Args:
-        rows: of one run.
-        budget: how many answers people will label.
-        seed: of the draw.
-        metric: whose correction is wanted, `accuracy` or `mark`.
+    """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling.
 
     Raises:
         UserError: nothing is decided yet, or the budget is too small for the strata of models.
@@ -67,7 +210,7 @@ def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "a
 
 
 def allocate(strata: Mapping[Place, Sequence[Judged]], budget: int) -> dict[Place, int]:
-    """How many answers of each stratum are labelled.
+    """Number of labels by stratum.
 
     Raises:
         UserError: the budget is smaller than what the strata of models need.
@@ -92,7 +235,7 @@ def _deviation(stratum: str) -> float:
 
 
 def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
-    """Every n-th answer, sorted by paper and at random within it."""
+    """Every n-th answer, by paper and random within it."""
     if not count:
         return []
 
@@ -106,7 +249,7 @@ def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
 
 
 def planned_strata(file: Path) -> dict[Key, str]:
-    """The stratum of each planned answer that has one (a plan of another study has none).
+    """Strata of planned answers (plans of other studies have none).
 
     Raises:
         UserError: the file cannot be read or a row names no answer.

@@ -1,8 +1,7 @@
-"""Labels: what people say of the answers of a run. The one reader of them.
+"""Labels: the only reader of what people state of a run's answers (JSON lines or CSV, docs/label-answers.md).
 
-Contract: rows of JSON lines or CSV with the columns of `COLUMNS` (docs/label-answers.md); one `Label` a row. A row that
-cannot be used is told in one line with its file and line, and then the whole file is refused: a study never goes on
-with the rest of what somebody typed. A column that is not read is told; one that looks like a mistyped one is refused.
+An unusable row is reported with file and line, and the whole file is refused: a study never uses part of it. Unread
+columns are reported, near misses of a column's name refused.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 
 from livek12.core.error_types import error_types
 from livek12.core.errors import UserError, why
-from livek12.core.lfs import refuse_pointer
+from livek12.core.files import refuse_pointer
 from livek12.core.records import ERROR_TYPES, ErrorType
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
@@ -30,33 +29,33 @@ COLUMNS = (
     *ERROR_TYPES,
     *("error_type", "note", "response_sha256", "at", "withdrawn"),
 )
-"""`response_sha256`, `at` and `withdrawn` are written by the labelling page: which very response was read; when,
-so that a rater's later label replaces the earlier one; and that a label was taken back."""
+"""The labelling page writes `response_sha256` (the response that was read), `at` (so that a rater's later label
+replaces the earlier one) and `withdrawn`."""
 _ALIASES = {"item_id": "question_id", "id": "question_id", "verdict": "correct"}
 _YES_NO = {"true": True, "1": True, "correct": True, "accept": True, "yes": True, "right": True}
 _YES_NO |= {"false": False, "0": False, "incorrect": False, "reject": False, "no": False, "wrong": False}
 _BEYOND = "(beyond)"
 _TOLD = 10
-"""Bad rows that are told one by one."""
+"""Bad rows that are reported one by one."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """What one person said of one answer.
+    """One person's label of one answer.
 
     Attributes:
         question_id: of the question.
-        correct: fully right or not; None where only errors are said.
-        share: the marks given over the full marks, 0 to 1; None where only right or wrong is said.
-        task: of the run; None where the question's id says enough.
+        correct: fully right or not; None where only errors are stated.
+        share: marks over full marks, 0 to 1; None where only right or wrong is stated.
+        task: of the run; None where the question's id is enough.
         trial: of the answer, from 0.
-        rater: who; UNNAMED where the row does not say.
-        errors: whether the reasoning holds an error of a type (LiveK12Bench, section 2.3), of those that were said.
-        error_type: the one kind of a wrong answer, by its name in `core.error_types`; None where it is not said.
-        note: in the person's words.
-        model: whose answer; None where the row does not say.
-        response_sha256: of the very response that was read; None where the row does not say.
-        at: when, in ISO 8601; "" where the row does not say.
+        rater: UNNAMED without a name.
+        errors: presence of stated error types in the reasoning (LiveK12Bench, section 2.3).
+        error_type: the one kind of a wrong answer, by its name in `core.error_types`.
+        note: free text.
+        model: that answered.
+        response_sha256: of the response that was read.
+        at: time in ISO 8601, or "".
         withdrawn: the rater took the label back.
         place: file and line.
     """
@@ -78,24 +77,18 @@ class Label:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """What it says, without who, when and where."""
+        """Its content, without rater, time and place."""
         return self.correct, self.share, tuple(sorted(self.errors.items())), self.error_type, self.withdrawn
 
 
 Stranger = tuple[Label, str]
-"""A label whose answer is not in a run, and why."""
+"""A label whose answer is not in a run, and the reason."""
 
 
 def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[[str], None]) -> list[Label]:
-    """The labels of one file or several.
+    """One label for each rater and answer of .csv or JSON lines files, in the order of the files.
 
-    Args:
-        files: .csv, or JSON lines.
-        model: whose answers the run holds; picks its labels where the files name several models. None: all.
-        warn: told of each row that cannot be used, and of columns that are not read, in one line each.
-
-    Returns:
-        One label for each rater and answer, in the order of the files.
+    `model` selects labels where the files name several models; `warn` gets a line for each unusable row or column.
 
     Raises:
         UserError: a file cannot be read or has no label, a row cannot be used, or a rater contradicts themselves.
@@ -152,11 +145,7 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that are read and not empty, by their names in `COLUMNS`.
-
-    Raises:
-        ValueError: a column is nearly one of them.
-    """
+    """The non-empty columns, by their names in `COLUMNS`."""
     found: dict[str, Any] = {}
     lower = {name.lower(): name for name in (*COLUMNS, *_ALIASES)}
     for name, value in sorted(row.items(), key=lambda cell: cell[0] in _ALIASES):  # our own names come first
@@ -171,15 +160,7 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(given: Mapping[str, Any], place: str = "") -> Label:
-    """The label of one row.
-
-    Args:
-        given: the row; empty cells say nothing.
-        place: file and line.
-
-    Raises:
-        ValueError: the row cannot be used.
-    """
+    """The label of one row; empty cells are absent."""
     row = _known(given)
     if "question_id" not in row:
         raise ValueError("no question_id")
@@ -217,11 +198,7 @@ def _text(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _yes_no(row: Mapping[str, Any], name: str, lenient: bool = False) -> bool | None:
-    """A truth value; None where the row does not say, or says it in other words and may (`lenient`).
-
-    Raises:
-        ValueError: it is none.
-    """
+    """A truth value; None for an empty cell, and for other words if `lenient`."""
     if name not in row:
         return None
     found = _YES_NO.get(str(row[name]).strip().lower())
@@ -253,11 +230,7 @@ def _share(row: Mapping[str, Any]) -> float | None:
 
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:
-    """One label for each rater and answer: the latest where rows say when; without those that were taken back.
-
-    Raises:
-        UserError: a rater says two things of one answer, and the rows do not say which was later.
-    """
+    """One label for each rater and answer: the latest where rows have times; without withdrawn ones."""
     found: dict[tuple[object, ...], Label] = {}
     for label in labels:
         key = label.rater, label.model, label.task, label.question_id, label.trial
@@ -273,7 +246,7 @@ def _last_words(labels: Iterable[Label]) -> list[Label]:
 
 
 def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
-    """All labels about one model, under whatever name; else those that name the model of the run."""
+    """All labels if they are about one model, under whatever name; else those of the run's model."""
     named = {label.model for label in labels if label.model}
     found = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]
     if labels and not found:
@@ -286,14 +259,7 @@ def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> 
 
 
 def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
-    """Each label with its answer, and the labels of other runs.
-
-    Args:
-        labels: from `read_labels`.
-        rows: the answers of one run.
-
-    Returns:
-        The pairs, whose labels then name their task; and each label without an answer in the run, with why.
+    """Pairs of labels (which then name their task) and answers, and labels without an answer with the reason.
 
     Raises:
         UserError: a label without a task fits several tasks, or names a kind of error that the benchmark does not have.
@@ -318,14 +284,7 @@ def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple
 
 
 def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
-    """Refuses labels that are of no answer of any run.
-
-    Args:
-        runs: what `fit_labels` found of each run.
-
-    Raises:
-        UserError: there is such a label.
-    """
+    """Refuses labels that match no answer of any run (`fit_labels`)."""
     lost = [{label.place: line for label, line in strangers} for strangers in runs]
     nowhere = set(lost[0]).intersection(*lost) if lost else set()
     first = next((line for place, line in lost[0].items() if place in nowhere), None) if lost else None
@@ -335,11 +294,7 @@ def refuse_strangers(runs: Sequence[Sequence[Stranger]]) -> None:
 
 
 def check_kind(label: Label, row: Row) -> None:
-    """Refuses a kind of error that the answer's benchmark does not have.
-
-    Raises:
-        UserError: it has none of that name.
-    """
+    """Refuses a kind of error that the answer's benchmark does not have."""
     kinds = error_types(row.question.benchmark)
     if label.error_type and kinds is not None and label.error_type not in {kind.name for kind in kinds}:
         names = ", ".join(kind.name for kind in kinds) or "none"

@@ -1,10 +1,8 @@
-"""Ways of judging beside people: what each gets right, accepts wrongly and rejects wrongly (CFE-Bench, table 1).
+"""Ways of judging (`s2s`, `l2s`, `l2l`, …, or `rules`) against people (CFE-Bench, table 1).
 
-Contract: a way is the method of the judge models of a run (`s2s`, `l2s`, `l2l`, …, or `rules`); several runs of one way
-(other repeats, other models) give mean ± sample standard deviation. Judges must have seen every answer, or the ways
-would be compared by the rules they share. An answer that a judge left undecided is in no rate but counted. AUC is the
-chance that an answer that people call right gets more of the points than one that they call wrong (ties count half);
-of verdicts that are only right or wrong it is the mean of recall and specificity.
+Several runs of one way give mean ± sample standard deviation. Judges must have seen every answer, or the comparison
+would be of shared rules. Undecided answers are counted and in no rate. AUC is the chance that a right answer gets more
+points than a wrong one (ties count half); for verdicts without partial marks, the mean of recall and specificity.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consistency import require_every_answer
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.words import percent
+from livek12.evaluation.studies.study import percent
 from livek12.report.marks import rounded
 
 FIGURES = ("accuracy", "auc", "precision", "recall", "f1", "false_rejects", "false_accepts")
@@ -30,10 +28,7 @@ Labelled = tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]]
 
 
 def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
-    """Each way of judging beside the labels.
-
-    Args:
-        runs: labels with their answers, by run (`fit_labels`).
+    """Each way of judging against the labels of its runs.
 
     Raises:
         UserError: a run has no label that says right or wrong, mixes ways, or its judges did not see every answer.
@@ -59,17 +54,13 @@ def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
 
 
 def method_of(verdict: Verdict) -> str:
-    """The way in which models judged, by the version that the verdict names; `rules` without models."""
+    """The way of judging named in the verdict's version; `rules` without models."""
     found = _METHOD.match(verdict.judge)
     return found[1] if found else "rules"
 
 
 def beside_people(said: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
-    """The figures of one run.
-
-    Args:
-        said: whether people call an answer right, and its verdict.
-    """
+    """The figures of one run, from (people's right, verdict)."""
     decided = [(right, verdict) for right, verdict in said if verdict.correct is not None]
     found = binary_agreement([right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided])
     return {
@@ -87,7 +78,7 @@ def _share(verdict: Verdict) -> float:
 
 
 def auc(scored: Sequence[tuple[bool, float]]) -> float | None:
-    """Area under the ROC curve by ranks (Mann and Whitney 1947); None where all are right or all wrong."""
+    """Area under the ROC curve by ranks (Mann and Whitney 1947); None without both right and wrong."""
     rights = sum(right for right, _ in scored)
     wrongs = len(scored) - rights
     if not rights or not wrongs:
@@ -113,7 +104,7 @@ def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for method, one in found["methods"].items():
         over = f", mean of {one['runs']} runs" if one["runs"] > 1 else ""
         yield (

@@ -1,8 +1,7 @@
-"""Shares of questions that are known between two ends: their mean, and the mean difference of two of them.
+"""Shares of questions with bounds (low, high), at worst and at best: their mean, and paired differences.
 
-Contract: a share is (low, high), at worst and at best, equal where all is decided. A mean has an interval around both
-ends (`core.intervals`); a difference is of the same questions on both sides, its p that of sign flips, the larger of
-those at worst and at best, and 1 where what is undecided could turn it.
+A difference is of the same questions; its p is that of sign flips, the larger of worst and best, and 1 where undecided
+answers could turn it. Intervals are around both bounds (`core.statistics`).
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from livek12.core.intervals import mean_interval
-from livek12.core.statistics import holm, sign_flip_tests
-from livek12.evaluation.studies.words import percent, points
+from livek12.core.statistics import holm, mean_interval, sign_flip_tests
+from livek12.evaluation.studies.study import percent, points
 
 Share: TypeAlias = tuple[float, float]
 
@@ -23,12 +21,12 @@ def mean_share(shares: Sequence[Share]) -> Share:
 
 
 def mean_of(shares: Sequence[Share]) -> dict[str, Any]:
-    """Over one or more questions: `questions`, `low`, `high` and the 95 % `interval` (None for one question)."""
+    """Over questions: `questions`, `low`, `high` and the 95 % `interval` (None for one question)."""
     return {"questions": len(shares), **_ends(shares, 0.0)}
 
 
 def difference(a: Mapping[str, Share], b: Mapping[str, Share]) -> dict[str, Any] | None:
-    """A minus b over the questions that both have, with interval and p; None where they share none."""
+    """A minus b over shared questions, with interval and p; None without any."""
     shared = [id for id in a if id in b]
     if not shared:
         return None
@@ -37,7 +35,7 @@ def difference(a: Mapping[str, Share], b: Mapping[str, Share]) -> dict[str, Any]
 
 
 def corrected(cells: Iterable[dict[str, Any]]) -> None:
-    """Adds to each p that corrected by Holm's method over all of them."""
+    """Adds Holm's correction to each p."""
     cells = list(cells)
     for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
         cell["p_holm"] = p

@@ -1,14 +1,14 @@
-"""How reliable is the process audit? Critics and panel beside people, beside each other, beside themselves; rankings.
+"""Reliability of the process audit: critics and panel against people, each other and themselves; rankings.
 
-Contract: LiveK12Bench, appendix C, tables 8 and 9. Every labelled decision is counted: those that an evaluator did not
-make are in no coefficient, but in `accuracy_low` and `accuracy_high`. What cannot be computed stands in its place with
-the reason (`note`). The positive class is "the error is there"; of `ANSWER`, "the answer is right".
+LiveK12Bench, appendix C, tables 8 and 9. Decisions that an evaluator did not make are in no coefficient, but in
+`accuracy_low` and `accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is
+"the error is there"; of `ANSWER`, "the answer is right".
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,18 +17,20 @@ from livek12.core.errors import UserError
 from livek12.core.records import Process
 from livek12.core.scoring import Profile, Row
 from livek12.core.statistics import wilson_interval
-from livek12.evaluation.studies.audits import (
+from livek12.evaluation.studies.consistency import (
     KINDS,
+    OVERALL,
     PANEL,
     between_critics,
     critics_said,
     decisions,
     over_repeats,
+    refuse_remembered,
     with_any,
 )
-from livek12.evaluation.studies.consistency import refuse_remembered
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import stability
+from livek12.evaluation.studies.study import number, percent
 
 ANSWER = "answer"
 CONSENSUS = "consensus"
@@ -48,11 +50,11 @@ def reliability(
     """The whole study.
 
     Args:
-        runs: of each model by its name, the rows of each repeat of the judging; the first is the run itself.
-        labels: of each model, labels with their answers; empty without labels.
-        metric: what ranks.
-        profile: which formulas.
-        halves: how often the questions are split in two.
+        runs: by model, the rows of each repeat of the judging; the first is the run itself.
+        labels: by model, labels with their answers.
+        metric: of the ranking.
+        profile: of the formulas.
+        halves: random splits of the questions.
         seed: of the splits.
 
     Raises:
@@ -73,7 +75,6 @@ def reliability(
 
 
 def _note(reason: str) -> dict[str, Any]:
-    """Stands where something cannot be computed."""
     return {"note": reason}
 
 
@@ -88,12 +89,9 @@ def _or_note(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
-    """Every critic, judge and the panel beside every person and the persons' consensus; and the persons beside another.
+    """Critics, judges and panel against each person and their consensus; and the persons against each other.
 
-    The consensus of two people or more is what they all say; where they differ there is none.
-
-    Args:
-        pairs: the name of the run, a label, its answer.
+    The consensus of two people or more is what they agree on. Pairs are (run, label, answer).
     """
     people: defaultdict[str, dict[_Key, dict[str, bool]]] = defaultdict(dict)
     rows: dict[_Key, Row] = {}
@@ -123,7 +121,7 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
 
 
 def evaluators(row: Row) -> dict[str, dict[str, bool]]:
-    """What each critic and judge says of an answer, and the panel: errors by type, and whether the answer is right."""
+    """Statements of each critic, judge and the panel on an answer: errors by type, and right or wrong."""
     if row.verdict is None:
         return {}
     found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
@@ -142,7 +140,7 @@ def evaluators(row: Row) -> dict[str, dict[str, bool]]:
 
 
 def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key, dict[str, bool]]:
-    """What all say who labelled an answer, of the answers that two or more labelled."""
+    """Unanimous statements on answers that two or more labelled."""
     found: dict[_Key, dict[str, bool]] = {}
     for key in {key for person in people for key in person}:
         given = [person[key] for person in people if key in person]
@@ -155,7 +153,7 @@ def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key
 
 
 def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> dict[str, Any]:
-    """By kind, each pair of people, the first of them as the reference."""
+    """By kind, each pair of people, the first as the reference."""
     if len(people) < 2:
         return _note("the labels are of one person: the ceiling, two people beside each other, needs two")
     found: dict[str, dict[str, Any]] = {}
@@ -171,7 +169,6 @@ def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> 
 def _beside(
     labels: Mapping[_Key, Mapping[str, bool]], said: Mapping[_Key, Mapping[str, bool]], kind: str
 ) -> dict[str, Any]:
-    """An evaluator beside the labels, on the decisions of a kind."""
     pairs = [
         (person, said[key].get(one)) for key, label in labels.items() for one, person in decisions(label, kind).items()
     ]
@@ -196,14 +193,7 @@ def _beside(
 
 
 def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
-    """Which runs hold the very same responses: repeats of the judging of one run.
-
-    Args:
-        runs: rows of each run by its name.
-
-    Returns:
-        By the name of the first run of each group, the names of all of them.
-    """
+    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
     groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
     for name, rows in runs.items():
         said = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
@@ -212,7 +202,7 @@ def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
 
 
 def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
-    """Critics beside themselves, over the repeats of all models together."""
+    """Critics against themselves, over the repeats of all models together."""
     most = max(len(repeats) for repeats in runs.values())
     if most < 2:
         return _note("the answers were judged once: the agreement of a judge with itself needs repeats")
@@ -234,3 +224,98 @@ def _check_repeats(name: str, copies: Sequence[Sequence[Row]]) -> None:
             f"{name}: its copies were marked by {len(judges)} judges; to compare judges use `livek12 study sensitivity`"
         )
     refuse_remembered(name, copies)
+
+
+_FIGURES = {"n": "labelled", "open": "undecided", "acc": "accuracy", "prec": "precision", "recall": "recall"}
+_FIGURES |= {"F1": "f1", "κ": "kappa"}
+
+
+def tables(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The result for a terminal: a row an evaluator against people (table 8), and agreement (table 9).
+
+    Undecided decisions are counted; bounds and further counts are in the result itself.
+    """
+    against, people = found["against_people"], found["people"]
+    beside: dict[str, Any] = {}
+    for reference, kinds in against.items() if "note" not in against else ():
+        for kind, evaluators in kinds.items():
+            pairs = people.get(kind, {}) if "note" not in people and reference == CONSENSUS else {}
+            rows = {**evaluators, **{f"{pair} (people)": one for pair, one in pairs.items()}}
+            beside[f"{reference}, {kind}"] = {name: _row(one) for name, one in rows.items()}
+    alike = {f"critics {name}": one for name, one in _agreed(found["inter_judge"]).items()}
+    alike |= {f"{name}, again": one for name, one in _agreed(found["intra_judge"]).items()}
+    return {**beside, **({"agreement": alike} if alike else {}), **_rankings(found["rankings"])}
+
+
+def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {short: one[name] for short, name in _FIGURES.items()}
+
+
+def _agreed(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """By pair or critic, the share of equal decisions on each kind."""
+    if "note" in section:
+        return {}
+    names = list(dict.fromkeys(name for kind in KINDS for name in section[kind]))
+    return {name: {kind: section[kind][name]["agreed"] for kind in KINDS} for name in names}
+
+
+def _rankings(rankings: Mapping[str, Any]) -> dict[str, Any]:
+    if "note" in rankings:
+        return {}
+    bounds = ("low",) if rankings["low"] == rankings["high"] else ("low", "high")
+    of = f"τ of rankings by {rankings['metric']}"
+    return {
+        of if len(bounds) == 1 else f"{of}, undecided at its {'worst' if bound == 'low' else 'best'}": {
+            **{f"by {axis.replace('_', ' ')}": one for axis, one in rankings[bound]["partitions"].items()},
+            "random halves": rankings[bound]["halves"],
+        }
+        for bound in bounds
+    }
+
+
+def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+    """The result in sentences."""
+    yield f"{found['answers']} answers, {found['audited']} of them with an audit; {found['labels']} labels of people."
+    against, people = found["against_people"], found["people"]
+    if "note" not in against:
+        reference = CONSENSUS if CONSENSUS in against else next(iter(against))
+        for name, one in against[reference].get(OVERALL, {}).items():
+            yield f"{name} beside {_who(reference)}, over the three types of errors: {_figures(one)}."
+        for name, one in against[reference].get(ANSWER, {}).items():
+            yield f"{name} beside {_who(reference)}, on right or wrong: {_figures(one)}."
+    for name, one in people.get(OVERALL, {}).items():
+        yield f"{name}, two people, over the three types of errors: {_figures(one)}."
+    for title, section in (("Between critics", found["inter_judge"]), ("Over repeats", found["intra_judge"])):
+        for name, one in section.get(OVERALL, {}).items():
+            if name in ("all pairs", PANEL):
+                yield f"{title}, {name}: {percent(one['agreed'])} of {one['n']} decisions alike."
+    for section in ("people", "against_people", "inter_judge", "intra_judge", "rankings"):
+        if "note" in found[section]:
+            yield f"{section.replace('_', ' ')}: not available: {found[section]['note']}."
+    yield from _ranking_sentences(found["rankings"])
+
+
+def _who(reference: str) -> str:
+    return "what the people agree on" if reference == CONSENSUS else reference
+
+
+def _figures(one: Mapping[str, Any]) -> str:
+    figures = ((name, one[name]) for name in ("accuracy", "precision", "recall"))
+    said = ", ".join(f"{name} {percent(value)}" for name, value in figures)
+    left = f", {one['undecided']} of {one['labelled']} undecided" if one["undecided"] else ""
+    return f"{said}, F1 {percent(one['f1'])}, κ {number(one['kappa'])} ({one['labelled']} decisions{left})"
+
+
+def _ranking_sentences(rankings: Mapping[str, Any]) -> Iterator[str]:
+    if "note" in rankings:
+        return
+    low = rankings["low"]
+    for axis, found in low["partitions"].items():
+        if found["mean"] is not None:
+            yield (
+                f"Rankings by {rankings['metric']} on each {axis.replace('_', ' ')} ({found['n']}) beside the whole:"
+                f" Kendall's τ {number(found['mean'])} ± {number(found['std'])}."
+            )
+    halves = low["halves"]
+    if halves["mean"] is not None:
+        yield f"Between {halves['n']} random halves: τ {number(halves['mean'])} ± {number(halves['std'])}."

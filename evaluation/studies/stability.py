@@ -1,8 +1,7 @@
-"""Does the ranking of models hold on parts of the exam? Kendall's τ over groups and random halves (LiveK12Bench, C.2).
+"""Stability of a ranking on parts of the exam: Kendall's τ over groups and random halves (LiveK12Bench, C.2).
 
-Contract: of answers asked in one way (`evaluation.sieve`), only questions that every run asked count. An answer that
-is undecided or missing enters twice, at its worst and at its best, so every τ is given for both; they are equal where
-nothing is undecided.
+Only questions of every run count, asked in one way (`evaluation.sieve`). Undecided and missing answers enter at worst
+and at best, so that every τ is given twice.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.columns import Outcomes
+from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.scoring.terms import task_terms
 from livek12.core.statistics import mean_std
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
-from livek12.evaluation.studies.words import interval, number
+from livek12.evaluation.studies.study import interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
 _Scores = Mapping[QuestionKey, tuple[float, ...]]
@@ -38,15 +37,9 @@ def stability(
     seed: int = 0,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """Rankings of the runs on all shared questions, on each group, and on random halves.
+    """Rankings of two or more runs on all shared questions, on each group, and on random halves.
 
-    Args:
-        runs: rows of each run by its name, two or more models on the same questions.
-        metric: one of `contrasted_metrics` (PES and OES need a process audit).
-        profile: which formulas.
-        halves: how often the questions are split in two.
-        seed: of the splits.
-        choice: of the answers, where runs were asked in several ways.
+    `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
 
     Raises:
         UserError: fewer than two runs, or fewer than two shared questions.
@@ -92,7 +85,7 @@ def _study(
 
 
 def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
-    """Mean and standard deviation of the τ that exist (LiveK12Bench, table 9), how many do not, and the least."""
+    """Mean and standard deviation of existing τ (LiveK12Bench, table 9), number of missing ones, and the least."""
     known = [tau for tau in taus if tau is not None]
     mean, std = mean_std(known)
     return {
@@ -127,11 +120,7 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 def _scores(
     rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
 ) -> _Scores:
-    """The metric's numerator and weight, summed over the trials of each question.
-
-    Raises:
-        UserError: the run has no such metric.
-    """
+    """Numerator and weight of the metric, summed over the trials of each question."""
     by_task = rows.by_task()
     table = tabulate(Outcomes.joined([by_task[task].where(partial(_among, asked, task)) for task in by_task]))
     term = task_terms(table, profile, parameters_of(profile))[metric]
@@ -145,7 +134,7 @@ def _among(asked: Mapping[QuestionKey, SlimQuestion], task: str, question: SlimQ
 
 
 def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[float]:
-    """The metric of each run over some questions; 0 where they weigh nothing."""
+    """The metric of each run over some questions; 0 without weight."""
     found = []
     for sums in scores.values():
         weight = sum(sums[key][1] for key in keys)
@@ -154,7 +143,7 @@ def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[f
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     low, high = found["low"], found["high"]
     ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
     scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)

@@ -1,8 +1,7 @@
-"""How densely a model reasons: the steps of its responses beside those of the reference flow (CFE-Bench, section 5.5).
+"""Steps of responses against those of the reference flow (CFE-Bench, section 5.5, figure 6 and table 4).
 
-Contract: a judge splits each response as the reference flow is split; of several judges it is the mean. Lengths are
-mean ± sample standard deviation over answers that are solved, unsolved, and all of them; an answer that nobody could
-decide is among all of them alone. An answer without text, and one that no judge split, is counted and in no mean.
+Judges split each response; several are averaged. Lengths are mean ± sample standard deviation over solved, unsolved and
+all answers. Answers without text, or that no judge split, are counted and in no mean.
 """
 
 from __future__ import annotations
@@ -18,34 +17,30 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.words import number
+from livek12.evaluation.studies.study import number
 from livek12.judges.jury import Jury
-from livek12.judges.llm.case import Case
-from livek12.judges.llm.prompts import Fenced, Values
+from livek12.judges.llm.prompts import Case, Fenced, Values
+from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 
 PROMPT = "cfe_steps"
 MOST = 300
-"""Steps that a response may have."""
+"""Most steps of a response."""
 SOLVED, UNSOLVED, ALL = "solved", "unsolved", "all"
 
 
 @dataclass(frozen=True)
 class StepList:
-    """The form of a reply: {"steps": [text, …]}, one or more; its value is how many there are."""
+    """The form of a reply: {"steps": [text, …]}; its value is the number of steps."""
 
     @property
     def schema(self) -> Json:
-        """An object with a list of texts."""
+        """JSON schema."""
         text: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
         return object_schema(steps={"type": "array", "items": text, "minItems": 1, "maxItems": MOST})
 
     def read(self, text: str) -> int:
-        """How many steps there are.
-
-        Raises:
-            Unreadable: the reply is not in the form.
-        """
+        """Parses a reply."""
         steps = a_list(fields_of(parse_object(text), "steps")["steps"], "steps")
         if not 1 <= len(steps) <= MOST:
             raise Unreadable(f"has {len(steps)} steps")
@@ -65,7 +60,7 @@ def _values(row: Row, case: Case) -> Values:
 
 @dataclass(frozen=True)
 class Splittable:
-    """The answers of a run that can be split, and how many of those of the same tasks cannot."""
+    """Answers that can be split, and the number of those of the same tasks that cannot."""
 
     rows: list[Row]
     silent: int
@@ -73,15 +68,7 @@ class Splittable:
 
 
 def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
-    """The answers to whole questions with a reasoning flow.
-
-    Args:
-        rows: of a run.
-        limit: only the first so many.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The answers to whole questions with a reasoning flow; the first `limit`."""
     found, silent, without = list[Row](), 0, 0
     for row in rows:
         if row.question.variant is not None or row.response is None:
@@ -101,14 +88,7 @@ def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
 
 
 def step_density(jury: Jury, found: Splittable, authors: Iterable[str], step: Callable[[], None]) -> dict[str, Any]:
-    """Lengths of responses and references, by outcome.
-
-    Args:
-        jury: the judges that split.
-        found: the answers.
-        authors: names of the model under test.
-        step: called after each answer.
-    """
+    """Lengths of responses and references, by outcome."""
     asked = AskedOf(PROMPT, _values, lambda row: StepList())
     opinions = consult(jury, found.rows, asked, authors, lambda row: False, step)
     counts = [sum(each.values) / len(each.values) if each.values else None for each in opinions]
@@ -157,7 +137,7 @@ def _histogram(counts: Iterable[float]) -> dict[str, int]:
 
 
 def sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    """What the study found, in words."""
+    """The result in sentences."""
     for run, told in found.items():
         for name, each in told["outcomes"].items():
             if each["answers"]:
@@ -182,3 +162,47 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _spread(each: Mapping[str, Any], what: str) -> str:
     return f"{number(each[what])} ± {number(each[f'{what}_std'])}"
+
+
+def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+    """Distribution of lengths of each run, means as dashed lines."""
+    for run, told in found.items():
+        counts = told["distribution"]
+        yield Chart(
+            f"{run}: steps of responses and references (CFE-Bench, figure 6)",
+            "How many answers have so many steps; dashed lines are the means.",
+            "steps",
+            [
+                Series(
+                    name,
+                    [PlotPoint(int(n), count, count) for n, count in counts[name].items()],
+                    told["outcomes"]["all"][name],
+                )
+                for name in ("reference", "response")
+            ],
+            bars=True,
+            percent=False,
+        )
+
+
+def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Lengths by outcome, as in table 4."""
+    for run, told in found.items():
+        yield TableShown(
+            f"{run}: lengths in steps (CFE-Bench, table 4)",
+            ["", *told["outcomes"]],
+            [
+                ["answers", *(str(each["answers"]) for each in told["outcomes"].values())],
+                *(
+                    [what, *(_spread_cell(each, what) for each in told["outcomes"].values())]
+                    for what in ("reference", "response")
+                ),
+            ],
+        )
+
+
+def _spread_cell(each: Mapping[str, Any], what: str) -> str:
+    mean, std = each[what], each[f"{what}_std"]
+    if mean is None:
+        return "–"
+    return f"{rounded(mean, 2)} ± {'–' if std is None else rounded(std, 2)}"

@@ -1,10 +1,9 @@
-"""Is a key wrong? What the models answered, weighed by how good they are elsewhere.
+"""Suspicion of wrong keys, from the models' answers weighted by their ability elsewhere.
 
-Contract: `suspicion` compares, for one question, the chance of all answers if the key is right with their chance if
-one of the other answers is. Under each, a run is right with the chance 1/(1 + e^-(s(θ - b))), θ the logit of its share
-of right answers on the other questions, s the common slope and b an unknown difficulty (a normal prior, summed over a
-grid); runs that are not right agree as far as an attractive distractor makes them (a Pólya urn). So ten weak models
-with one wrong answer accuse nobody; the two best ones against the key, with none of the good for it, do.
+`suspicion` compares the chance of all answers if the key is right with that if another answer is. Under each, a run is
+right with 1/(1 + e^-(s(θ - b))), θ the logit of its right share on the other questions, s a common slope, b an unknown
+difficulty (normal prior, summed over a grid); other runs agree as an attractive distractor makes them (a Pólya urn).
+So ten weak models with one wrong answer raise no suspicion; the two best against the key, with no good one for it, do.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
     from livek12.core.statistics import Floats
 
 SLOPE = 1.2
-"""s: how steeply right answers rise with ability; the mean of two-parameter fits is near it."""
+"""s; the mean of two-parameter fits is near it."""
 SPREAD = 1.5
 """Standard deviation of b."""
 STICKY, KINDS = 0.5, 6
-"""The urn of wrong answers: weight of each kind before any is drawn, and how many kinds there may be."""
+"""The urn of wrong answers: initial weight of each kind, and number of kinds."""
 SameAnswer = Callable[[Question, tuple[str, ...], tuple[str, ...]], bool]
 
 
 @contextmanager
 def same_by_rules() -> Iterator[SameAnswer]:
-    """Whether the rules accept one answer where the other is the key."""
+    """Compares two answers by the rules, one as the key."""
     config = GradingConfig()
     with Jury(JudgeOptions()) as jury:
 
@@ -59,7 +58,7 @@ class AnswerSaid(NamedTuple):
 
 
 class Suspicion(NamedTuple):
-    """How likely the key is wrong, and the answer that is likeliest right instead, with the runs that give it."""
+    """Chance that the key is wrong, the likeliest other answer, and the number of runs that give it."""
 
     chance: float
     agreed: tuple[str, ...]
@@ -72,15 +71,7 @@ _KEY = -1
 def suspicion(
     question: Question, said: Sequence[AnswerSaid], abilities: Mapping[str, float], same: SameAnswer, prior: float
 ) -> Suspicion:
-    """The chance that the key is wrong.
-
-    Args:
-        question: the question.
-        said: the decided answers to it.
-        abilities: by run, the logit of its share of right answers elsewhere.
-        same: whether two wrong answers are one.
-        prior: the chance before any answer is seen.
-    """
+    """The chance that the key is wrong, from the decided answers and the runs' abilities (logits)."""
     kinds, groups = _grouped(question, said, same)
     if not kinds:
         return Suspicion(0.0, (), 0)
@@ -96,7 +87,7 @@ def suspicion(
 def _grouped(
     question: Question, said: Sequence[AnswerSaid], same: SameAnswer
 ) -> tuple[list[tuple[str, ...]], list[int]]:
-    """The different wrong answers, and for each answer which one it is (_KEY: right)."""
+    """The different wrong answers, and the group of each answer (_KEY: right)."""
     kinds: list[tuple[str, ...]] = []
     known: dict[tuple[str, ...], int] = {}
     groups = []
@@ -118,10 +109,10 @@ def _grouped(
 def _fits(
     kinds: int, said: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]
 ) -> dict[int, float]:
-    """Of the key and each kind of wrong answer: log of the chance of all answers if it is right, difficulty summed out.
+    """Log-chance of all answers under the key and under each kind of wrong answer, difficulty summed out.
 
-    An answer that is right has the log-chance of one that is not, and its logit besides: so what all answers have as
-    wrong ones is summed once, and each candidate adds the logits of its own.
+    A right answer has the log-chance of a wrong one plus its logit: so the sum over wrong ones is taken once, and each
+    candidate adds its own logits.
     """
     import numpy as np
 

@@ -1,9 +1,7 @@
-"""The backend `hf-jobs`: one job of the Hub (`hf jobs uv run`) for each model, its run folder in a bucket.
+"""The backend `hf-jobs`: one job of the Hub (`hf jobs uv run`) for each model, its run folder in a mounted bucket.
 
-Contract: a job runs the whole command of a model (`livek12 run`) in an environment that `uv` makes, and writes into the
-bucket, which is mounted where it works, so that a job that was ended goes on in the next one. Submitting twice asks
-nothing twice: a model whose job still waits or runs is left to it. The command of each job can be shown without being
-called. Nothing but names of the Hub goes out: a data set or a model in a folder here is refused.
+A job runs `livek12 run` in an environment made by `uv`; a killed one is continued by the next. Models with a waiting or
+running job are not submitted again. Only names of the Hub are sent: local data sets and models are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.text import one_line
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan
 
@@ -41,7 +39,7 @@ main()
 
 
 def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedRun, list[str]]]:
-    """The command that submits each model; the scripts that they name are not written.
+    """The submitting command of each model; the scripts it names are not written.
 
     Raises:
         UserError: no bucket is named, or a model or data set is not on the Hub.
@@ -50,14 +48,14 @@ def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedR
 
 
 def script(plan: SweepPlan, run: PlannedRun) -> str:
-    """The script that a job runs: its packages, and the arguments of `livek12 run`."""
+    """The script of a job: its packages, and the arguments of `livek12 run`."""
     there = replace(run, folder=Path(MOUNT / run.label))
     argv = ["livek12", *there.whole]
     return _SCRIPT.format(package=json.dumps(plan.sweep.hf_jobs.package), argv=json.dumps(argv, ensure_ascii=False))
 
 
 def submit(plan: SweepPlan, runs: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits the models that no living job has.
+    """Submits models without a living job.
 
     Raises:
         UserError: `hf` is not here, or refuses; or something is not on the Hub.
@@ -110,7 +108,7 @@ def _noted(note: Path) -> dict[str, str]:
 
 
 def _stage(job: str) -> str:
-    """What the Hub says of a job, such as RUNNING."""
+    """State of a job on the Hub, such as RUNNING."""
     said = _called(["hf", "jobs", "inspect", job])
     try:
         (found,) = json.loads(said)
@@ -120,11 +118,7 @@ def _stage(job: str) -> str:
 
 
 def _called(command: Sequence[str]) -> str:
-    """What a command of the Hub's client prints.
-
-    Raises:
-        UserError: it is not here, or refuses; says what it said last.
-    """
+    """Output of a command of the Hub's client."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except FileNotFoundError:

@@ -1,7 +1,6 @@
-"""Who is at a run, and how it ended: small files beside the run folders, one a run (on Slurm one an array element).
+"""Notes of runs: start and end of each process, in small files beside the run folders (on Slurm one an array element).
 
-Contract: a note is written when a process begins and when it ends; that it lives is told by a lock which it inherits
-and which dies with it, so that a note never claims a process that is gone.
+Liveness is a lock that the process inherits and that dies with it, so that no note claims a dead process.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ from typing import Literal
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.locks import is_held
-from livek12.core.own_files import open_file, write_atomically
+from livek12.core.files import open_file, write_atomically
 from livek12.core.records import Record
+from livek12.core.run.locks import is_held
 
 STOPPED = 128 + signal.SIGINT
 KILLED = 128 + signal.SIGKILL
 _NO_MEMORY = re.compile(
     r"out of memory|OutOfMemory|(?:can't|cannot) allocate memory|Free memory on device", re.IGNORECASE
 )
-"""Words of torch, vLLM and systems with which taking less helps; a KV cache without room asks for more, not less."""
+"""Errors of torch, vLLM and systems that less memory helps; a KV cache without room needs more, not less."""
 _TAIL = 64 * 1024
 _LONGEST = 300
 
 
 class Note(Record):
-    """One try at a run. Times in seconds since the epoch; `code` is as a shell has it (over 128: killed).
+    """One try at a run. Times in seconds since the epoch; `code` as in a shell (over 128: killed).
 
-    `said` is why it could not even begin; else its log tells.
+    `said` is the reason of a failed start; other reasons are in the log.
     """
 
     by: str
@@ -48,7 +47,7 @@ class Note(Record):
 
 
 class WorkPlace(Record):
-    """Where a run is: whether a process has it, whether it waits for its turn, or how it ended."""
+    """State of a run."""
 
     state: Literal["running", "waiting", "failed", "ended"]
     by: str = ""
@@ -56,12 +55,12 @@ class WorkPlace(Record):
 
 
 def write_note(work: Path, label: str, note: Note, part: int = 0) -> None:
-    """Stores the note, in place of an earlier one."""
+    """Stores the note, replacing an earlier one."""
     write_atomically(note_file(work, label, part), note.model_dump_json() + "\n")
 
 
 def read_note(work: Path, label: str, part: int = 0) -> Note | None:
-    """The last note; None where there is none."""
+    """The last note, if any."""
     try:
         return Note.model_validate_json(note_file(work, label, part).read_bytes())
     except (OSError, ValidationError):
@@ -69,12 +68,12 @@ def read_note(work: Path, label: str, part: int = 0) -> Note | None:
 
 
 def note_file(work: Path, label: str, part: int = 0) -> Path:
-    """Where the note lies."""
+    """Path of the note."""
     return work / f"{label}.{part}.json"
 
 
 def take(work: Path, label: str) -> int | None:
-    """The lock of a run, to be inherited by its process; None where a living process holds it.
+    """The lock of a run, inherited by its process; None while a living process holds it.
 
     Raises:
         UserError: the folder cannot be written, or its file system has no locks.
@@ -97,7 +96,7 @@ def take(work: Path, label: str) -> int | None:
 
 
 def held(work: Path, label: str) -> bool:
-    """Whether a living process has the run."""
+    """A living process has the run."""
     path = work / f"{label}.lock"
     try:
         return is_held(path)
@@ -106,7 +105,7 @@ def held(work: Path, label: str) -> bool:
 
 
 def here(work: Path, label: str) -> WorkPlace:
-    """Where a run is that this machine's processes do."""
+    """State of a run of this machine's processes."""
     note = read_note(work, label)
     if held(work, label):
         return WorkPlace(state="running", by=f"{note.by} on {note.host}" if note else "")
@@ -114,7 +113,7 @@ def here(work: Path, label: str) -> WorkPlace:
 
 
 def ended(notes: Iterable[Note]) -> WorkPlace:
-    """How a run ended that no process has: the worst of its notes."""
+    """End of a run without a process: the worst of its notes."""
     notes = list(notes)
     if not notes:
         return WorkPlace(state="waiting", reason="not begun")
@@ -129,7 +128,7 @@ def ended(notes: Iterable[Note]) -> WorkPlace:
 
 
 def why(note: Note) -> str:
-    """The reason of a failure in a line: the last error in the log, or its last line, or the signal."""
+    """Reason of a failure: the last error in the log, or its last line, or the signal."""
     if note.said:
         return note.said
     lines = _tail(note)
@@ -145,7 +144,7 @@ def why(note: Note) -> str:
 
 
 def crashed(note: Note) -> bool:
-    """Whether it ended as no command of ours ends by itself: by a signal, or in a traceback."""
+    """It ended by a signal or in a traceback, unlike any command of ours."""
     code = note.code or 0
     if code in (0, 2, STOPPED):
         return False
@@ -153,7 +152,7 @@ def crashed(note: Note) -> bool:
 
 
 def out_of_memory(note: Note) -> str:
-    """The line that says that memory was too little for a run that failed, or that it was killed; "" for other ends."""
+    """The log line on missing memory of a run that failed or was killed; "" for other ends."""
     if note.code == KILLED:
         return why(note)
     failed = note.code not in (0, None, 2, STOPPED)
@@ -161,7 +160,6 @@ def out_of_memory(note: Note) -> str:
 
 
 def _tail(note: Note) -> list[str]:
-    """The last lines that this try wrote."""
     try:
         with Path(note.log).open("rb") as log:
             end = log.seek(0, os.SEEK_END)

@@ -1,8 +1,9 @@
-"""From SWEEP.yaml to runs: which run folders there will be, and the very commands that fill them.
+"""Plans of sweeps: SWEEP.yaml, its run folders, and the very commands that fill them.
 
-Contract: a run is a model with all its tasks in one folder, OUT/LABEL, so that the model is loaded once; its command is
-a `livek12` command anyone could type, as a list of words that no shell reads. What could only fail later (an unknown
-task, judge or engine, two models with one label) is refused here, in one line with the path of its key.
+A file is read whole or refused; a mistake is one line with the path of its key (`models[1].gpus`). Texts have no
+control characters, so that none can begin a line of its own in a script. A run is a model with all its tasks in one
+folder, OUT/LABEL; its command is a list of words that no shell reads. Errors that would only show later are refused
+here.
 """
 
 from __future__ import annotations
@@ -15,22 +16,306 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from livek12.core.arguments import SPREADING
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
-from livek12.evaluation.sweep.settings import ModelEntry, Sweep, read_sweep
+
+Backend = Literal["local", "ray", "slurm", "hf-jobs"]
+_MOST_BYTES = 1 << 20
+_TIME = re.compile(r"(\d+-)?\d+(:\d\d){0,2}")
+_MEMORY = re.compile(r"[1-9]\d*[KMGT]?")
+_LIST_WORD = re.compile(r"[\w.,:&|*()\[\]@=+-]+")
+_SCALARS = {
+    "null": "~|null|Null|NULL|",
+    "bool": "true|True|TRUE|false|False|FALSE",
+    "int": "[-+]?(0|[1-9][0-9]{0,17})",
+    "float": r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+",
+}
+_MAY_BE_SECRET = {"env", "engine_args", "judge_engine_args"}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty")
+    if any(not sign.isprintable() for sign in value):
+        raise ValueError("holds a line break or another sign that cannot be printed")
+    return value
+
+
+def _lines(value: str) -> str:
+    if any(not sign.isprintable() and sign not in "\n\t" for sign in value):
+        raise ValueError("holds a sign that cannot be printed")
+    return value
+
+
+def _matching(pattern: re.Pattern[str], meaning: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not pattern.fullmatch(value):
+            raise ValueError(f"{value!r} is not {meaning}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _sbatch_line(value: str) -> str:
+    if not value.startswith("-"):
+        raise ValueError(f"{value!r} is not an option of sbatch, such as --qos=long")
+    return value
+
+
+def _variables(values: dict[str, str]) -> dict[str, str]:
+    for name in values:
+        if not _VARIABLE.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of an environment variable")
+    return values
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Lines = Annotated[str, AfterValidator(_lines)]
+SlurmWord = Annotated[str, _matching(_LIST_WORD, "a name that Slurm takes")]
+Time = Annotated[str, _matching(_TIME, "a time that Slurm takes, such as 04:00:00 or 1-12:00:00")]
+Memory = Annotated[str, _matching(_MEMORY, "a size such as 64G")]
+SbatchLine = Annotated[Text, AfterValidator(_sbatch_line)]
+Environment = Annotated[dict[Text, Text], AfterValidator(_variables)]
+Positive = Annotated[int, Field(ge=1)]
+Replicas = Annotated[int, Field(ge=1, le=1024)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Strict(BaseModel):
+    """Refuses unknown keys and values of other types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SamplingChoice(Strict):
+    """Sampling over the tasks' own, as by the flags of `livek12 run`."""
+
+    max_tokens: Positive | None = None
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    top_k: Annotated[int, Field(ge=0)] | None = None
+    seed: int | None = None
+    system_prompt: Lines | None = None
+    thinking_budget: Annotated[int, Field(ge=0)] | None = None
+
+
+class Resources(Strict):
+    """Resources of one replica (`gpus` None: as the engine takes them); the last three are for Slurm."""
+
+    gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    cpus: Positive | None = None
+    memory: Memory | None = None
+    time: Time | None = None
+    sbatch: list[SbatchLine] = []
+
+
+class ModelEntry(Resources):
+    """One model; omitted keys are those of the sweep."""
+
+    name: Text
+    label: Text | None = None
+    engine: Text = "auto"
+    engine_args: dict[Text, Any] = {}
+    replicas: Replicas = 1
+    price_per_gpu_hour: Price | None = None
+    tasks: Annotated[list[Text], Field(min_length=1)] | None = None
+    trials: Positive | None = None
+    limit: Positive | None = None
+    sampling: SamplingChoice = SamplingChoice()
+    env: Environment = {}
+
+
+class LocalSettings(Strict):
+    """This machine, `parallel` models at a time."""
+
+    parallel: Positive = 1
+
+
+class RaySettings(Strict):
+    """`address`: local, auto, or HOST:PORT; a cluster places replicas and queues models."""
+
+    address: Text = "local"
+    parallel: Positive | None = None
+
+    @property
+    def at_once(self) -> int:
+        """Models at a time: a local Ray serves one."""
+        return self.parallel or (1 if self.address == "local" else 8)
+
+
+class SlurmSettings(Strict):
+    """Submission of jobs; `judging` are the resources of the last job, which judges and reports."""
+
+    partition: SlurmWord | None = None
+    account: SlurmWord | None = None
+    qos: SlurmWord | None = None
+    constraint: SlurmWord | None = None
+    time: Time | None = None
+    parallel: Positive | None = None
+    warn_seconds: Annotated[int, Field(ge=10, le=3600)] = 120
+    requeues: Annotated[int, Field(ge=0)] = 20
+    sbatch: list[SbatchLine] = []
+    setup: list[Text] = []
+    command: Annotated[list[Text], Field(min_length=1)] | None = None
+    judging: Resources = Resources()
+
+
+class HfJobsSettings(Strict):
+    """Jobs of the Hub; `bucket` (ORG/NAME) holds the run folders."""
+
+    flavor: Text = "a10g-large"
+    bucket: Text | None = None
+    package: Text = "livek12[vllm]"
+    timeout: Text = "4h"
+    image: Text | None = None
+    namespace: Text | None = None
+    secrets: list[Text] = ["HF_TOKEN"]
+
+
+class Sweep(Strict):
+    """The whole file."""
+
+    out: Text
+    data: Text | None = None
+    tasks: Annotated[list[Text], Field(min_length=1)]
+    trials: Positive | None = None
+    limit: Positive | None = None
+    sampling: SamplingChoice = SamplingChoice()
+    budgets: list[Share] = []
+    judge: Text = "rules"
+    judge_engine: Text | None = None
+    judge_engine_args: dict[Text, Any] = {}
+    judge_method: Text | None = None
+    judge_prompt: Text | None = None
+    judge_scope: Text | None = None
+    judge_repeats: Positive = 1
+    cache: bool = True
+    audit: bool = True
+    stages: Text = "auto"
+    retry_smaller: bool = False
+    profile: Text = "article"
+    price_per_gpu_hour: Price | None = None
+    backend: Backend = "local"
+    local: LocalSettings = LocalSettings()
+    ray: RaySettings = RaySettings()
+    slurm: SlurmSettings = SlurmSettings()
+    hf_jobs: HfJobsSettings = HfJobsSettings()
+    models: Annotated[list[ModelEntry], Field(min_length=1)]
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Reads SWEEP.yaml.
+
+    Raises:
+        UserError: it cannot be read, or the first thing in it that is wrong.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    if len(content) > _MOST_BYTES:
+        raise UserError(f"{path}: is longer than a sweep can be ({_MOST_BYTES} bytes)")
+    said = _parsed(path, content)
+    if not isinstance(said, dict):
+        raise UserError(f"{path}: is not a mapping with out, tasks and models")
+    try:
+        return Sweep.model_validate(said)
+    except ValidationError as error:
+        raise UserError(f"{path}: {_first(error)}") from error
+
+
+def _parsed(path: Path, content: bytes) -> Any:
+    """Plain values, scalars by YAML 1.2: 12:00:00 and `no` are texts. Refuses aliases."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[str, Any] = {}
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+                raise yaml.MarkedYAMLError(problem="aliases are not taken", problem_mark=mark)
+            return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if str(key.value) in seen:
+                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} is given twice", problem_mark=key.start_mark)
+                seen.add(str(key.value))
+            return super().construct_mapping(node, deep)
+
+    for kind, pattern in _SCALARS.items():
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z"), None)
+    # Libraries beside vLLM have every loader of the process read times as texts.
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", Loader.construct_yaml_timestamp)  # type: ignore[type-var]
+    try:
+        return yaml.load(content, Loader)
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+        problem = getattr(error, "problem", None) or str(error)
+        raise UserError(f"{place}: {' '.join(str(problem).split())[:200]}") from error
+    except (KeyError, AttributeError, IndexError, TypeError) as error:  # yaml's word for a value that its tag refuses
+        raise UserError(f"{path}: a value is not what its tag says (such as !!bool yes); leave the tags out") from error
+
+
+def _first(error: ValidationError) -> str:
+    """The first mistake with the path of its key."""
+    wrong = error.errors(include_url=False)[0]
+    path = ""
+    for step in wrong["loc"]:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
+    path = path.removesuffix(".[key]")
+    kind, given = wrong["type"], wrong.get("input")
+    if kind == "extra_forbidden":
+        return f"{path}: there is no such key; {_near(wrong['loc'])}"
+    if kind == "missing":
+        return f"{path}: is missing"
+    if kind == "value_error":
+        return f"{path}: {wrong['ctx']['error']}"
+    message = wrong["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    if kind == "string_type" and isinstance(given, bool | int | float):
+        message += "; write it in quotes"
+    shown = f" {' '.join(repr(given).split())[:60]}"
+    if isinstance(given, str) and _MAY_BE_SECRET & set(wrong["loc"]):
+        shown = ""
+    return f"{path}:{shown} should be {message}"
+
+
+def _near(loc: tuple[int | str, ...]) -> str:
+    place: Any = Sweep
+    for step in loc[:-1]:
+        if isinstance(step, str):
+            place = {
+                "models": ModelEntry,
+                "local": LocalSettings,
+                "ray": RaySettings,
+                "slurm": SlurmSettings,
+                "hf_jobs": HfJobsSettings,
+                "judging": Resources,
+                "sampling": SamplingChoice,
+            }[step]
+    return f"there are {', '.join(sorted(place.model_fields))}"
+
 
 WORK = "_jobs"
-"""The folder beside the run folders that holds scripts, logs and who is at what; no label begins with "_"."""
+"""The folder of scripts, logs and notes beside the run folders; no label begins with "_"."""
 JSON_REPORT, HTML_REPORT = "sweep.json", "sweep.html"
 _OURS = frozenset({"replicas", "ray", "gpus", "cpus"})
 _LONGEST_LABEL = 80
 SLOTS, SHARE, ROWS = 256, 0.9, 8
-"""From where less is taken where the file names nothing: vLLM's slots and share of the memory, transformers' rows."""
+"""Starting points for less memory, without values in the file: vLLM's slots and share, transformers' rows."""
 LEAST_SHARE = 0.35
-"""Of the memory; a model needs room for its weights."""
+"""Of the memory, for the weights."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +323,19 @@ class PlannedRun:
     """One model of the sweep.
 
     Attributes:
-        label: its name in tables, and of its folder.
-        entry: what the file says of it.
-        folder: its run folder.
-        tasks: the names of its tasks.
-        engine: that asks; None where `auto` is settled by the machine that runs the model.
-        engine_args: its arguments.
-        data: the data set; None where the environment says it.
+        label: its name, and that of its folder.
+        entry: of the file.
+        folder: of the run.
+        tasks: by name.
+        engine: None where the machine of the model settles `auto`.
+        engine_args: of the engine.
+        data: the data set; None where the environment states it.
         trials: answers a question.
         limit: questions a task at most.
-        sampling: what is set over the tasks' own.
-        mark: the arguments that `livek12 judge` and `run` take on judges.
-        finish: the arguments that `livek12 report` and `run` take.
-        price: of a GPU-hour; None where nobody says.
+        sampling: over the tasks' own.
+        mark: arguments on judges, for `livek12 judge` and `run`.
+        finish: arguments for `livek12 report` and `run`.
+        price: of a GPU-hour, if stated.
     """
 
     label: str
@@ -85,12 +370,12 @@ class PlannedRun:
 
     @property
     def whole(self) -> list[str]:
-        """`livek12 run`: everything in one command."""
+        """The arguments of `livek12 run`."""
         return ["run", *self.ask, *self.mark, *self.finish]
 
     @property
     def steps(self) -> list[list[str]]:
-        """The commands that follow `livek12 generate`."""
+        """The commands after `livek12 generate`."""
         folder = str(self.folder)
         return [["judge", folder, *self.mark], ["report", folder, *self.finish]]
 
@@ -106,16 +391,12 @@ class SweepPlan:
 
     @property
     def work(self) -> Path:
-        """Where scripts, logs and notes lie."""
+        """The folder of scripts, logs and notes."""
         return self.out / WORK
 
 
 def read_plan(file: Path) -> SweepPlan:
-    """Reads SWEEP.yaml and works out its runs.
-
-    Raises:
-        UserError: the file says something that cannot be.
-    """
+    """Reads SWEEP.yaml and derives its runs."""
     sweep = read_sweep(file)
     if sweep.out.startswith("-"):
         raise UserError(f"{file}: out: {sweep.out!r} looks like an option; write ./{sweep.out}")
@@ -154,19 +435,14 @@ def read_plan(file: Path) -> SweepPlan:
 
 
 def _trials(tasks: list[str]) -> int:
-    """As the tasks have it where the file says nothing."""
+    """The tasks' own number without one in the file."""
     from livek12.tasks.registry import default_trials, get_task
 
     return default_trials(map(get_task, tasks))
 
 
 def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
-    """The run with less memory for its engine; None where it takes as little as it can.
-
-    Args:
-        run: that ran out of memory.
-        engine: that ran it, which `auto` may have settled.
-    """
+    """The run with less memory for its engine (`auto` settled); None at the minimum."""
     args = dict(run.engine_args)
     if engine == "transformers":
         rows = args.get("batch_size", "auto")
@@ -180,7 +456,7 @@ def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
 
 
 def safe_label(text: str) -> str:
-    """The text as the name of a folder: letters, digits, dot, dash and underscore, none of the last three in front."""
+    """The text as a folder name: letters, digits, dot, dash and underscore, the first a letter or digit."""
     plain = re.sub(r"[^\w.-]+", "_", unicodedata.normalize("NFC", text)).strip("._-")
     return plain.encode()[:_LONGEST_LABEL].decode(errors="ignore").rstrip("._-")
 
@@ -203,7 +479,7 @@ def _labels(sweep: Sweep, file: Path) -> list[str]:
 
 
 def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
-    """The arguments of the engine: the model's own, and what places its replicas."""
+    """The model's own arguments, and those that place its replicas."""
     from livek12.engines import check_engine, parse_engine_args
 
     checked_engine(entry.engine, f"{where}.engine:")
@@ -222,7 +498,7 @@ def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
 
 
 def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
-    """The arguments by which an engine that runs the model itself has its place."""
+    """The arguments that place an engine running the model itself."""
     args: dict[str, Any] = {}
     if entry.engine in ("vllm", "auto") and (entry.gpus or 0) > 1 and not {*SPREADING} & entry.engine_args.keys():
         args["tensor_parallel_size" if entry.engine == "vllm" else "gpus"] = int(entry.gpus or 0)
@@ -237,12 +513,12 @@ def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
 
 
 def remote(entry: ModelEntry) -> bool:
-    """Whether the model runs elsewhere, or not at all: at an endpoint, or as recorded answers."""
+    """The model runs elsewhere, or not at all: an endpoint, or recorded answers."""
     return elsewhere(entry) is not None
 
 
 def elsewhere(entry: ModelEntry) -> str | None:
-    """The engine where the model does not run in it: an endpoint or a record; None where it does."""
+    """The engine of a remote model; None for others."""
     from livek12 import engines
 
     if entry.engine == "auto":
@@ -253,7 +529,7 @@ def elsewhere(entry: ModelEntry) -> str | None:
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:
-    """The mapping as `--engine-args` takes it: K=V,K2=V2.
+    """The mapping for `--engine-args`: K=V,K2=V2.
 
     Raises:
         UserError: a value that cannot be written that way.
@@ -286,7 +562,7 @@ def as_engine_args(args: Mapping[str, Any], where: str) -> str:
 
 
 def _refuse_secrets(args: Mapping[str, Any], where: str) -> None:
-    """Refuses what scripts, logs and the arguments of processes would show to everybody."""
+    """Refuses secrets, which scripts, logs and process arguments would reveal."""
     from livek12.core.arguments import masked
 
     for name, value in args.items():
@@ -320,7 +596,7 @@ def _judging(sweep: Sweep, file: Path) -> list[str]:
 
 
 def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> None:
-    """Refuses judges that could not be, or that may not judge this model."""
+    """Refuses impossible judges, and those that may not judge this model."""
     from livek12.evaluation.judging import check_judges, judge_options
     from livek12.judges.llm.spec import names_file
 
@@ -348,7 +624,7 @@ def _tasks(names: list[str], budgets: list[float], where: str) -> list[str]:
 
 
 def _check_gpus(sweep: Sweep, file: Path) -> None:
-    """Refuses parts of GPUs that nobody gives, and two models on one GPU where nobody would tell them apart."""
+    """Refuses parts of GPUs without a scheduler, and two models on one GPU that nothing separates."""
     for number, entry in enumerate(sweep.models):
         where = f"{file}: models[{number}].gpus"
         gpus = entry.gpus or 0
@@ -366,13 +642,13 @@ def _check_gpus(sweep: Sweep, file: Path) -> None:
 
 
 def _flags(said: Mapping[str, object]) -> list[str]:
-    """One word a flag, so that a value that looks like a flag is none."""
+    """One word a flag, so that no value looks like a flag."""
     return [f"--{name}={value}" for name, value in said.items() if value is not None]
 
 
 @contextmanager
 def placed(where: str) -> Iterator[None]:
-    """Puts the path of a key before what is wrong with its value."""
+    """Prefixes an error with the path of its key."""
     try:
         yield
     except UserError as error:

@@ -1,11 +1,9 @@
-"""The backends `local` and `ray`: each run is a child process here; on Ray it is the driver, and Ray has the model.
+"""The backends `local` and `ray`: each run is a child process here; on Ray it is the driver.
 
-Contract: at most `parallel` children at a time, each in a process group that is cleared away when it ends, whichever
-way. A child that crashes is started again while it gets on, up to a limit, and a few times where it does not; one that
-ran out of memory with less of it, where the sweep says so. Where one child runs at a time, the next one begins when the
-devices have their memory back. Ctrl-C
-ends all of them cleanly. A run that a process of an earlier sweep still has is waited for. A run that cannot begin, or
-whose note cannot be written, is no reason for the others to stop, nor for any process to be left behind.
+At most `parallel` children run, each in a process group that is cleared away at its end. A crashed child is restarted
+up to a limit, a few times without progress; after missing memory with less of it, if the sweep permits. With one child
+at a time, the next starts when the devices have their memory back. Ctrl-C ends all cleanly. A run held by a process of
+an earlier sweep is waited for. A failed start or note neither stops other runs nor leaves a process behind.
 """
 
 from __future__ import annotations
@@ -25,29 +23,29 @@ from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
-from livek12.core.own_files import open_file
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import GIB
+from livek12.core.files import open_file
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB
 from livek12.engines.memory import measure
 from livek12.evaluation.sweep.notes import STOPPED, Note, crashed, out_of_memory, take, why, write_note
 from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller
 
 COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
 IDLE_RESTARTS = 3
-"""How often a run is started again that crashed without storing anything new."""
+"""Restarts after crashes without new stored work."""
 RESTARTS = 20
-"""How often in all: verdicts that a judge did not finish are stored too, and again each time."""
+"""Restarts in all: unfinished verdicts are stored too, and again each time."""
 _LOOK_SECONDS = 0.2
 _STOP_SECONDS = 60.0
 _MEMORY_SECONDS = 60.0
 _TOLD = signal.SIGTERM
-"""By which a child is told to end: where a script starts us in the background, all that we start ignores SIGINT."""
+"""Stops a child: children of a script's background process ignore SIGINT."""
 LOG = "log.txt"
 
 
 @dataclass(frozen=True)
 class Tries:
-    """How often a run was started again: in all, and since it last stored anything."""
+    """Restarts in all, and since the last stored work."""
 
     all: int = 0
     idle: int = 0
@@ -58,7 +56,7 @@ class Tries:
 
     @property
     def left(self) -> bool:
-        """Whether there may be another."""
+        """Another restart is allowed."""
         return self.all < RESTARTS and self.idle < IDLE_RESTARTS
 
 
@@ -76,14 +74,7 @@ class _Child:
 def work_off(
     work: Path, runs: Iterable[PlannedRun], parallel: int, say: Callable[[str], None], retry_smaller: bool = False
 ) -> None:
-    """Does the runs; how each ended is in its note.
-
-    Args:
-        work: the folder of the notes.
-        runs: what is not complete.
-        parallel: how many at a time.
-        say: told of each beginning and end.
-        retry_smaller: whether what ran out of memory is started again with less.
+    """Does the runs, `parallel` at a time; each run's note has its end.
 
     Raises:
         KeyboardInterrupt: after every child has ended.
@@ -121,7 +112,7 @@ def work_off(
 
 
 def stored_bytes(folder: Path) -> int:
-    """How much work is stored in a run folder."""
+    """Size of the work in a run folder."""
     total = 0
     for stem in ("responses", "verdicts"):
         with contextlib.suppress(OSError):
@@ -130,7 +121,7 @@ def stored_bytes(folder: Path) -> int:
 
 
 def shown(run: PlannedRun, arguments: list[str]) -> str:
-    """The command as one would type it."""
+    """The command as typed."""
     env = [f"{name}={shlex.quote(value)}" for name, value in run.entry.env.items()]
     return " ".join([*env, shlex.join(["livek12", *include_flags(), *arguments])])
 
@@ -138,7 +129,7 @@ def shown(run: PlannedRun, arguments: list[str]) -> str:
 def _begin(
     work: Path, run: PlannedRun, lock: int, tries: Tries, living: list[_Child], say: Callable[[str], None]
 ) -> None:
-    """Starts a run; one that cannot begin has failed, and says so."""
+    """Starts a run; a failed start is noted."""
     stored, on_devices = stored_bytes(run.folder), measure().on_devices
     note = Note(by="livek12 sweep", host=socket.gethostname(), started=time.time(), log=str(run.folder / LOG))
     try:
@@ -156,11 +147,7 @@ def _begin(
 
 
 def _started(run: PlannedRun, lock: int, note: Note) -> tuple[subprocess.Popen[bytes], Note]:
-    """The process of a run, and the note with it.
-
-    Raises:
-        OSError: the folder or the log cannot be written, or the system starts no such process.
-    """
+    """The process of a run, with its note."""
     run.folder.mkdir(parents=True, exist_ok=True)
     with os.fdopen(open_file(run.folder / LOG), "ab") as log:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(note.started))
@@ -191,7 +178,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller: bool) -> PlannedRun | None:
-    """Notes how a child ended; the run that is to be started again, if any."""
+    """Notes a child's end; returns the run to restart, if any."""
     note = _ended(work, child, say)
     run = child.run
     if note.code == 0:
@@ -209,14 +196,14 @@ def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller
 
 
 def _engine_of(run: PlannedRun) -> str:
-    """The engine of a run; the folder knows what `auto` came to."""
+    """The engine of a run; the folder has the one that `auto` chose."""
     with contextlib.suppress(UserError, OSError):
         return run.engine or RunFolder(run.folder).spec().engine
     return "vllm"
 
 
 def _wait_for_memory(child: _Child, say: Callable[[str], None]) -> None:
-    """Waits until the devices hold about as much as before the child: a driver takes a while to free it."""
+    """Waits until the devices have about their memory from before the child: drivers free it late."""
     deadline = time.monotonic() + _MEMORY_SECONDS
     while measure().on_devices > child.on_devices + GIB:
         if time.monotonic() > deadline:
@@ -226,7 +213,7 @@ def _wait_for_memory(child: _Child, say: Callable[[str], None]) -> None:
 
 
 def _ended(work: Path, child: _Child, say: Callable[[str], None], told: bool = False) -> Note:
-    """Clears a child away and notes its end; `told`: it was told to end, and a death of that is a clean stop."""
+    """Clears a child away and notes its end; with `told` a death by our signal is a clean stop."""
     _clear(child)
     code = child.process.wait()
     code = code if code >= 0 else 128 - code
@@ -244,7 +231,7 @@ def _clear(child: _Child) -> None:
 
 
 def _stop(work: Path, living: list[_Child], say: Callable[[str], None]) -> None:
-    """Ends all children, cleanly if they do so in time."""
+    """Ends all children, cleanly if they are quick enough."""
     for child in living:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child.process.pid, _TOLD)  # send_signal would reap one that has ended just now

@@ -1,8 +1,4 @@
-"""The report over all runs of a sweep: OUT/sweep.json for programs, OUT/sweep.html for people.
-
-Contract: it holds what is there, the cells with hours and costs, the comparison that `livek12 compare` makes, and the
-sessions from which the hours come, and lists what is missing. Nothing in the page asks a network.
-"""
+"""The report of a sweep, OUT/sweep.json and OUT/sweep.html: cells with hours and costs, comparison, sessions, gaps."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.run_folder import RunFolder
+from livek12.core.files import write_atomically
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, SweepPlan
 from livek12.evaluation.sweep.status import Cell, CellState
@@ -23,16 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, CellState]) -> dict[str, Any]:
-    """Writes both reports; returns the content of sweep.json.
-
-    Args:
-        plan: the sweep.
-        cells: as `look` gives them.
-        found: what the run folders hold.
-
-    Raises:
-        UserError: a file cannot be written.
-    """
+    """Writes both reports; returns the content of sweep.json."""
     comparison, why = _comparison(plan, found)
     report = {
         "sweep": json.loads(plan.sweep.model_dump_json()),
@@ -55,7 +42,7 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, Cel
 
 
 def _comparison(plan: SweepPlan, found: Mapping[str, CellState]) -> tuple[Any, str]:
-    """What `compare` says of the runs that are there, or why it says nothing."""
+    """The comparison of existing runs, or the reason without one."""
     from livek12.core.scoring import compare, profile_named, score
     from livek12.evaluation.reporting import read_rows
 
@@ -84,7 +71,7 @@ def _comparison(plan: SweepPlan, found: Mapping[str, CellState]) -> tuple[Any, s
 
 
 def _missing(cell: Cell) -> str:
-    """What a cell lacks, in a line; "" where it lacks nothing."""
+    """Missing work of a cell in a line, or ""."""
     if cell.state == "done":
         return ""
     lacks = "nothing of it is there"
@@ -95,7 +82,7 @@ def _missing(cell: Cell) -> str:
 
 
 def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Sums over the cells; what one cell lacks, the whole lacks too, but for the GPUs behind endpoints."""
+    """Sums over the cells; missing in a cell is missing in all, but for GPUs behind endpoints."""
     billed = [cell.bill for cell in cells if cell.bill]
     taken = [bill.counted for bill in billed]
     costs = [bill.cost for bill in billed]
@@ -187,10 +174,10 @@ def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
 
 
 def hours(value: float | None) -> str:
-    """Hours with as many decimals as seconds need."""
+    """Hours with the decimals that seconds need."""
     return "–" if value is None else f"{value:.3f}"
 
 
 def money(value: float | None) -> str:
-    """An amount, or a dash where there is none."""
+    """An amount, or a dash."""
     return "–" if value is None else f"{value:.2f}" if value >= 1 or value == 0 else f"{value:.4f}"

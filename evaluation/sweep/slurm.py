@@ -1,7 +1,8 @@
-"""The backend `slurm`: job arrays that ask, and a job after them that judges, reports and compares.
+"""The backend `slurm`: job arrays that generate, and a last job that judges, reports and compares.
 
-Contract: submitting twice asks nothing twice: what is in the queue stays there, and only what is missing is
-submitted. Slurm is the scheduler; all that is kept here is which job has which run (`_jobs/slurm.json`).
+Only missing work is submitted; `_jobs/slurm.json` maps jobs to runs. Scripts are plain bash to read, change and submit.
+Values of SWEEP.yaml are quoted in them, but for `setup`, whose lines are shell by purpose. A script may be killed,
+requeued or submitted again at any time.
 """
 
 from __future__ import annotations
@@ -14,12 +15,173 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.records import Record
 from livek12.evaluation.sweep.notes import WorkPlace, ended, note_file, read_note, take
-from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan
-from livek12.evaluation.sweep.slurm_scripts import Script, ask_scripts, finish_script, parts_of
+from livek12.evaluation.sweep.plan import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
+from livek12.evaluation.sweep.processes import COMMAND
+
+_WORKING = r"""
+set -m  # a command in the background is a process group of its own, and takes SIGINT
+child= stopped= near_end=
+trap 'near_end=1; [ -z "$child" ] || kill -INT "$child"' USR1  # Slurm says that the time limit is near
+trap 'stopped=1; [ -z "$child" ] || kill -INT "$child"' TERM  # cancelled or pre-empted: Slurm decides what next
+
+go() {  # runs a command to its end, and lets it end cleanly when this job has to
+    [ -z "$near_end$stopped" ] || return 130
+    "$@" &
+    child=$!
+    while wait "$child"; code=$?; kill -0 "$child" 2>/dev/null; do :; done
+    child=
+    return "$code"
+}
+stored() { for run in "${runs[@]}"; do cat "$run"/responses-*.jsonl "$run"/verdicts-*.jsonl; done 2>/dev/null | wc -l; }
+again() {  # back into the queue, if this try stored anything
+    [ -z "$stopped" ] || return 1
+    if [ "$(stored)" -le "$before" ]; then
+        echo "error: this try stored nothing before its end: give the job more time or memory"
+    elif [ "${SLURM_RESTART_COUNT:-0}" -ge REQUEUES ]; then
+        echo "error: requeued REQUEUES times already (requeues); the same sweep command goes on"
+    else
+        scontrol requeue "$SLURM_JOB_ID"
+    fi
+}
+""".strip("\n")
+
+
+@dataclass(frozen=True)
+class Script:
+    """A batch script: `name` of its file, `parts` (label, part) of its array elements, none for the last job."""
+
+    name: str
+    text: str
+    parts: list[tuple[str, int]]
+
+
+def ask_scripts(plan: SweepPlan, wanted: Sequence[tuple[PlannedRun, int]]) -> list[Script]:
+    """One script, hence one job array, for all models with the same resources.
+
+    Parts of a run share its folder by claims.
+    """
+    groups: dict[str, list[tuple[PlannedRun, int]]] = {}
+    for run, part in wanted:
+        groups.setdefault(_resources(run.entry, plan.sweep.slurm), []).append((run, part))
+    return [_ask_script(plan, f"ask-{n}", parts) for n, parts in enumerate(groups.values())]
+
+
+def parts_of(run: PlannedRun) -> list[int]:
+    """The numbers of a run's array elements: one a replica; an endpoint needs one."""
+    return list(range(1 if remote(run.entry) else run.entry.replicas))
+
+
+def finish_script(plan: SweepPlan, sweep_file: Path) -> Script:
+    """The last job: judges and reports each run, then compares them."""
+    slurm, words = plan.sweep.slurm, command(plan)
+    lines = [
+        *_head(plan, "livek12-finish", slurm.judging),
+        f"runs=({shlex.join(str(run.folder) for run in plan.runs)})",
+        "before=$(stored)",
+        "failed=0",
+        "",
+    ]
+    for run in plan.runs:
+        lines.append(f"if [ -f {shlex.quote(str(run.folder / 'run.json'))} ]; then")
+        lines += [f"    go {shlex.join([*words, *step])} || failed=1" for step in run.steps]
+        lines.append("fi")
+    lines += [
+        'if [ -n "$near_end$stopped" ]; then again; exit 1; fi',
+        f"go {shlex.join([*words, 'sweep', str(sweep_file), '--report'])} || failed=1",
+        'exit "$failed"',
+    ]
+    return Script("finish", "\n".join(lines) + "\n", [])
+
+
+def command(plan: SweepPlan) -> list[str]:
+    """The `livek12` command on a node."""
+    return [*(plan.sweep.slurm.command or COMMAND), *include_flags()]
+
+
+def _ask_script(plan: SweepPlan, name: str, parts: Sequence[tuple[PlannedRun, int]]) -> Script:
+    slurm = plan.sweep.slurm
+    first = parts[0][0]
+    log = f'{shlex.quote(str(plan.work))}/"$job".log'
+    throttle = f"%{slurm.parallel}" if slurm.parallel else ""
+    array = [f"#SBATCH --array=0-{len(parts) - 1}{throttle}"]
+    lines = [*_head(plan, f"livek12-{name}", first.entry, array), 'case "$SLURM_ARRAY_TASK_ID" in']
+    for number, (run, part) in enumerate(parts):
+        note = plan.work / f"{run.label}.{part}.json"
+        lines.append(f"{number})  # {run.label}" + (f", replica {part}" if part else ""))
+        lines.append(f"    runs=({shlex.quote(str(run.folder))})")
+        lines.append(f"    note={shlex.quote(str(note))}")
+        lines += [f"    export {variable}={shlex.quote(value)}" for variable, value in run.entry.env.items()]
+        lines.append(f"    set -- {shlex.join([*command(plan), 'generate', *run.ask])}")
+        lines.append("    ;;")
+    lines += [
+        '*) echo "error: there is no element $SLURM_ARRAY_TASK_ID here"; exit 2 ;;',
+        "esac",
+        "",
+        "before=$(stored)",
+        "started=$(date +%s)",
+        'go "$@"',
+        "code=$?",
+        'job="${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"',
+        """said='{"by": "Slurm job %s", "host": "%s", "started": %s, "ended": %s, "code": %s, "log": "%s"}\\n'""",
+        'printf "$said" "$job" "$(hostname)" "$started" "$(date +%s)" "$code" ' + log + ' >"$note"',
+        "# Killed (by the time limit, or for its memory), not ended by itself: the rest is for another try.",
+        '[ "$code" -le 128 ] || again',
+        'exit "$code"',
+    ]
+    return Script(name, "\n".join(lines) + "\n", [(run.label, part) for run, part in parts])
+
+
+def _head(plan: SweepPlan, name: str, resources: Resources, more: Sequence[str] = ()) -> list[str]:
+    slurm = plan.sweep.slurm
+    here, work = _plain(str(Path.cwd())), _plain(str(plan.work))
+    log = f"{work}/%A_%a.log" if more else f"{work}/%j.log"
+    preamble = _WORKING.replace("REQUEUES", str(slurm.requeues))
+    return [
+        "#!/bin/bash",
+        f"#SBATCH --job-name={name}",
+        *more,
+        _resources(resources, slurm),
+        "#SBATCH --nodes=1",
+        "#SBATCH --ntasks=1",
+        "#SBATCH --requeue",
+        "#SBATCH --open-mode=append",
+        f"#SBATCH --signal=B:USR1@{slurm.warn_seconds}",
+        f'#SBATCH --chdir="{here}"',
+        f'#SBATCH --output="{log}"',
+        "# Written by `livek12 sweep`. It may be submitted again: what is stored is not done again.",
+        "",
+        *slurm.setup,
+        preamble,
+        "",
+    ]
+
+
+def _resources(entry: Resources, slurm: SlurmSettings) -> str:
+    """Options of sbatch for resources; of duplicates, Slurm takes the later."""
+    said = {
+        "partition": slurm.partition,
+        "account": slurm.account,
+        "qos": slurm.qos,
+        "constraint": slurm.constraint,
+        "time": entry.time or slurm.time,
+        "cpus-per-task": entry.cpus,
+        "mem": entry.memory,
+        "gres": f"gpu:{entry.gpus:g}" if entry.gpus else None,
+    }
+    options = [f"--{name}={value}" for name, value in said.items() if value is not None]
+    return "\n".join(f"#SBATCH {option}" for option in [*options, *slurm.sbatch, *entry.sbatch])
+
+
+def _plain(path: str) -> str:
+    if wrong := sorted({sign for sign in path if sign in '%"\\' or not sign.isprintable()}):
+        raise UserError(f"{path!r}: sbatch takes no path with {' '.join(map(repr, wrong))}; work in another folder")
+    return path
+
 
 _SECONDS = 60
 _WAITING = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "SUSPENDED"})
@@ -27,7 +189,7 @@ _OVER = frozenset({"CANCELLED", "COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "
 
 
 class Jobs(Record):
-    """Which job has which run: of each array the (label, part) of its elements; and the last job."""
+    """Submitted jobs: (label, part) of each array's elements; and the last job."""
 
     arrays: dict[str, list[tuple[str, int]]] = {}
     finish: str | None = None
@@ -43,12 +205,7 @@ class Queued:
 
 
 def submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits what is missing, and the job that follows.
-
-    Args:
-        plan: the sweep.
-        unanswered: the runs whose responses are not complete.
-        say: told of each job.
+    """Submits missing work, and the last job.
 
     Raises:
         UserError: Slurm is not here, or refuses a job; or another command submits this sweep right now.
@@ -93,13 +250,13 @@ def _submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[st
 
 
 def scripts(plan: SweepPlan, unanswered: Sequence[PlannedRun]) -> list[Script]:
-    """The scripts that `submit` would submit where the queue is empty."""
+    """The scripts that `submit` would submit to an empty queue."""
     wanted = [(run, part) for run in unanswered for part in parts_of(run)]
     return [*ask_scripts(plan, wanted), finish_script(plan, plan.work / "sweep.yaml")]
 
 
 def places(plan: SweepPlan) -> dict[str, WorkPlace]:
-    """Where each run is, by the queue and the notes."""
+    """State of each run, by queue and notes."""
     jobs = read_jobs(plan.work)
     # The last job itself asks when all others have ended, and where it runs there may be no squeue.
     last = jobs.finish is not None and jobs.finish == os.environ.get("SLURM_JOB_ID")
@@ -150,7 +307,7 @@ def _place(
 
 
 def read_jobs(work: Path) -> Jobs:
-    """What was submitted."""
+    """The submitted jobs."""
     path = work / "slurm.json"
     try:
         return Jobs.model_validate_json(path.read_bytes())
@@ -161,7 +318,7 @@ def read_jobs(work: Path) -> Jobs:
 
 
 def read_queue() -> dict[str, Queued]:
-    """This user's jobs that wait or run, array elements one by one.
+    """This user's waiting and running jobs, by array element.
 
     Raises:
         UserError: Slurm is not here or does not answer.
@@ -175,7 +332,7 @@ def read_queue() -> dict[str, Queued]:
 
 
 def _elements(jobs: Jobs) -> dict[tuple[str, int], str]:
-    """The job of each (label, part): the last that was submitted for it."""
+    """The last job of each (label, part)."""
     return {
         (label, part): f"{job}_{number}"
         for job, parts in jobs.arrays.items()
@@ -202,11 +359,6 @@ def _sbatch(script: Path, *options: str) -> str:
 
 
 def _call(words: list[str]) -> str:
-    """What a command of Slurm says.
-
-    Raises:
-        UserError: it is not here, hangs, or refuses.
-    """
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_SECONDS)
     except FileNotFoundError as error:

@@ -1,38 +1,156 @@
-"""How far a sweep is: one cell a model and task, all of it read from the run folders, the notes and the queue.
+"""Status and cost of a sweep: one cell a model and task, read from run folders, notes and the queue.
 
-Contract: looking changes nothing. A cell is done when every request has a response (or one that would end the same
-way again, such as a picture for a model without eyes) and every response its verdict; else it is running, waits, or
-failed with the reason. A folder that cannot be read, or that holds another run than the file describes now, is the
-failure of its own cells alone.
+A cell is done when every request has a response (or a failure that would repeat) and every response its verdict. A
+folder that cannot be read, or that holds another run, fails its own cells alone.
+
+Hours are measured (`core.run.sessions`: an engine from before its load to its end, times its GPUs; GPUs behind an
+endpoint do not count). Where a session saw no GPU, those stated in the file count. A run's hours are shared out to its
+tasks: asking by the seconds of responses, else by completion tokens, else by number; judging by the seconds of
+replies, else by number. A cost is GPU-hours times the stated price.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.records import UNMARKED, Failure
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import check_out, has_responses
-from livek12.core.run_spec import RunSpec, differences
+from livek12.core.records import UNMARKED, EarlierReply, Failure, Response, Verdict
+from livek12.core.run.access import check_out, has_responses
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import Session, Stage, read_sessions
+from livek12.core.run.spec import RunSpec, differences
 from livek12.core.scoring import Row
-from livek12.core.sessions import Session, read_sessions
-from livek12.evaluation.sweep.cost import Bill, Work, bills
 from livek12.evaluation.sweep.notes import WorkPlace, here
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan
+
+BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"
+
+
+@dataclass
+class Work:
+    """Finished work of one task."""
+
+    responses: int = 0
+    seconds: float = 0.0
+    untimed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    judge_seconds: float = 0.0
+    judge_cost: float | None = None
+
+    def add(self, response: Response, verdict: Verdict | None) -> None:
+        """Counts one response and its judging calls."""
+        self.responses += 1
+        replies: list[Response | EarlierReply] = [response, *([response.earlier] if response.earlier else [])]
+        self.seconds += sum(reply.seconds or 0.0 for reply in replies)
+        self.untimed += any(reply.seconds is None for reply in replies)
+        self.prompt_tokens += sum(reply.prompt_tokens or 0 for reply in replies)
+        self.completion_tokens += sum(reply.completion_tokens or 0 for reply in replies)
+        self.uncounted += any(reply.completion_tokens is None for reply in replies)
+        for call in verdict.calls if verdict else ():
+            if not call.remembered:
+                self.judge_seconds += call.seconds or 0.0
+                if call.cost is not None:
+                    self.judge_cost = (self.judge_cost or 0.0) + call.cost
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A cell's part of the engines' time, in hours (None: unknown); `cost` in the currency of the price.
+
+    `elsewhere`: an endpoint served the model, so that only the judges' GPU-hours are known.
+    """
+
+    hours: float
+    gpu_hours: float | None
+    judging_gpu_hours: float | None
+    elsewhere: bool
+    cost: float | None
+    shared_by: str
+
+    @property
+    def counted(self) -> float | None:
+        """GPU-hours on our own GPUs."""
+        return self.judging_gpu_hours if self.elsewhere else self.gpu_hours
+
+
+def bills(
+    sessions: Sequence[Session],
+    work: Mapping[str, Work],
+    price: float | None,
+    gpus: float | None = None,
+    judging_gpus: float | None = None,
+) -> dict[str, Bill]:
+    """The bill of each task; `gpus` of each replica and `judging_gpus` of each judge are stated in the file."""
+    asking, shared_by = _asking_shares(work)
+    judging = _judging_shares(work)
+    hours, gpu_hours = _spent(sessions, "generate", gpus)
+    judged_hours, judged_gpu_hours = _spent(sessions, "judge", judging_gpus)
+    elsewhere = any(kind_of(session.engine).place == "endpoint" for session in sessions if session.stage == "generate")
+    found = {}
+    for task in work:
+        of_judges = None if judged_gpu_hours is None else judged_gpu_hours * judging[task]
+        unknown = elsewhere or gpu_hours is None or of_judges is None
+        total = None if unknown else (gpu_hours or 0.0) * asking[task] + (of_judges or 0.0)
+        found[task] = Bill(
+            hours=hours * asking[task] + judged_hours * judging[task],
+            gpu_hours=total,
+            judging_gpu_hours=of_judges,
+            elsewhere=elsewhere,
+            cost=None if price is None or total is None else total * price,
+            shared_by=shared_by,
+        )
+    return found
+
+
+def _spent(sessions: Iterable[Session], stage: Stage, stated: float | None) -> tuple[float, float | None]:
+    """Hours and GPU-hours of a stage, `stated` GPUs a replica where a session has none."""
+    mine = [session for session in sessions if session.stage == stage]
+    taken = [_gpu_seconds(session, stated) for session in mine]
+    known = [seconds for seconds in taken if seconds is not None]
+    return sum(session.seconds for session in mine) / 3600, sum(known) / 3600 if len(known) == len(taken) else None
+
+
+def _gpu_seconds(session: Session, stated: float | None) -> float | None:
+    if session.gpus or kind_of(session.engine).is_direct:
+        return session.gpu_seconds
+    return None if stated is None else session.seconds * stated * session.replicas
+
+
+def _asking_shares(work: Mapping[str, Work]) -> tuple[dict[str, float], str]:
+    done = work.values()
+    if sum(task.seconds for task in done) and not any(task.untimed for task in done):
+        return _shares({name: task.seconds for name, task in work.items()}), BY_SECONDS
+    if sum(task.completion_tokens for task in done) and not any(task.uncounted for task in done):
+        return _shares({name: float(task.completion_tokens) for name, task in work.items()}), BY_TOKENS
+    return _shares({name: float(task.responses) for name, task in work.items()}), BY_NUMBER
+
+
+def _judging_shares(work: Mapping[str, Work]) -> dict[str, float]:
+    if sum(task.judge_seconds for task in work.values()):
+        return _shares({name: task.judge_seconds for name, task in work.items()})
+    return _shares({name: float(task.responses) for name, task in work.items()})
+
+
+def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+    """Parts of 1; equal ones before any work."""
+    total = sum(weights.values())
+    return {name: weight / total if total else 1 / len(weights) for name, weight in weights.items()}
+
 
 State = Literal["done", "running", "waiting", "failed"]
 
 
 @dataclass
 class CellCounts:
-    """What became of the requests of a cell.
+    """Requests of a cell.
 
-    `failed` requests are asked again, `final` ones are not: they would end the same way. `unjudged` responses wait for
-    a judge, while `ungraded` ones were seen by all judges, and none could decide.
+    `failed` requests are retried, `final` ones are not: they would end the same way. `unjudged` responses wait for a
+    judge, `ungraded` ones were undecided by all judges.
     """
 
     asked: int = 0
@@ -45,13 +163,13 @@ class CellCounts:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """No work is missing."""
         return self.asked > 0 and self.answered + self.final == self.asked and not self.unjudged
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model on one task; `counts` and `bill` are None until its run folder is there."""
+    """One model on one task; `counts` and `bill` are None until its run folder exists."""
 
     label: str
     model: str
@@ -64,7 +182,7 @@ class Cell:
     bill: Bill | None
 
     def as_json(self) -> dict[str, Any]:
-        """The cell for a program."""
+        """The cell as JSON."""
         counts = asdict(self.counts) if self.counts else dict.fromkeys(CellCounts.__dataclass_fields__)
         bill = asdict(self.bill) if self.bill else dict.fromkeys(Bill.__dataclass_fields__)
         return {
@@ -85,14 +203,14 @@ class Cell:
 
 @dataclass
 class RunTally:
-    """One task of a run folder: what became of its requests, what was done, and the first failure to try again."""
+    """One task of a run folder: counts, work, and the first failure to retry."""
 
     counts: CellCounts = field(default_factory=CellCounts)
     work: Work = field(default_factory=Work)
     failure: str = ""
 
     def add(self, row: Row, failure: Failure | None) -> None:
-        """Counts one row; `failure` is how its last request ended, if it ended so."""
+        """Counts one row; `failure` is the end of its last request."""
         self.counts.asked += 1
         if row.response is None:
             if failure is not None and (failure.final or failure.state == "unsupported"):
@@ -112,9 +230,9 @@ class RunTally:
 
 @dataclass(frozen=True)
 class CellState:
-    """What a run folder holds: its tasks and its sessions; nothing where it is not there yet.
+    """A run folder: tasks and sessions; empty before it exists.
 
-    `problem` says why what is there is not the run of the sweep; "" where it is.
+    `problem` is the reason why it is not the run of the sweep, or "".
     """
 
     tallies: Mapping[str, RunTally]
@@ -123,7 +241,7 @@ class CellState:
 
     @property
     def unanswered(self) -> bool:
-        """Whether something is left to ask."""
+        """Requests are missing."""
         counts = [tally.counts for tally in self.tallies.values()]
         return not self.problem and (not counts or any(count.answered + count.final < count.asked for count in counts))
 
@@ -147,7 +265,7 @@ def find(run: PlannedRun) -> CellState:
 
 
 def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
-    """How the run in the folder differs from the one that the file describes now, a phrase each."""
+    """Differences between the run in the folder and in the file, a phrase each."""
     from livek12.evaluation.task_data import load_task_data, make_spec, sampling_of
     from livek12.tasks.registry import get_task
 
@@ -191,27 +309,19 @@ def _counted(folder: RunFolder) -> CellState:
 
 
 def look(plan: SweepPlan, found: Mapping[str, CellState] | None = None) -> list[Cell]:
-    """The cells, model by model.
-
-    Args:
-        plan: the sweep.
-        found: what the run folders hold, where it is read already.
-
-    Raises:
-        UserError: what was submitted cannot be read.
-    """
+    """The cells, model by model."""
     found = found or {run.label: find(run) for run in plan.runs}
     places, judging = whereabouts(plan), judges_gpus(plan)
     return [cell for run in plan.runs for cell in _cells(run, found[run.label], places[run.label], judging)]
 
 
 def judges_gpus(plan: SweepPlan) -> float | None:
-    """GPUs that the file gives to the job that judges; None where it says nothing of them."""
+    """GPUs of the judging job, if stated in the file."""
     return plan.sweep.slurm.judging.gpus if plan.sweep.backend == "slurm" else None
 
 
 def whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
-    """Where each run is."""
+    """State of each run."""
     if plan.sweep.backend == "slurm":
         from livek12.evaluation.sweep.slurm import places
 

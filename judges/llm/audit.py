@@ -16,10 +16,9 @@ from typing import Any, cast
 from livek12.core.records import ERROR_TYPES, ErrorType, Key, Process, ProcessError, Verdict
 from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
 from livek12.core.text import folded
-from livek12.judges.llm.case import CannotShow, Case
 from livek12.judges.llm.client import Answer, JudgeModel
 from livek12.judges.llm.panel import Panel
-from livek12.judges.llm.prompts import Fenced, load_prompt
+from livek12.judges.llm.prompts import CannotShow, Case, Fenced, load_prompt
 
 PROMPT = "livek12_audit"
 MOST = 50

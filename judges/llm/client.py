@@ -1,12 +1,17 @@
-"""One judge model: asks it anything that a prompt file words and a form reads; cached, retried, accounted for.
+"""One judge model: cached, retried, accounted for; alone on its device, or in turns with others (`Schedule`).
 
-Contract: `JudgeModel.ask` may be called from any number of threads and never raises for what a model or an endpoint
-does: an `Answer` has a value, or says in one line why not. Replies are remembered on disk by (prompt, model and
-revision, engine arguments, messages with image hashes, schema, sampling, trial), so that a marking that was killed or
-is repeated asks nothing twice; what failed on the way is not remembered and is asked again. A reply that is not in its
-form is asked for again, as `engines.asking` says. Failures to get any reply are the engine's to retry; they end the
-asking. A judge that refuses the very request (too long for it) has had its say: the
-problem is `final`, and nobody asks again.
+`JudgeModel.ask` may be called from any number of threads and never raises for what a model or an endpoint does: an
+`Answer` has a value, or the reason in one line. Replies are remembered on disk by (prompt, model and revision, engine
+arguments, messages with image hashes, schema, sampling, trial); failures on the way are not. A reply that is not in its
+form is asked for again (`engines.asking`). Failures to get any reply are the engine's to retry; they end the asking. A
+request that the judge refuses (too long for it) has a `final` problem, and is not put again.
+
+Of the judges that share a `Schedule` at most one is up at a time. The first that is asked something new comes up;
+another one answers `NOT_UP`, and the response waits for another round (`waits_for_turn`). A round asks about every
+response that is still open; `end_round` closes the judge that was up and chooses the one most asked for in vain.
+Replies go from round to round through the store of replies, failures through the schedule, so that each request is put
+once and the verdicts are those of judges that are all up at once. `end_round` is for one thread, when no asking is on
+its way.
 """
 
 from __future__ import annotations
@@ -15,6 +20,8 @@ import json
 import logging
 import os
 import threading
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +39,81 @@ from livek12.engines.spec import ModelSpec
 from livek12.judges.llm.families import short_name
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.prompts import AnyPrompt, Values, load_prompt
-from livek12.judges.llm.schedule import NOT_UP, Schedule
 
 if TYPE_CHECKING:
     from livek12.engines.base import Engine, Outcome
+
+NOT_UP = "it is another judge's turn"
+"""The problem of a request that was not put; no verdict with such a call is ever stored."""
+
+
+def waits_for_turn(calls: Iterable[Call]) -> bool:
+    """Whether something was not asked because it was another judge's turn."""
+    return any(call.problem == NOT_UP for call in calls)
+
+
+class Schedule:
+    """Whose turn it is."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._up: JudgeModel | None = None
+        self._wanted: dict[str, JudgeModel] = {}
+        self._asked: Counter[str] = Counter()
+        self._been_up: set[str] = set()
+        self._reached = 0
+        self._paid: set[int] = set()
+        self._failed: dict[int, Call] = {}
+
+    def admits(self, judge: JudgeModel) -> bool:
+        """Whether the judge may be up; where nobody is, it may from now on."""
+        with self._lock:
+            if self._up is None:
+                self._up = judge
+            return self._up is judge
+
+    def want(self, judge: JudgeModel) -> None:
+        """Notes that the judge was asked in vain."""
+        with self._lock:
+            self._wanted[judge.name] = judge
+            self._asked[judge.name] += 1
+
+    def end_round(self) -> None:
+        """Closes who was up; who was most asked for comes next.
+
+        Raises:
+            UserError: the round came to nothing: no request was put that had not been put before, by no new judge.
+        """
+        if self._up is not None:
+            self._been_up.add(self._up.name)
+        reached = len(self._paid) + len(self._been_up)
+        if reached == self._reached:
+            raise UserError(
+                "the judges' replies are not remembered (is the disk of the cache full?), so that they cannot take "
+                "turns: make room, or load all judges at once with --stages overlap"
+            )
+        self._reached = reached
+        if self._up is not None:
+            self._up.close()
+        self._up = self._wanted[self._asked.most_common(1)[0][0]] if self._asked else None
+        self._wanted.clear()
+        self._asked.clear()
+
+    def keep(self, request: int, failed: Call | None) -> None:
+        """Notes that a request was put now: it counts as asked in this sitting, and its failure stands."""
+        with self._lock:
+            self._paid.add(request)
+            if failed is not None:
+                self._failed[request] = failed
+
+    def paid(self, request: int) -> bool:
+        """Whether the request was put in this sitting."""
+        return request in self._paid
+
+    def failure(self, request: int) -> Call | None:
+        """How the request failed in this sitting."""
+        return self._failed.get(request)
+
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -22,7 +22,6 @@ from typing import Any, Protocol
 
 from livek12.core.records import Call, Question
 from livek12.judges.base import Decision, Outcome
-from livek12.judges.llm.case import Case, table
 from livek12.judges.llm.client import Answer
 from livek12.judges.llm.forms import (
     Checked,
@@ -39,7 +38,7 @@ from livek12.judges.llm.forms import (
     Whole,
     XVerifyWord,
 )
-from livek12.judges.llm.prompts import GIVEN, Fenced
+from livek12.judges.llm.prompts import GIVEN, Case, Fenced, table
 from livek12.judges.parts import GradedPart
 
 Decide = Callable[[GradedPart, str], Decision]

@@ -1,17 +1,18 @@
-"""What `--judge` may say, and the panel that it names.
+"""Panels, and the forms of `--judge` that name them.
 
     rules                                    no model
     MODEL[,MODEL…]                           engine and arguments from --judge-engine and --judge-engine-args
     MODEL@ENGINE[:K=V,…][,MODEL@ENGINE…]     each with its own
     FILE.yaml                                all of it in a file (see `read_panel_file`)
-    panel:NAME                               one of the files that come with livek12 (see `shipped`)
+    panel:NAME                               the shipped `panels/NAME.yaml`, which also names its licence and needs
 
-Contract: what is wrong raises UserError in one line. One model named twice (or in two quantisations) is one judge.
+One model named twice (or in two quantisations) is one judge.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -25,6 +26,46 @@ from livek12.judges.code_version import PANEL, code_version
 from livek12.judges.llm.client import JudgeSpec, Prices
 from livek12.judges.llm.families import normalised
 from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_prompt, read_given_prompt
+
+SHIPPED = "panel:"
+"""How `--judge` begins where it names one."""
+FOLDER = Path(__file__).parent / "panels"
+DEFAULT = "small"
+"""The panel that is proposed where none is named."""
+
+
+def shipped_panels() -> dict[str, dict[str, Any]]:
+    """What the shipped files say, by name, smaller panels first."""
+    import yaml
+
+    said = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.yaml")}
+    return dict(sorted(said.items(), key=lambda named: sum(judge["weights_gb"] for judge in named[1]["judges"])))
+
+
+def shipped_file(name: str, engine: str = "", shared: Mapping[str, Any] | None = None) -> tuple[Path, str]:
+    """The file of a shipped panel, and the engine of its judges.
+
+    Args:
+        name: of the panel.
+        engine: of `--judge-engine`; without one, that of the endpoint that is named, else vLLM.
+        shared: of `--judge-engine-args`, where an endpoint may be named.
+
+    Raises:
+        UserError: there is no such panel, or it is to be asked at an endpoint and none is named.
+    """
+    files = {file.stem: file for file in FOLDER.glob("*.yaml")}
+    if name not in files:
+        raise UserError(f"--judge {SHIPPED}{name[:80]}: there is no such panel; there are {', '.join(sorted(files))}")
+    address = (shared or {}).get("base_url") or os.environ.get("OPENAI_BASE_URL")
+    if engine == "openai" and not address:
+        raise UserError(
+            f"--judge {SHIPPED}{name}: no endpoint is named: give --judge-engine-args base_url=URL, or leave out"
+            " --judge-engine to run the judges here in vLLM"
+        )
+    if engine in ("", "auto"):
+        engine = "openai" if address else "vllm"
+    return files[name], engine
+
 
 Scope = Literal["open", "all"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -115,7 +156,6 @@ def parse_judge(
     from livek12.core.arguments import arguments_of
     from livek12.core.engine_kinds import checked_engine
     from livek12.judges.llm.methods import METHODS
-    from livek12.judges.llm.shipped import SHIPPED, shipped_file
 
     if method and method not in METHODS:
         raise UserError(f"--judge-method {method!r}: choose one of {', '.join(METHODS)}")

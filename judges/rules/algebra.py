@@ -1,4 +1,4 @@
-"""Whether two trees say the same: values, lists, sets, tuples, regions, equations, matrices. Worker only.
+"""Comparison of two trees: values, lists, sets, tuples, regions, equations, matrices. Worker only.
 
 - A bare list is a set of values, unless one side names them; tuples keep their order. Of several solutions (or, ±, a
   set, points, one name) all are wanted and no other; of a plain list, one value alone is undecided.
@@ -13,10 +13,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import Any
+
 import sympy
 
+from livek12.core.patterns import late
 from livek12.judges.base import Outcome
-from livek12.judges.rules.constants import same_solutions
 from livek12.judges.rules.equations import (
     as_equation,
     compare_congruences,
@@ -24,38 +28,119 @@ from livek12.judges.rules.equations import (
     compare_inequalities,
     equation_and_value,
 )
-from livek12.judges.rules.expressions import INTEGRATION, ONLY_ITSELF, VARIABLES, agree, equal, real_together
-from livek12.judges.rules.families import is_periodic, shifted
-from livek12.judges.rules.kinds import (
-    agree_all,
-    based,
-    entries,
-    holds_interval,
-    is_complete,
-    is_vector,
-    one_is_huge,
-)
+from livek12.judges.rules.expressions import INTEGRATION, ONLY_ITSELF, VARIABLES, agree, at, equal, real_together
 from livek12.judges.rules.kinks import WHOLE_NAMES
-from livek12.judges.rules.lists import ListComparer, Said
-from livek12.judges.rules.nodes import UNKNOWN, Node, holds_kind, holds_symbol
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
+from livek12.judges.rules.solutions import is_periodic, same_families, same_solutions, shifted
 from livek12.judges.rules.trees import (
+    DOTS,
     EMPTY,
     HOLDERS,
+    UNKNOWN,
+    Node,
     as_count,
     as_quotient,
     bound_variable,
     expand,
     grouped,
     has_sign,
+    holds_kind,
+    holds_symbol,
+    is_set,
     named_entries,
     named_sets,
+    numbered,
     rename,
     rows_of,
     unnamed,
 )
 from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
+Said = tuple[Outcome, str]
+
+
+def is_complete(node: Node) -> bool:
+    """Whether a list is plainly all of its solutions: alternatives, or values of one name."""
+    names = {entry[1] for entry in node[2] if entry[0] == "named"}
+    return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
+
+
+def based(gold: Node, answer: Node) -> Said:
+    """Numbers in a base; the base may be left out of the answer, not the digits."""
+    if answer[0] == "num" and gold[0] == "based" and gold[2] != "10" and gold[1] == answer[1]:
+        return "accept", "the same digits, the base left out"
+    if gold[0] != answer[0]:
+        return "undecided", "a number in a base beside another"
+    values = [int(node[1], int(node[2])) for node in (gold, answer)]
+    if gold[2] == answer[2]:
+        return ("accept", "the same number") if values[0] == values[1] else ("reject", "other digits")
+    return ("undecided", "another base") if values[0] == values[1] else ("reject", "another number")
+
+
+def one_is_huge(gold: Node, answer: Node) -> Said:
+    """A number too big to hold beside one that is not."""
+    sizes = []
+    for node in (gold, answer):
+        try:
+            value = value_of(as_quotient(node)).expr
+            sizes.append("small" if value.is_Rational else "")
+        except TooBig:
+            sizes.append("huge" if is_tower(node) else "")
+    return ("reject", "another size") if sorted(sizes) == ["huge", "small"] else ("undecided", "a power too big")
+
+
+def is_tower(node: Node) -> bool:
+    """Powers of whole numbers only: whatever is too big among them is a big number."""
+    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(is_tower, node[1:])))
+
+
+def holds_interval(node: Any) -> bool:
+    """Whether an interval stands anywhere in a tree."""
+    return isinstance(node, list) and (node[:1] == ["interval"] or any(map(holds_interval, node)))
+
+
+def agree_all(relation: Node) -> bool:
+    """Whether all sides of an equation are one value: an identity (1/2 = 0.5)."""
+    values = [value_of(side) for side in relation[2]]
+    return all(equal(values[0], value)[0] == "accept" for value in values[1:])
+
+
+def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
+    """The entries of tuples and matrices; a tuple may stand for a single row or column."""
+    flat = [[entry for row in node[1] for entry in row] if node[0] == "matrix" else node[1] for node in (gold, answer)]
+    return flat[0], flat[1]
+
+
+def is_vector(node: Node) -> bool:
+    """Whether a tuple or matrix is one row or one column."""
+    return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
+
+
+_GREATER = late(r"max|larg|great|最大|较大|최대|최댓", re.IGNORECASE)
+_LESS = late(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
+
+
+def named_by_size(nodes: list[Node]) -> bool | None:
+    """Whether two values named as the greater and the lesser one are so by size; None where the names say nothing."""
+    sizes: dict[str, Any] = {}
+    for node in nodes:
+        kinds = (("greater", _GREATER), ("less", _LESS)) if node[0] == "named" else ()
+        for kind in (kind for kind, pattern in kinds if pattern.search(node[1])):
+            value = at(value_of(node[3]).expr, {})
+            if value is not None and value[1] == 0:
+                sizes[kind] = value[0]
+    return bool(sizes["greater"] > sizes["less"]) if len(nodes) == len(sizes) == 2 else None
+
+
+def may_be_interval(pair: Node) -> bool:
+    """Whether a tuple of two may be an open interval: its second entry is not below the first."""
+    ends = [at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
+    known = [end[0] for end in ends if end is not None and end[1] == 0]
+    return len(ends) == 2 and not (len(known) == 2 and bool(known[0] >= known[1]))
+
+
+MAX_VALUES = 12
+_ONE_KIND = frozenset({"tuple", "interval", "matrix"})
 _REALS: Node = ["const", "reals"]
 _REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
 _CONTAINERS = frozenset({"tuple", "list", "set", "matrix"})
@@ -71,8 +156,27 @@ def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
     return any(value[0] not in _CONTAINERS and holds_kind(value, UNKNOWN) for value in values)
 
 
-class Comparer(ListComparer):
+class Comparer:
     """Compares the trees of one key and one answer."""
+
+    def __init__(
+        self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False, solutions: bool = False
+    ) -> None:
+        """What the question says.
+
+        Args:
+            open_ends: an interval may be open or closed at its ends.
+            ends_count: it may not: the question is known, and does not ask where a function rises or falls.
+            all_asked: it asks for all values.
+            solutions: it asks for those of a differential equation.
+        """
+        self.open_ends = open_ends
+        self.ends_count = ends_count
+        self.all_asked = all_asked
+        self.solutions = solutions
+        self.family = False
+        self.intervals = False
+        self.bound: frozenset[str] = frozenset()
 
     def compare(self, gold: Node, answer: Node) -> Said:
         """The outcome and why."""
@@ -375,3 +479,104 @@ class Comparer(ListComparer):
         if gold is None or answer is None or ["const", "otherwise"] in (gold, answer):
             return gold == answer
         return self.compare(gold, answer)[0] == "accept"
+
+    # --- several values on each side ---
+
+    def lists(self, golds: list[Node], answers: list[Node], complete: bool) -> Said:
+        """Two lists of values; `complete` says that each is plainly the whole of the solutions."""
+        if max(len(golds), len(answers)) > MAX_VALUES:
+            return "undecided", "too many values"
+        if DOTS in [*golds, *answers]:
+            same = len(golds) == len(answers) and all(
+                (one == DOTS) == (two == DOTS) for one, two in zip(golds, answers, strict=True)
+            )
+            return (
+                self.in_order(*([node for node in nodes if node != DOTS] for nodes in (golds, answers)))
+                if same
+                else ("undecided", "an ellipsis")
+            )
+        if self.family and (
+            said := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
+        ):
+            return said
+        names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
+        distinct = len(set(names[0])) == len(golds) == len(answers)
+        if distinct and sorted(names[0]) == sorted(names[1]):
+            by_name = {node[1]: node for node in answers}
+            said = self.in_order(golds, [by_name[name] for name in names[0]])
+            if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
+                return "undecided", "the right values, numbered otherwise"
+            return said
+        letters = [{name.partition("_")[0] for name in mine} for mine in names]
+        if letters[0] == letters[1] and len(letters[0]) == 1 and len(names[0] + names[1]) == len(golds + answers):
+            golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
+            complete = True
+        outcome, reason = self.as_sets(golds, answers, complete)
+        one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
+        by_size = {named_by_size(nodes) for nodes in (golds, answers)}
+        ordered = outcome == "accept" and self.in_order(golds, answers)[0] == "accept"
+        misnamed = one_named and not all(names) and not ordered and True not in by_size
+        if outcome == "accept" and (False in by_size or misnamed):
+            return "undecided", "the right values, perhaps of the wrong names"
+        if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
+            return "undecided", "several conditions"
+        return outcome, reason
+
+    def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
+        """Whether the values agree without their names: which root is x_1 is anyone's choice."""
+        return self.as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
+
+    def _pair(self, gold: Node, answer: Node) -> Outcome:
+        """One entry of each side; a set within is no element."""
+        if is_set(gold) != is_set(answer):
+            return "reject"
+        return self.compare(gold, answer)[0]
+
+    def as_sets(self, golds: list[Node], answers: list[Node], complete: bool = False) -> Said:
+        """Every value of one side found on the other; a value of each side found nowhere is a difference."""
+        table = [[self._pair(mine, theirs) for theirs in answers] for mine in golds]
+        columns = [list(column) for column in zip(*table, strict=True)]
+        if all("accept" in line for line in [*table, *columns]):
+            return "accept", "the same values"
+        missing = any(set(row) == {"reject"} for row in table)
+        extra = any(set(column) == {"reject"} for column in columns)
+        points = all(unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
+        whole = complete or self.all_asked or min(len(golds), len(answers)) > 1
+        if (missing and extra) or (missing and whole) or (extra and (whole or points)):
+            return "reject", "other values"
+        return "undecided", "a part of the values, or more than the key has" if missing or extra else "values"
+
+    def in_order(self, golds: Sequence[Node], answers: Sequence[Node]) -> Said:
+        """Entry by entry: a difference in one is a difference."""
+        if len(golds) != len(answers):
+            return "reject", "another number of entries"
+        said = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
+        for wanted in ("reject", "undecided"):
+            for outcome, reason in said:
+                if outcome == wanted:
+                    return outcome, reason
+        return "accept", "entry by entry"
+
+    def list_and_tuple(self, gold: Node, answer: Node) -> Said:
+        """X = 1, y = 2 beside (1, 2); (x, y) = (1, 2) comes here as a list; points beside one point."""
+        entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
+        if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
+            both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
+            complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
+            return self.lists(grouped(both[0]), grouped(both[1]), complete)
+        said = self.in_order(*entries)
+        unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
+        if said[0] == "accept" and unnamed_pair and may_be_interval(gold):
+            return "undecided", "two values for a point or an interval"
+        if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
+            return said
+        return "undecided", "a list beside a tuple"
+
+    def ratios(self, golds: list[Node], answers: list[Node]) -> Said:
+        """The terms of two ratios, in their order."""
+        if len(golds) != len(answers):
+            return "undecided", "another number of terms"
+        if len(golds) == 2 and ["num", "0"] in (golds[1], answers[1]):
+            return "undecided", "a ratio with nothing"
+        relative = [[["div", term, terms[0]] for term in terms[1:]] for terms in (golds, answers)]
+        return self.in_order(*relative)

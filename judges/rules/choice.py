@@ -14,12 +14,11 @@ from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.rules.latex import parse
-from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.notation import bare
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import unnamed
+from livek12.judges.rules.trees import Node, unnamed
 
 NAME = "choice"
 

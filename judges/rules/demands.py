@@ -1,8 +1,9 @@
-"""What a question's wording demands of the form of its answer, and the expression that it asks about.
+"""Demands of a question's wording on its answer: the form, the expression asked about, the unit, all of several.
 
-Pure functions of the text, linear in its length. Read are only plain demands: an expression that is printed directly
-beside its verb ("Factor $x^2-1$ completely", "化简：…", "…을 전개하시오", "2+3=____"), and fixed phrases ("in lowest
-terms", "用科学记数法"). Where a question has several parts, or its verbs have different expressions, nothing is read.
+Pure functions, linear in the text. They read plain demands only: an expression printed directly beside its verb
+("Factor $x^2-1$ completely", "化简：…", "…을 전개하시오", "2+3=____"), one operation in words ("What is the square
+root of 81?"), fixed phrases ("in lowest terms", "用科学记数法"), units ("how many meters", "（单位：m）"). Nothing is
+read where a question has several parts, or where two phrases differ.
 """
 
 from __future__ import annotations
@@ -15,8 +16,123 @@ from typing import NamedTuple
 
 from livek12.core.patterns import late
 from livek12.judges.rules.notation import to_latex
-from livek12.judges.rules.spoken import spoken_sums
 from livek12.judges.rules.tokens import Token, Unparsable, tokenize
+from livek12.judges.rules.units import read_unit
+
+_SPOKEN_NUMBER = r"\$?(?P<{}>-?\d{{1,12}}(?:\.\d{{1,12}}|/\d{{1,12}})?)\$?"
+_A, _B = _SPOKEN_NUMBER.format("a"), _SPOKEN_NUMBER.format("b")
+_SAID = (
+    (rf"the (?:positive |principal )?square root of {_A}", r"\sqrt{{{a}}}"),
+    (rf"the cube root of {_A}", r"\sqrt[3]{{{a}}}"),
+    (rf"the square of {_A}|{_A.replace('<a>', '<c>')} squared", "({a})^2"),
+    (rf"the cube of {_A}|{_A.replace('<a>', '<c>')} cubed", "({a})^3"),
+    (rf"the factorial of {_A}|{_A.replace('<a>', '<c>')} factorial", "{a}!"),
+    (rf"{_A} (?:raised )?to the power (?:of )?{_B}", "({a})^{{{b}}}"),
+    (rf"(?:the sum of {_A} and|{_A.replace('<a>', '<c>')} plus) {_B}", "{a}+{b}"),
+    (rf"(?:the difference (?:of|between) {_A} and|{_A.replace('<a>', '<c>')} minus) {_B}", "{a}-{b}"),
+    (rf"(?:the product of {_A} and|{_A.replace('<a>', '<c>')} (?:times|multiplied by)) {_B}", r"{a}\times {b}"),
+    (rf"(?:the quotient of {_A} and|{_A.replace('<a>', '<c>')} divided by) {_B}", "({a})/({b})"),
+    (rf"{_A}\\?% of {_B}", r"{a}\%\times {b}"),
+    (rf"{_A} of {_B}", r"{a}\times {b}"),
+)
+_ASKED = (
+    r"\b(?:what is|what's|how much is|find|compute|calculate|evaluate|determine)(?: the value of)? (?:{})\s*(?:[.?!]|$)"
+)
+_SUMS = [(late(_ASKED.format(said), re.IGNORECASE), written) for said, written in _SAID]
+_SPOKEN_HINT = late(
+    r"root of|square of|cube of|squared|cubed|factorial|power|sum of|plus|difference|minus|product of|times"
+    r"|multiplied|quotient|divided|\d\\?\$?%? of"
+)
+
+
+def spoken_sums(text: str) -> Iterator[tuple[str, str]]:
+    """The sums that a text asks for in words, as formulas."""
+    if not _SPOKEN_HINT.search(text.lower()):
+        return
+    for said, written in _SUMS:
+        for match in said.finditer(text):
+            groups = match.groupdict()
+            yield "evaluate", written.format(a=groups["a"] or groups.get("c"), b=groups.get("b"))
+
+
+_UNIT_PHRASES = [
+    late(r"\bhow (?:many|much) (?P<unit>(?:square |cubic )?[a-z]+(?: per [a-z]+)?)\b", re.IGNORECASE),
+    late(r"\b(?:in|the nearest) (?:units of )?(?P<unit>(?:square |cubic )?[a-zA-Z]+(?: per [a-z]+)?)\s*[?.,;)]"),
+    late(r"[(（]\s*(?:in|单位(?:为|是)?[:：]?|단위[:：]?)\s*(?P<unit>[^()（）]{1,24})[)）]"),
+    late(r"多少(?P<unit>(?:平方|立方)?[\u4e00-\u9fff]{1,4})[?？。，,]"),
+    late(r"몇\s*(?P<unit>[\uac00-\ud7a3]{1,6}|[a-zA-Z/]{1,6})(?:인가|입니까|일까|이다|인지)"),
+]
+_MONOTONY = late(
+    r"monoton|\b(?:in|de)creasing\b|\b(?:in|de)creases\b|单调|递增|递减|增区间|减区间|증가하는|감소하는|단조",
+    re.IGNORECASE,
+)
+_PER_CENT = late(
+    r"\bwhat (?:is the )?percent(?:age)?\b|\bas an? percent(?:age)?\b|百分之(?:几|多少)"
+    r"|百分(?:数|比|率)[是为]?(?:多少|几|[_＿(（?？])"
+    r"|(?:多少|几)[%％]|몇\s*(?:%|퍼센트|프로)|(?:_{2,}|[(（]\s*[)）])\s*(?:\\?%|％)",
+    re.IGNORECASE,
+)
+MAX_QUESTION = 20_000
+MAX_KEY = 200
+_SPACING = late(r"\\(?:text|mathrm|rm|[,;:! ])|[\s{}$~]")
+_UP_TO_NUMBER = late(r"^.*\d[\s})]*", re.DOTALL)
+
+
+@lru_cache(maxsize=4096)
+def asked_unit(question: str) -> str | None:
+    """The one unit that a question asks for; None where it names none, or several."""
+    found: dict[str, str] = {}
+    for phrase in _UNIT_PHRASES:
+        for match in phrase.finditer(question[:MAX_QUESTION]):
+            unit = read_unit(to_latex(match["unit"].strip(" $")))
+            if unit is not None and unit.symbol:
+                found[unit.symbol] = match["unit"].strip(" $")
+    if not found and _PER_CENT.search(question[:MAX_QUESTION]):
+        return "%"
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def shows_unit(question: str, gold: str) -> bool:
+    """Whether what stands behind the last digit of a key stands anywhere in the question, letter by letter."""
+    behind = _SPACING.sub("", _UP_TO_NUMBER.sub("", gold[-MAX_KEY:]))
+    return behind != "" and behind in _SPACING.sub("", question[:MAX_QUESTION])
+
+
+@lru_cache(maxsize=4096)
+def asks_for_monotony(question: str) -> bool:
+    """Whether a question asks where something rises or falls: either end may belong to such an interval or not."""
+    return _MONOTONY.search(question[:MAX_QUESTION]) is not None
+
+
+_THINGS = r"(?:values?|solutions?|roots?|zeros?|pairs?|triples?|numbers?|integers?|primes?|functions?|points?)"
+_ALL = late(
+    r"\b(?:find|determine|list|give|state|identify|solve for|what are|write down)\b"
+    r"(?!\s+the\s+(?:sum|product|number|average|mean))"
+    rf"[^.?!]{{0,30}}\ball\b[^.?!,]{{0,40}}\b{_THINGS}\b"
+    r"|(?:求|求出|写出|列出|找出)[^。？?，,和积]{0,12}(?:所有|全部)(?![^。？?]{0,20}(?:之?和|之?积|个数))"
+    r"|모두 (?:구하|찾|쓰)|모든[^.?]{0,20}(?:값|해|근|쌍|수)[을를] (?:구하|찾|쓰)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def asks_for_all(question: str) -> bool:
+    """Whether a question plainly asks for all values, so that one of several is wrong."""
+    return _ALL.search(question[:MAX_QUESTION]) is not None
+
+
+_SOLUTIONS = late(
+    r"general\s+solution|differential\s+equation|\bODEs?\b|通解|微分方程|일반해|미분\s?방정식"
+    r"|(?<![A-Za-z])[yuxw]\s?(?:'{1,4}|\^\{\\prime|\^\{\(\d\)\})|\\(?:ddot|dot)\s?\{?[a-z]|\\d?frac\s?\{\s?(?:\\mathrm\s?\{?)?d\}?\^?\{?\d?\}?\s?[yuxw]\s?\}"
+)
+
+
+@lru_cache(maxsize=4096)
+def asks_for_solutions(question: str) -> bool:
+    """Whether a question is about a differential equation, in whose solutions constants may have any name."""
+    return _SOLUTIONS.search(question[:MAX_QUESTION]) is not None
+
 
 MAX_CHARS = 6_000
 """A longer question tells a story, and its first words are no demand."""

@@ -26,9 +26,9 @@ from livek12.judges.rules.expressions import (
     points,
     surely,
 )
-from livek12.judges.rules.nodes import Node
+from livek12.judges.rules.trees import Node
+from livek12.judges.rules.unknowns import same_in_order
 from livek12.judges.rules.values import Unsupported, Value, value_of
-from livek12.judges.rules.vectors import same_in_order
 
 Said = tuple[Outcome, str]
 MAX_DEGREE = 6

@@ -24,11 +24,10 @@ import mpmath
 import sympy
 
 from livek12.judges.base import Outcome
-from livek12.judges.rules.evaluation import evaluate
 from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
-from livek12.judges.rules.values import Expr, Value
-from livek12.judges.rules.vectors import is_unknown, same_in_order
+from livek12.judges.rules.unknowns import is_unknown, same_in_order
+from livek12.judges.rules.values import Expr, Value, evaluate
 
 Point = Mapping[Expr, Expr]
 Parts = tuple[Expr, Expr]

@@ -1,25 +1,251 @@
-"""The form that the question asks for: what restates the question, or is not in that form, is not the answer.
+"""The form that the question asks for: a guard before all accepts, by the shape of the trees alone.
 
-A guard before all accepts. It rejects what surely misses the form (the asked expression itself, a sum where factors
-are asked for, a plain number where scientific notation is), leaves a doubt where a teacher may think otherwise, and
-else says nothing. A demand that the key does not meet itself is none, and what reads as the key is never touched.
+It rejects what surely misses the form (the asked expression itself, a sum where factors are asked for, a plain number
+where scientific notation is), doubts where a teacher may think otherwise, and is silent otherwise. A demand that the
+key does not meet itself is none, and what reads as the key is never touched. Nothing is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import prod
-from typing import Final, Literal
+from math import gcd, isqrt, prod
+from typing import Any, Final, Literal
 
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, reject, undecided
-from livek12.judges.rules import shapes
 from livek12.judges.rules.latex import parse
-from livek12.judges.rules.nodes import Node, holds_symbol
 from livek12.judges.rules.notation import bare, key_value
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
+from livek12.judges.rules.trees import Node, has_sign, holds_symbol, is_mixed
+
+_SCALAR = frozenset(
+    "num sym const add mul neg div pow root call log apply abs fact binom percent floor ceil det".split()
+)
+_FUNCTIONS = frozenset({"call", "log", "root", "fact", "binom", "det", "floor", "ceil"})
+MAX_SQUARE = 10**12
+MAX_FACTORS = 64
+
+
+def sides(node: Node) -> list[Node]:
+    """What an answer says its value is: all members of a chain of equals, without name, unit and "about"."""
+    if node[0] in {"unit", "approx"}:
+        return sides(node[1])
+    if node[0] == "named":
+        return [side for member in [*(node[4] if len(node) > 4 else []), node[3]] for side in sides(member)]
+    if node[0] == "rel" and set(node[1]) == {"="}:
+        return [side for member in node[2] for side in sides(member)]
+    return [node]
+
+
+def is_scalar(node: Any) -> bool:
+    """Whether a tree is one value, which no list, set, relation or ± is part of."""
+    if not isinstance(node, list) or not node or node[0] not in _SCALAR or has_sign(node):
+        return False
+    return all(is_scalar(part) for part in _parts(node))
+
+
+def _parts(node: Node) -> list[Node]:
+    """The trees that stand directly in a scalar."""
+    if node[0] in {"add", "mul"}:
+        return list(node[1])
+    if node[0] in {"call", "apply"}:
+        return list(node[2]) if node[0] == "apply" else [node[2]]
+    if node[0] in {"num", "sym", "const"}:
+        return []
+    if node[0] == "det":
+        return [cell for row in node[1] for cell in row]
+    return [part for part in node[1:] if isinstance(part, list)]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A scalar and all that stands in it."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += _parts(part)
+
+
+def size(node: Node) -> int:
+    """The number of nodes."""
+    return sum(1 for _ in walk(node))
+
+
+def canonical(node: Any) -> Any:
+    """A tree with the terms of sums and the factors of products in one order: what stays is how it is written."""
+    if not isinstance(node, list):
+        return node
+    if node[:1] == ["num"]:
+        return ["num", node[1] if node[1][:1] != "." else f"0{node[1]}"]
+    parts = [canonical(part) for part in node]
+    if parts[:1] in (["add"], ["mul"]):
+        flat = [inner for part in parts[1] for inner in (part[1] if part[0] == parts[0] else [part])]
+        return [parts[0], sorted(flat, key=json.dumps)]
+    return parts
+
+
+def unsigned(node: Node) -> Node:
+    """A tree without the minus signs before it."""
+    while node[0] == "neg":
+        node = node[1]
+    return node
+
+
+def integer(node: Node) -> int | None:
+    """The whole number that a tree is; None for any other."""
+    if node[0] == "neg":
+        inner = integer(node[1])
+        return None if inner is None else -inner
+    return int(node[1]) if node[0] == "num" and node[1].isdigit() else None
+
+
+# --- products and sums --------------------------------------------------------------------------------------------
+
+
+def is_sum(node: Node) -> bool:
+    """Whether a tree is a sum, which a mixed number is not."""
+    node = unsigned(node)
+    return node[0] == "add" and not (len(node[1]) == 2 and is_mixed(*node[1]))
+
+
+def factors(node: Node) -> list[Node] | None:
+    """The factors of a product, powers taken apart; None where a quotient by a symbol or a high power is among them."""
+    node = unsigned(node)
+    if node[0] == "mul":
+        parts = [factors(part) for part in node[1]]
+        return None if None in parts else [one for part in parts for one in part or []]
+    if node[0] == "pow" and (times := integer(node[2])) is not None:
+        base = factors(node[1])
+        return base * times if base is not None and 0 < times * len(base) <= MAX_FACTORS else None
+    if node[0] == "div" and not holds_symbol(node[2]):
+        return factors(node[1])
+    return None if node[0] in {"div", "pow"} and holds_symbol(node) else [node]
+
+
+def multiplied_sums(node: Node) -> int:
+    """How many sums are multiplied at the top of a tree, each by the number of its power."""
+    return sum(is_sum(factor) and holds_symbol(factor) for factor in factors(node) or [])
+
+
+def unexpanded(node: Node) -> bool:
+    """Whether a product or power of a sum stands anywhere among the terms of a tree."""
+    node = unsigned(node)
+    if node[0] == "add":
+        return any(map(unexpanded, node[1]))
+    found = factors(node) or []
+    return len(found) > 1 and any(is_sum(factor) and holds_symbol(factor) for factor in found)
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def is_number(node: Node) -> bool:
+    """Whether a tree is one number as people write results: 4, -0.5, 3/4, 1 1/2, 20 %."""
+    node = unsigned(node)
+    if node[0] == "percent":
+        return is_number(node[1])
+    mixed = node[0] == "add" and len(node[1]) == 2 and is_mixed(*node[1])
+    return node[0] == "num" or mixed or is_fraction(node)
+
+
+def is_fraction(node: Node) -> bool:
+    """Whether a tree is a quotient of two whole numbers."""
+    node = unsigned(node)
+    return node[0] == "div" and all(integer(part) is not None for part in node[1:])
+
+
+def repeats(node: Node) -> bool:
+    """Whether a fraction of whole numbers has no last decimal."""
+    for part in walk(node):
+        if is_fraction(part):
+            top, bottom = (abs(integer(side) or 0) for side in part[1:])
+            rest = bottom // gcd(top, bottom) if bottom else 1
+            for prime in (2, 5):
+                while rest % prime == 0:
+                    rest //= prime
+            if rest != 1:
+                return True
+    return False
+
+
+def is_mixed_number(node: Node) -> bool:
+    """Whether a tree is a whole number with a proper fraction."""
+    node = unsigned(node)
+    return node[0] == "add" and len(node[1]) == 2 and is_mixed(*node[1])
+
+
+def is_decimal(node: Node) -> bool:
+    """Whether a tree is a number with a point."""
+    node = unsigned(node)
+    return node[0] == "num" and "." in node[1]
+
+
+def reducible(node: Node) -> bool:
+    """Whether a quotient stands in a tree of which a whole number can be cancelled."""
+    for part in walk(node):
+        if part[0] == "div" and (bottom := integer(part[2])):
+            tops = part[1][1] if part[1][0] == "mul" else [unsigned(part[1])]
+            if abs(bottom) == 1 or any(gcd(bottom, integer(top) or 1) > 1 for top in tops):
+                return True
+    return False
+
+
+SIMPLE = frozenset({"add", "mul", "pow"})
+WORK = SIMPLE | _FUNCTIONS
+ALL_WORK = WORK | {"div"}
+
+
+def standing(node: Node, kinds: frozenset[str] = ALL_WORK) -> bool:
+    """Whether something between plain numbers is left to be worked out: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°.
+
+    Args:
+        node: a scalar.
+        kinds: the nodes that count.
+    """
+    return any(part[0] in kinds and _stands(part) for part in walk(node))
+
+
+def _stands(node: Node) -> bool:
+    if node[0] in {"add", "mul"}:
+        return sum(map(is_number, node[1])) > 1 and not is_mixed_number(node)
+    if node[0] == "div":
+        return reducible(node) or any(map(is_decimal, node[1:]))
+    if node[0] == "pow":
+        base, exponent = integer(node[1]), integer(node[2])
+        return base is not None and base != 10 and exponent is not None
+    if node[0] == "root":
+        return _square_in(node)
+    return node[0] in _FUNCTIONS and not holds_symbol(node)
+
+
+def _square_in(node: Node) -> bool:
+    """Whether a square can be taken out of a square root of a whole number."""
+    number = integer(node[1])
+    if node[2] != ["num", "2"] or number is None or not 1 < number < MAX_SQUARE:
+        return False
+    return any(number % (step * step) == 0 for step in range(2, min(isqrt(number), 1000) + 1))
+
+
+def root_below(node: Node) -> bool:
+    """Whether a root stands in a denominator."""
+    return any(part[0] == "div" and any(below[0] == "root" for below in walk(part[2])) for part in walk(node))
+
+
+def mantissa(node: Node) -> Node | None:
+    """What stands before a power of ten ("1" where nothing does); None where a tree is no number with such a power."""
+    node = unsigned(node)
+    if _power_of_ten(node):
+        return ["num", "1"]
+    parts = node[1] if node[0] == "mul" else []
+    return parts[0] if len(parts) == 2 and parts[0][0] == "num" and _power_of_ten(parts[1]) else None
+
+
+def _power_of_ten(node: Node) -> bool:
+    return node[0] == "pow" and node[1] == ["num", "10"] and integer(node[2]) is not None
+
 
 NAME = "form"
 MAX_CHARS = 400
@@ -85,17 +311,17 @@ def _tree(text: str) -> Node | None:
 def _values(text: str) -> list[Node]:
     """The members of the chain of equals that a text is; none where one of them is no plain value."""
     node = _tree(text)
-    found = shapes.sides(node) if node is not None else []
-    return found if all(map(shapes.is_scalar, found)) else []
+    found = sides(node) if node is not None else []
+    return found if all(map(is_scalar, found)) else []
 
 
 def _asked_kind(expression: str) -> Asked:
     node = _tree(expression) if expression else None
     if node is None:
         return "unread" if expression else ""
-    if shapes.is_number(node):
+    if is_number(node):
         return "number"
-    plain = shapes.is_scalar(node) and not any(part[0] in {"sym", "apply"} for part in shapes.walk(node))
+    plain = is_scalar(node) and not any(part[0] in {"sym", "apply"} for part in walk(node))
     return "arithmetic" if plain else "symbols"
 
 
@@ -117,15 +343,15 @@ def _restated(key: str, answer: str, asked: str, kinds: tuple[str, ...]) -> Miss
         return _SURE if _same_text(asked, answer) and not _same_text(asked, key) and gold is not None else _FINE
     if "solve" in kinds and printed[0] in {"rel", "named", "list"}:
         return _SURE if gold is not None and _same(printed, given) and not _same(printed, gold) else _FINE
-    names = [printed, *shapes.sides(printed)]
-    if not any(_same(name, given) or all(_same(name, side) for side in shapes.sides(given)) for name in names):
+    names = [printed, *sides(printed)]
+    if not any(_same(name, given) or all(_same(name, side) for side in sides(given)) for name in names):
         return _FINE
-    if gold is None or any(_same(name, side) for side in shapes.sides(gold) for name in names):
+    if gold is None or any(_same(name, side) for side in sides(gold) for name in names):
         return _DOUBT if gold is None else _FINE
     by_value = _OTHER_FORM.isdisjoint(kind.partition(":")[0] for kind in kinds)
-    if by_value and shapes.is_scalar(gold) and shapes.is_scalar(printed):
-        left = shapes.standing(printed) and not shapes.standing(gold)
-        return _SURE if left or shapes.size(gold) < shapes.size(printed) else _DOUBT
+    if by_value and is_scalar(gold) and is_scalar(printed):
+        left = standing(printed) and not standing(gold)
+        return _SURE if left or size(gold) < size(printed) else _DOUBT
     return _SURE
 
 
@@ -137,7 +363,7 @@ def _another_side(gold: Node | None, answer: Node | None) -> bool:
 
 
 def _same(one: Node, other: Node) -> bool:
-    return bool(shapes.canonical(one) == shapes.canonical(other))
+    return bool(canonical(one) == canonical(other))
 
 
 def _same_text(one: str, other: str) -> bool:
@@ -151,11 +377,11 @@ Check = Callable[[Node, Node, str, Asked], Miss]
 
 def _factored(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
     """A sum is not factored; fewer factors than the key has are not all of them."""
-    wanted, found = shapes.factors(gold), shapes.factors(answer)
-    if shapes.is_sum(gold) or wanted is None or len(wanted) < 2:
+    wanted, found = factors(gold), factors(answer)
+    if is_sum(gold) or wanted is None or len(wanted) < 2:
         return _FINE
-    if shapes.is_sum(answer):
-        if not holds_symbol(answer) or not any(map(shapes.is_sum, wanted)):
+    if is_sum(answer):
+        if not holds_symbol(answer) or not any(map(is_sum, wanted)):
             return _FINE
         return _SURE if asked else _DOUBT
     if found is None:
@@ -170,30 +396,30 @@ def _count(found: list[Node]) -> int:
 
 def _content(found: list[Node]) -> int:
     """The whole number that stands before factors with symbols."""
-    return prod(shapes.integer(factor) or 1 for factor in found) if any(map(holds_symbol, found)) else 1
+    return prod(integer(factor) or 1 for factor in found) if any(map(holds_symbol, found)) else 1
 
 
 def _expanded(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
-    if not shapes.is_sum(gold) or shapes.unexpanded(gold):
+    if not is_sum(gold) or unexpanded(gold):
         return _FINE
-    if asked and shapes.multiplied_sums(answer) > 1:
+    if asked and multiplied_sums(answer) > 1:
         return _SURE
-    return _DOUBT if shapes.unexpanded(answer) else _FINE
+    return _DOUBT if unexpanded(answer) else _FINE
 
 
 def _as_square(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if shapes.unexpanded(gold) and shapes.is_sum(answer) and not shapes.unexpanded(answer) else _FINE
+    return _DOUBT if unexpanded(gold) and is_sum(answer) and not unexpanded(answer) else _FINE
 
 
 def _lowest(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
-    if shapes.reducible(gold) or not shapes.reducible(answer):
+    if reducible(gold) or not reducible(answer):
         return _FINE
-    return _SURE if asked == "number" and shapes.is_fraction(answer) else _DOUBT
+    return _SURE if asked == "number" and is_fraction(answer) else _DOUBT
 
 
 def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     """Nothing between plain numbers may be left that the key does not have."""
-    return _DOUBT if shapes.standing(answer) and not shapes.standing(gold) else _FINE
+    return _DOUBT if standing(answer) and not standing(gold) else _FINE
 
 
 def _evaluated(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
@@ -201,63 +427,59 @@ def _evaluated(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
 
     A fraction is a value, cancelled or not.
     """
-    if not asked or not shapes.is_number(gold) or shapes.standing(gold):
+    if not asked or not is_number(gold) or standing(gold):
         return _FINE
-    return (
-        _DOUBT
-        if shapes.standing(answer, shapes.WORK if asked in {"arithmetic", "number"} else shapes.SIMPLE)
-        else _FINE
-    )
+    return _DOUBT if standing(answer, WORK if asked in {"arithmetic", "number"} else SIMPLE) else _FINE
 
 
 def _rationalised(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if shapes.root_below(answer) and not shapes.root_below(gold) else _FINE
+    return _DOUBT if root_below(answer) and not root_below(gold) else _FINE
 
 
 def _scientific(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
-    if shapes.mantissa(gold) is None:
+    if mantissa(gold) is None:
         return _FINE
-    before = shapes.mantissa(answer)
+    before = mantissa(answer)
     if before is None:
-        return _SURE if asked == "number" and shapes.unsigned(answer)[0] == "num" else _DOUBT
+        return _SURE if asked == "number" and unsigned(answer)[0] == "num" else _DOUBT
     return _FINE if before[1].partition(".")[0] in set("123456789") else _DOUBT
 
 
 def _as_fraction(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    other = shapes.is_decimal(answer) or shapes.unsigned(answer)[0] == "percent"
-    return _DOUBT if shapes.is_fraction(gold) and other else _FINE
+    other = is_decimal(answer) or unsigned(answer)[0] == "percent"
+    return _DOUBT if is_fraction(gold) and other else _FINE
 
 
 def _as_decimal(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    quotient = any(part[0] in {"div", "root"} for part in shapes.walk(answer))
-    return _DOUBT if shapes.is_decimal(gold) and quotient else _FINE
+    quotient = any(part[0] in {"div", "root"} for part in walk(answer))
+    return _DOUBT if is_decimal(gold) and quotient else _FINE
 
 
 def _as_percent(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    share = shapes.is_fraction(answer) or (shapes.is_decimal(answer) and float(shapes.unsigned(answer)[1]) < 1)
+    share = is_fraction(answer) or (is_decimal(answer) and float(unsigned(answer)[1]) < 1)
     return _DOUBT if gold[0] == "percent" and share else _FINE
 
 
 def _as_mixed(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    other = shapes.is_fraction(answer) or shapes.is_decimal(answer)
-    return _DOUBT if shapes.is_mixed_number(gold) and other else _FINE
+    other = is_fraction(answer) or is_decimal(answer)
+    return _DOUBT if is_mixed_number(gold) and other else _FINE
 
 
 def _with_pi(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     pi = ["const", "pi"]
-    return _DOUBT if pi in shapes.walk(gold) and shapes.is_number(answer) else _FINE
+    return _DOUBT if pi in walk(gold) and is_number(answer) else _FINE
 
 
 def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     """A decimal is not the exact value of a root, of π, or of 1/3; that of 1/4 may be one."""
-    decimals = [any(map(shapes.is_decimal, shapes.walk(node))) for node in (gold, answer)]
-    ends = shapes.is_number(gold) and not shapes.repeats(gold)
+    decimals = [any(map(is_decimal, walk(node))) for node in (gold, answer)]
+    ends = is_number(gold) and not repeats(gold)
     return _DOUBT if decimals == [False, True] and not ends else _FINE
 
 
 def _rounded(gold: Node, answer: Node, kind: str, asked: Asked) -> Miss:
     """To be rounded is a printed number: one with more places, or none that has places, is still to be."""
-    gold, answer = shapes.unsigned(gold), shapes.unsigned(answer)
+    gold, answer = unsigned(gold), unsigned(answer)
     places = int(kind.partition(":")[2])
     if not asked or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:
         return _FINE

@@ -19,7 +19,7 @@ import mpmath
 import sympy
 
 from livek12.core.patterns import late
-from livek12.judges.rules.evaluation import evaluate
+from livek12.judges.rules.values import evaluate
 
 Expr = Any
 Point = Mapping[Expr, Expr]

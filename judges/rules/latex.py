@@ -19,14 +19,11 @@ from __future__ import annotations
 import re
 
 from livek12.core.patterns import late
-from livek12.judges.rules.cursor import CLOSING, OPENING
-from livek12.judges.rules.nodes import Node, holds_symbol, symbols
 from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
-from livek12.judges.rules.quantities import upright
-from livek12.judges.rules.reader import ExpressionReader
+from livek12.judges.rules.reader import CLOSING, OPENING, ExpressionReader
 from livek12.judges.rules.tokens import EMPTY_SET, MAX_CHARS, REALS, Token, Unparsable, tokenize
-from livek12.judges.rules.trees import NOT_SCALAR
-from livek12.judges.rules.units import read_unit
+from livek12.judges.rules.trees import NOT_SCALAR, Node, holds_symbol, symbols
+from livek12.judges.rules.units import read_unit, upright
 
 MAX_ITEMS = 24
 _INFINITE = frozenset(

@@ -33,8 +33,7 @@ from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
 from livek12.judges.rules.numerals import read_numeral, spelled
-from livek12.judges.rules.quantities import compound
-from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, conversion, currency, read_unit
+from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, compound, conversion, currency, read_unit
 
 NAME = "number"
 Said = tuple[Outcome, str]

@@ -140,9 +140,9 @@ def compare_trees(link: Link, seconds: float) -> None:
 def _compared(request: Reply) -> tuple[str, str]:
     """The result of the comparer; of what only the second reader can read nothing but an acceptance."""
     from livek12.judges.rules.algebra import Comparer
-    from livek12.judges.rules.nodes import holds_symbol
     from livek12.judges.rules.second_trees import second_reading
     from livek12.judges.rules.tokens import Unparsable
+    from livek12.judges.rules.trees import holds_symbol
     from livek12.judges.rules.unknowns import settled
 
     texts = [request.pop(f"{side}_text", None) for side in ("gold", "answer")]

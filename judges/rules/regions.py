@@ -16,8 +16,7 @@ from typing import Any
 import sympy
 
 from livek12.judges.rules.expressions import affine, at, is_small
-from livek12.judges.rules.nodes import Node
-from livek12.judges.rules.trees import NOT_SCALAR, has_sign
+from livek12.judges.rules.trees import NOT_SCALAR, Node, has_sign
 from livek12.judges.rules.values import Unsupported, Value, value_of
 
 FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import sympy
 
 from livek12.core.process import untimed
-from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.second_reader import may_read, plain
 from livek12.judges.rules.tokens import Unparsable
+from livek12.judges.rules.trees import Node
 
 MAX_TERMS, MAX_NODES = 60, 400
 

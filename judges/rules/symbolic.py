@@ -14,13 +14,13 @@ from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules import second_reader
 from livek12.judges.rules.chemistry import is_chemical
-from livek12.judges.rules.clock import compare_times
+from livek12.judges.rules.dates import compare_times
 from livek12.judges.rules.latex import parse
-from livek12.judges.rules.nodes import Node
 from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.tokens import Unparsable
+from livek12.judges.rules.trees import Node
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"

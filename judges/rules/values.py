@@ -1,21 +1,135 @@
-"""Trees as sympy expressions, with every step bounded before it is taken. Runs only inside a worker process."""
+"""Trees as sympy expressions, every step bounded before it is taken, and their values at points. Worker only.
+
+`evaluate` uses plain mpmath arithmetic, many times faster than `evalf`. It returns a number good to at least 25 digits,
+or None where it cannot promise that (cancellation, an unknown function, no value); the caller then uses `evalf`. What
+would be too big to hold raises OverflowError, and must not be given to `evalf`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+import mpmath
 import sympy
 
-from livek12.judges.rules import vectors
-from livek12.judges.rules.evaluation import BIG, evaluate
-from livek12.judges.rules.nodes import DIRECTED, Node
-from livek12.judges.rules.vectors import commuting
+from livek12.judges.rules.trees import DIRECTED, Node
+from livek12.judges.rules.unknowns import MAX_EXPONENT, commuting, cross, dot, norm, power, symbol, unknown
 
-Expr = Any  # a sympy expression; sympy has no types
+DIGITS = 50
+LOST = mpmath.mpf("1e-22")
+"""A sum this much smaller than its terms has lost too many digits."""
+BIG = mpmath.mpf("1e5")
+"""No exponent, and no argument of exp or a factorial, beyond this."""
+Expr = Any
+
+_CONSTANTS: dict[Any, Callable[[], Any]] = {
+    sympy.pi: lambda: mpmath.pi + 0,
+    sympy.E: lambda: mpmath.e + 0,
+    sympy.I: lambda: mpmath.mpc(0, 1),
+}
+_FUNCTIONS: dict[Any, Callable[[Any], Any]] = {
+    sympy.sin: mpmath.sin, sympy.cos: mpmath.cos, sympy.tan: mpmath.tan, sympy.cot: mpmath.cot,
+    sympy.sec: mpmath.sec, sympy.csc: mpmath.csc, sympy.sinh: mpmath.sinh, sympy.cosh: mpmath.cosh,
+    sympy.tanh: mpmath.tanh, sympy.coth: mpmath.coth, sympy.asin: mpmath.asin, sympy.acos: mpmath.acos,
+    sympy.atan: mpmath.atan, sympy.asinh: mpmath.asinh, sympy.acosh: mpmath.acosh, sympy.atanh: mpmath.atanh,
+    sympy.log: mpmath.log, sympy.Abs: abs, sympy.factorial: mpmath.factorial,
+    sympy.floor: lambda value: mpmath.floor(_between(value)), sympy.ceiling: lambda value: mpmath.ceil(_between(value)),
+}  # fmt: skip
+_GROWING = {sympy.exp, sympy.sinh, sympy.cosh, sympy.factorial, sympy.sin, sympy.cos, sympy.tan}
+
+
+class _Unsure(Exception):
+    """No promise."""
+
+
+def evaluate(expr: Expr, point: Mapping[Expr, Expr], digits: int = DIGITS) -> Any:
+    """A number (mpf or mpc), good to all but half of DIGITS of its `digits`, or None.
+
+    With more than DIGITS digits, a sum of which nothing is left in nine tenths of them is 0.
+
+    Raises:
+        OverflowError: a value on the way is too big.
+    """
+    with mpmath.workdps(digits):
+        try:
+            return _value(expr, point)
+        except OverflowError:
+            raise
+        except (_Unsure, ArithmeticError, ValueError, TypeError, NotImplementedError):
+            return None
+
+
+def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
+    if expr.is_Symbol:
+        if expr not in point:
+            raise _Unsure
+        expr = point[expr]
+    if expr.is_Rational:
+        return mpmath.mpf(expr.p) / expr.q
+    if expr in _CONSTANTS:
+        return _CONSTANTS[expr]()
+    if expr.is_Add:
+        return _sum([_value(part, point) for part in expr.args])
+    if expr.is_Mul:
+        product = mpmath.mpf(1)
+        for part in expr.args:
+            product = product * _value(part, point)
+        return product
+    if isinstance(expr, sympy.exp):
+        return mpmath.exp(_small(_value(expr.args[0], point)))
+    if expr.is_Pow:
+        return _power(_value(expr.base, point), expr.exp, point)
+    if isinstance(expr, sympy.Max | sympy.Min):
+        values = [_value(part, point) for part in expr.args]
+        if any(mpmath.im(value) != 0 for value in values):
+            raise _Unsure
+        return max(values) if isinstance(expr, sympy.Max) else min(values)
+    function = _FUNCTIONS.get(expr.func)
+    if function is None or len(expr.args) != 1:
+        raise _Unsure
+    argument = _value(expr.args[0], point)
+    value = function(_small(argument) if expr.func in _GROWING else argument)
+    if not mpmath.isfinite(value):
+        raise _Unsure
+    return value
+
+
+def _sum(terms: list[Any]) -> Any:
+    total = mpmath.fsum(terms)
+    size = max(abs(term) for term in terms)
+    if abs(total) <= LOST * size:
+        if mpmath.mp.dps <= DIGITS or abs(total) > size * mpmath.mpf(10) ** (-9 * mpmath.mp.dps // 10):
+            raise _Unsure
+        return mpmath.mpf(0)
+    return total
+
+
+def _power(base: Any, exponent: Expr, point: Mapping[Expr, Expr]) -> Any:
+    if exponent.is_Integer:
+        if abs(int(exponent)) > BIG:
+            raise OverflowError
+        return base ** int(exponent)
+    if exponent == sympy.S.Half:
+        return mpmath.sqrt(base)
+    return mpmath.power(base, _small(_value(exponent, point)))
+
+
+def _between(value: Any) -> Any:
+    """A real number that is plainly no whole one: at those a rounding rest would decide."""
+    if mpmath.im(value) != 0 or abs(value - mpmath.nint(value)) < LOST * (1 + abs(value)):
+        raise _Unsure
+    return mpmath.re(value)
+
+
+def _small(value: Any) -> Any:
+    if abs(value) > BIG:
+        raise OverflowError
+    return value
+
 
 MAX_BITS = 12_288
 MAX_POWER = 10_000
@@ -114,7 +228,7 @@ def _written(node: Node) -> tuple[Fraction | None, int]:
 
 # --- building -----------------------------------------------------------------------------------------------------
 
-_FUNCTIONS = {
+_BY_NAME = {
     "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec, "csc": sympy.csc,
     "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
     "sech": sympy.sech, "csch": sympy.csch, "arcsec": sympy.asec, "arccsc": sympy.acsc,
@@ -122,7 +236,7 @@ _FUNCTIONS = {
     "arsinh": sympy.asinh, "arcosh": sympy.acosh, "artanh": sympy.atanh,
     "ln": sympy.log, "log": sympy.log, "exp": sympy.exp,
 }  # fmt: skip
-_CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}
+_NAMED_CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}
 
 
 def build(node: Node, degree: Expr) -> Expr:
@@ -135,15 +249,15 @@ def build(node: Node, degree: Expr) -> Expr:
     if kind == "num":
         return sympy.Rational(rest[0])
     if kind in {"sym", "ordered"}:
-        return vectors.symbol(rest[0], kind == "ordered" or rest[0].startswith(DIRECTED))
+        return symbol(rest[0], kind == "ordered" or rest[0].startswith(DIRECTED))
     if kind == "unknown":
-        return vectors.unknown(rest[0], [build(part, degree) for part in rest[1]])
+        return unknown(rest[0], [build(part, degree) for part in rest[1]])
     if kind in _OF_VECTORS:
         return _operate(kind, [build(part, degree) for part in rest])
     if kind == "const":
-        if rest[0] != "deg" and rest[0] not in _CONSTANTS:
+        if rest[0] != "deg" and rest[0] not in _NAMED_CONSTANTS:
             raise Unsupported(rest[0])
-        return degree if rest[0] == "deg" else _CONSTANTS[rest[0]]
+        return degree if rest[0] == "deg" else _NAMED_CONSTANTS[rest[0]]
     if kind == "apply":
         names = [sympy.sstr(build(argument, degree)) for argument in rest[1]]
         return sympy.Symbol(f"{rest[0]}({','.join(names)})")
@@ -157,7 +271,7 @@ def build(node: Node, degree: Expr) -> Expr:
         return sympy.ImmutableMatrix([[build(entry, degree) for entry in row] for row in rest[0]])
     if kind == "call":
         argument = build(rest[1], degree)
-        return sympy.log(argument, 10) if rest[0] == "lg" else _call(_FUNCTIONS[rest[0]], argument)
+        return sympy.log(argument, 10) if rest[0] == "lg" else _call(_BY_NAME[rest[0]], argument)
     if kind == "neg":
         return -build(rest[0], degree)
     if kind == "ratio":
@@ -210,11 +324,11 @@ def _of_vectors(kind: str, items: list[Expr]) -> Expr:
     if kind in _OF_VECTORS:
         return _OF_VECTORS[kind](*items)
     if kind == "abs":
-        return vectors.norm(items[0])
+        return norm(items[0])
     if kind == "div" and items[1].is_commutative:
         return _divide(*items)
-    if kind == "pow" and items[1].is_Integer and abs(items[1]) <= vectors.MAX_EXPONENT:
-        return vectors.power(*items)
+    if kind == "pow" and items[1].is_Integer and abs(items[1]) <= MAX_EXPONENT:
+        return power(*items)
     raise Unsupported("operation on a vector")
 
 
@@ -231,7 +345,7 @@ def _determinant(rows: list[list[Expr]]) -> Expr:
     return sympy.Matrix(rows).det(method="berkowitz")
 
 
-def _power(base: Expr, exponent: Expr) -> Expr:
+def _raised(base: Expr, exponent: Expr) -> Expr:
     """Base to the exponent, refused before it becomes too big to hold."""
     if exponent.is_Integer and exponent > MAX_BITS and base.is_Integer and base >= 2:
         raise TooBig("a power too big")
@@ -275,9 +389,9 @@ def _binomial(n: Expr, k: Expr) -> Expr:
     return sympy.binomial(n, k)
 
 
-_BINARY = {"div": _divide, "pow": _power, "root": _root, "binom": _binomial,
+_BINARY = {"div": _divide, "pow": _raised, "root": _root, "binom": _binomial,
            "log": lambda base, argument: sympy.log(argument, base)}  # fmt: skip
-_OF_VECTORS = {"dot": vectors.dot, "cross": vectors.cross}
+_OF_VECTORS = {"dot": dot, "cross": cross}
 _UNARY = {
     "fact": _factorial,
     "abs": sympy.Abs,

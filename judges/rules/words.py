@@ -13,8 +13,7 @@ from functools import cache
 
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
-from livek12.judges.rules.clock import compare_ordinals, compare_times
-from livek12.judges.rules.dates import compare_dates, compare_places
+from livek12.judges.rules.dates import compare_dates, compare_ordinals, compare_places, compare_times
 from livek12.judges.rules.notation import bare, to_latex
 
 NAME = "words"

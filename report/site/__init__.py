@@ -1,6 +1,5 @@
-"""The pages that several runs make together: one static site, opened from disk or served as files.
+"""Pages of a static site, opened from disk or served as files, without network or server.
 
-Contract: the site asks nothing of a network and nothing of a server. Its data are scripts (`store`), because a page
-that was opened from disk may not fetch; none is larger than `store.LARGEST`. Every text from outside is escaped
-here (`fragments`) or set as text by the page's own scripts; the policy in `index.html` lets in no other script.
+Its data are scripts (`store`), since a page opened from disk may not fetch. Texts from outside are escaped here
+(`pages`) or set as text by the page's scripts; the policy in `index.html` admits no other script.
 """

@@ -1,10 +1,8 @@
-"""The files of a site: data as scripts, pictures by their hash, written only where they change.
+"""Files of a site: data as scripts, pictures by their hash, written only on change.
 
-Contract: a data file is `livek12.data("NAME", 'JSON')`; `read` gives the JSON back, and the next build goes on from it.
-It is a text that the page parses: as part of a script a key `__proto__` would be none.
-No data file is larger than `LARGEST`; names are ours, never taken from a record. A build notes the name of each file in
-`data/.written` before it writes it, and removes at its end what the build before it, or one that was killed, wrote and
-it did not: nothing that no list of ours names, and nothing through a link.
+A data file is `livek12.data("NAME", 'JSON')`, a text that the page parses (in a script, a key `__proto__` would be
+lost); `read` returns the JSON. Names are ours, never a record's. A build lists each file in `data/.written` before it
+writes it, and removes at its end the unneeded files of earlier or killed builds: only listed ones, none through a link.
 """
 
 from __future__ import annotations
@@ -23,35 +21,33 @@ from typing import Any
 from markupsafe import Markup
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
+from livek12.core.files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
 from livek12.core.records import Image
 from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled
 
 LARGEST = 4_000_000
-"""Bytes of a data file at most; browsers read one of these at a time."""
+"""Most bytes of a data file; browsers read one at a time."""
 PIECE = 300_000
-"""Bytes from which the fragments of one file are enough."""
+"""Bytes of fragments that fill a file."""
 OWNED = ("data", "images", "assets")
-"""Folders that a build clears of what it no longer needs."""
+"""Folders that a build clears of unneeded files."""
 _FOLDERS = [(name,) for name in OWNED]
 _TOP = ("*.html", "*.json", "*.parquet", ".*")
 _WRITTEN = "data/.written"
-"""Names of files of a build that is not at its end, one a line."""
+"""Names of files of an unfinished build, one a line."""
 _TEMPORARY = re.compile(r"\.[\w.~-]+\.[0-9a-f]{32}")
 
 
 def _quoted(value: Any) -> bytes:
-    """JSON as the inside of a string of a script in single quotes."""
+    """JSON inside a single-quoted string of a script."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("'", "\\u0027").replace("\\", "\\\\").encode("utf-8", "replace")
 
 
 class SiteStore:
-    """Writes below one folder.
+    """Writes below one folder, of which the caller is the only writer (`core.run.access.only_writer`).
 
-    Args:
-        root: the folder; nobody else may write it meanwhile (`core.run_locks.only_writer`).
-        before: the files of the build before, as its list names them.
+    `before` are the files of the build before.
 
     Raises:
         UserError: something of it is a link, or it cannot be written.
@@ -80,7 +76,7 @@ class SiteStore:
         self.file(f"data/{name}.js", content)
 
     def pieces(self, name: str, items: Iterable[tuple[str, Any]]) -> list[str]:
-        """Writes items under as many names as their size takes: NAME-0, NAME-1, …; the names."""
+        """Writes items in as many files as needed, NAME-0, NAME-1, …; returns their names."""
         names, part, size = list[str](), dict[str, Any](), 0
         for key, value in items:
             length = len(_quoted({key: value}))
@@ -96,22 +92,18 @@ class SiteStore:
         return f"{name}-{number}"
 
     def read(self, name: str) -> Any:
-        """What a data file holds; None where there is none that can be read."""
+        """The content of a data file; None if unreadable."""
         with suppress(OSError, ValueError):
             content = (self.root / "data" / f"{name}.js").read_text("utf-8")
             return json.loads(content[content.index("'") + 1 : content.rindex("'")].replace("\\\\", "\\"))
         return None
 
     def keep(self, pattern: str) -> None:
-        """Keeps files of an earlier build; `pattern` below the folder."""
+        """Keeps files of an earlier build, by a glob."""
         self._kept.update(self.root.glob(pattern))
 
     def file(self, name: str, content: bytes) -> None:
-        """Writes a file, unless it is there already with this content.
-
-        Raises:
-            UserError: the disk does not take it.
-        """
+        """Writes a file unless it has this content already."""
         path = self.root / name
         self._kept.add(path)
         try:
@@ -127,7 +119,6 @@ class SiteStore:
         self.written += 1
 
     def _list(self, name: str) -> None:
-        """Notes that a file is ours, if no list says so yet."""
         if name in self._listed:
             return
         if self._log is None:
@@ -137,11 +128,11 @@ class SiteStore:
         self._listed.add(name)
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of each file that this build wrote or kept."""
+        """Bytes of each file written or kept."""
         return {path.relative_to(self.root).as_posix(): path.stat().st_size for path in sorted(self._kept)}
 
     def clear(self) -> None:
-        """Removes what an earlier build wrote and this one neither wrote nor kept, in its own folders alone."""
+        """Removes files of earlier builds that this one neither wrote nor kept, in our folders alone."""
         kept = {path.relative_to(self.root).as_posix() for path in self._kept}
         remove_files(self.root, [name for name in self._listed - kept if Path(name).parts[:1] in _FOLDERS])
         for folder in OWNED:
@@ -149,24 +140,24 @@ class SiteStore:
                 remove_files(Path(place), filter(_TEMPORARY.fullmatch, files))
 
     def end(self) -> None:
-        """Ends the build: from now on its own list names its files."""
+        """Ends the build: its own list now names its files."""
         remove_files(self.root, [_WRITTEN])
 
 
 def is_half_made(root: Path) -> bool:
-    """Whether a build of the site was cut off."""
+    """A build of the site was killed."""
     return (root / _WRITTEN).exists()
 
 
 class SitePictures(PictureFiles):
-    """Pictures as files of a site, named by their hash."""
+    """Pictures as files of a site, named by hash."""
 
     def __init__(self, store: SiteStore) -> None:
         super().__init__(())
         self._store = store
 
     def show(self, image: Image, label: str, width: int = FIGURE_WIDTH) -> Markup:
-        """The picture as HTML, `label` saying what it is."""
+        """The picture as HTML."""
         found = self.place(image, width)
         if isinstance(found, str):
             return Markup('<span class="missing">{}</span>').format(f"{label}: {found}")
@@ -176,7 +167,7 @@ class SitePictures(PictureFiles):
         ).format(label, name, wide, high)
 
     def place(self, image: Image, width: int) -> tuple[str, int, int] | str:
-        """File name, width and height of the picture at that width; or why there is none."""
+        """File name, width and height of the picture at that width; or the reason without."""
         if not image.bytes:
             return "the picture is not at hand"
         stem = f"{image.sha256[:20]}-{width}"
@@ -203,6 +194,6 @@ def _size(path: Path) -> tuple[int, int] | None:
 
 
 def digest_of(*values: Any) -> str:
-    """A short hash of what a file is made from."""
+    """A short hash of a file's inputs."""
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]

@@ -1,8 +1,7 @@
-"""Counts what vLLM's schedulers do, in this process or in whichever processes a command starts its engines.
+"""Counts the steps, tokens and pages of vLLM's schedulers, in all processes that a command starts.
 
-Contract: `on_each_step` has each step of the schedulers of this process looked at. `counting_in` makes a plug-in of
-vLLM, which loads it in each of its processes: each of them writes what it has counted into the folder after each step,
-so that what a killed one did is known as well; `counted` adds them up.
+Contract: `counting_in` makes a plug-in of vLLM, which loads it in each of its processes: each of them writes its counts
+into the folder after each step, so that those of a killed process are complete as well; `counted` reads them.
 """
 
 from __future__ import annotations
@@ -10,26 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 FOLDER = "LIVEK12_BENCH_COUNTS"
 """The variable that says where counts go."""
-
-
-def on_each_step(seen: Callable[[Any, Any], None]) -> None:
-    """Has a function called with the scheduler and its plan after each plan that is made in this process."""
-    from vllm.v1.core.sched.scheduler import Scheduler
-
-    schedule = Scheduler.schedule
-
-    def scheduled(self: Any, *args: Any, **named: Any) -> Any:
-        plan = schedule(self, *args, **named)
-        seen(self, plan)
-        return plan
-
-    Scheduler.schedule = scheduled
 
 
 def counting_in(folder: Path) -> dict[str, str]:
@@ -43,11 +27,15 @@ def counting_in(folder: Path) -> dict[str, str]:
 
 
 def plugged_in() -> None:
-    """What vLLM calls in each of its processes."""
+    """Entry point that vLLM calls in each of its processes."""
+    from vllm.v1.core.sched.scheduler import Scheduler
+
+    schedule = Scheduler.schedule
     file = Path(os.environ[FOLDER]) / f"{os.getpid()}.json"
     counts: Counter[str] = Counter()
 
-    def count(_: Any, plan: Any) -> None:
+    def scheduled(self: Any, *args: Any, **named: Any) -> Any:
+        plan = schedule(self, *args, **named)
         counts["steps"] += plan.total_num_scheduled_tokens > 0
         counts["tokens computed"] += plan.total_num_scheduled_tokens
         counts["pages encoded"] += sum(map(len, plan.scheduled_encoder_inputs.values()))
@@ -56,8 +44,9 @@ def plugged_in() -> None:
             counts["prompt tokens"] += len(request.prompt_token_ids)
             counts["prompt tokens computed"] += len(request.prompt_token_ids) - request.num_computed_tokens
         file.write_text(json.dumps(counts))
+        return plan
 
-    on_each_step(count)
+    Scheduler.schedule = scheduled
 
 
 def counted(folder: Path) -> list[dict[str, int]]:

@@ -20,7 +20,7 @@ from typing import Any
 from livek12.core.records import Key, Option, Question, QuestionType
 from livek12.judges.grade import GradingConfig, grade
 from livek12.tasks.extraction import Extraction, extract
-from livek12.tasks.extraction.substance import spoken
+from livek12.tasks.extraction.regions import spoken
 
 Json = dict[str, Any]
 AGREES = "agrees"

@@ -13,8 +13,7 @@ Measured:
   pairs' ratios; `bare / bare`, of the two bare runs of each round, is the noise that it has to be read against.
 - `generation`: first request handed in to last response (ours: stored on disk; bare: returned).
 - `whole`: the process from start to exit, with imports, model and, for ours, the data set.
-- `--full` questions once by each, and with `--beside lm-eval,lmms-eval` by these harnesses with our plug-in, on the
-  same vLLM, engine arguments and token limit, each with all questions in one batch.
+- `--full` questions once by each.
 - how many answers are the same text, character for character.
 - on a GPU, the share of the generation in which it was busy.
 
@@ -27,8 +26,10 @@ import argparse
 import itertools
 import json
 import random
+import re
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ ROOT = Path(__file__).resolve().parents[2]
 BARS = {"generation": 1.02, "whole": 1.05}
 WARM_UP = 4
 """Questions of each side before anything is counted."""
+SETS = ("scibench", "hipho", "cfe_bench")
+"""Published sets of English questions."""
+_LINK = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_NUMBERING = re.compile(r"^\s*(?:\d{1,3}\s*[.．、)）]\s*|[(（][^)）]{0,40}[)）]\s*)+")
+"""What counts for nothing: with another number there the question is the same."""
+_TEXTS = ("question", "problem_text", "problem", "context")
 Row = dict[str, Any]
 
 
@@ -68,41 +75,30 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     data = options.built or build_questions(options.data, max(options.questions, options.full), made)
     bench = make_bench(options, made, data, options.task)
     figures: dict[str, Any] = {"machine": machine(), **bench.told()}
-    _warm_up(bench, options.beside if options.full else [])
+    _warm_up(bench)
     rows: list[Row] = []
     if options.pairs:
         rounds = [_round(bench, options.questions) for _ in range(options.pairs)]
         figures["pairs"] = {"questions": len(rounds[0][1].answers), **ratios(rounds)}
         rows += [side.row(sides[0]) for sides in rounds for side in sides]
     if options.full:
-        sides = list(_full(bench, options.full, options.beside))
-        figures["full"] = {f"{side.name} / bare": _over(side, sides[0]) for side in sides[1:]}
-        rows += [side.row(sides[0]) for side in sides]
+        bench.limit = options.full
+        bare, ours = bench.bare(write_prompts(bench.requests(), bench.made)), bench.ours()
+        figures["full"] = {"ours / bare": _over(ours, bare)}
+        rows += [side.row(bare) for side in (bare, ours)]
     return figures | {"runs": rows}
 
 
-def _warm_up(bench: Bench, beside: list[str]) -> None:
+def _warm_up(bench: Bench) -> None:
     bench.limit = WARM_UP
-    asked = bench.requests()
-    bench.bare(write_prompts(asked, bench.made), "bare, to warm up")
+    bench.bare(write_prompts(bench.requests(), bench.made), "bare, to warm up")
     bench.ours("ours, to warm up")
-    for harness in beside:
-        bench.beside(harness, len(asked), f"{harness}, to warm up")
 
 
 def _round(bench: Bench, questions: int) -> tuple[Side, Side, Side]:
     bench.limit = questions
     prompts = write_prompts(bench.requests(), bench.made)
     return bench.bare(prompts), bench.ours(), bench.bare(prompts)
-
-
-def _full(bench: Bench, questions: int, beside: list[str]) -> Iterator[Side]:
-    bench.limit = questions
-    asked = bench.requests()
-    yield bench.bare(write_prompts(asked, bench.made))
-    yield bench.ours()
-    for harness in beside:
-        yield bench.beside(harness, len(asked))
 
 
 def ratios(rounds: list[tuple[Side, Side, Side]]) -> dict[str, Any]:
@@ -150,9 +146,7 @@ def write_questions(file: Path, data: Path, many: int) -> None:
     Where there are none, those of the sample that ships inside; where there are too few, they come again with another
     number in front, so that no two prompts are the same.
     """
-    from livek12.scripts.bench.dedup import real_stems
-
-    found = [row for row in real_stems(data) if row["language"] == "en"] if data.is_dir() else []
+    found = list(real_stems(data)) if data.is_dir() else []
     found = found or list(_sample())
     random.Random(0).shuffle(found)
     with file.open("w", encoding="utf-8") as lines:
@@ -162,6 +156,30 @@ def write_questions(file: Path, data: Path, many: int) -> None:
             options = "".join(f"\n{sign}. {text}" for sign, text in zip("ABCDE", row["options"], strict=False))
             said |= {"question": again + row["question"] + options, "answer": "1"}
             lines.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+def real_stems(data: Path) -> Iterator[Row]:
+    """Texts and options of the published English sets."""
+    for name in SETS:
+        for file in sorted([*(data / name).rglob("*.json"), *(data / name).rglob("*.jsonl")]):
+            for row in _rows(file):
+                text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str) and row[key].strip()), "")
+                text = _NUMBERING.sub("", _LINK.sub("", text))
+                texts = [str(row.get("paragraph") or ""), text]
+                options = [str(option) for option in row.get("choices") or []]
+                with suppress(LookupError, TypeError):
+                    options = options or [option[0]["content"] for option in row["answer_option_list"]]
+                if len(text) > 30 and len("".join(texts)) < 3_000:
+                    yield {"question": " ".join(texts).strip(), "options": options[:5]}
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    with suppress(ValueError):
+        lines = file.read_text(encoding="utf-8").splitlines() if file.suffix == ".jsonl" else []
+        found = [json.loads(line) for line in lines] if lines else json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(found, dict):
+            found = found.get("example") or found.get("data") or []
+        yield from (row for row in found if isinstance(row, dict))
 
 
 def _sample() -> Iterator[Row]:

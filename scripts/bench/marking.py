@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import CHOICE_TYPES, Key, Question, Response, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.scripts.bench.common import machine, timed
 from livek12.scripts.bench.extraction import SOURCES
 from livek12.scripts.bench.labelled import BenchRow, labelled_rows, question_of

@@ -16,16 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.judges.base import Decision, undecided
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
-from livek12.judges.llm.case import Case
 from livek12.judges.llm.client import Answer
 from livek12.judges.llm.forms import Form
 from livek12.judges.llm.methods import METHODS, Open
-from livek12.judges.llm.panel_scorer import open_parts
-from livek12.judges.llm.prompts import Fenced, load_prompt
+from livek12.judges.llm.panel import open_parts
+from livek12.judges.llm.prompts import Case, Fenced, load_prompt
 from livek12.judges.parts import GradedPart
 from livek12.tasks.registry import get_task
 from livek12.tasks.scorer import case_of, mark_response

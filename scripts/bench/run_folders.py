@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 
 
 def begun_run(

@@ -35,7 +35,7 @@ SCAN = (
     "    with open(name, 'rb', buffering=1 << 20) as lines:\n        for line in lines: pass"
 )
 GO_ON = (
-    "import sys, pathlib\nfrom livek12.core.run_folder import RunFolder\n"
+    "import sys, pathlib\nfrom livek12.core.run.folder import RunFolder\n"
     "run = RunFolder.open(pathlib.Path(sys.argv[1])); run.tries(); answered = run.follow(); answered(); len(answered())"
 )
 

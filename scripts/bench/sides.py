@@ -1,14 +1,13 @@
-"""The sides of a speed benchmark: our command, the bare engine and other harnesses on the same questions.
+"""The sides of a speed benchmark: our command and the bare engine on the same questions.
 
 Contract: a side is a process of its own (watch.py), with the same model, the same engine arguments, the same
-prompts and the same sampling; nothing of one run is left for the next. `Bench.ours`, `.bare` and `.beside` each run
+prompts and the same sampling; nothing of one run is left for the next. `Bench.ours` and `.bare` each run
 one and return what it took (`Side`). `parse` and `make_bench` are what the commands of such benchmarks share.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import json
 import os
@@ -16,7 +15,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ from livek12.scripts.bench.models import SHAPES, make_model, small_model_folder
 if TYPE_CHECKING:
     from livek12.core.records import Request, Response
 
-HARNESSES = ("lm-eval", "lmms-eval")
 LIMIT_SECONDS = 4 * 3600.0
 """A side that takes longer is killed."""
 ROOM = 4096
@@ -44,8 +42,6 @@ class Side:
         run: the whole process.
         generation: seconds from the first request handed in to the last response (see scripts/bench/watch.py).
         answers: what came back, by question; token counts where the side knows them.
-        counts: what vLLM did, where it was counted.
-        steps: of each step of vLLM's scheduler, where they were counted (see scripts/bench/watch.py).
         busy: share of the generation in which the GPU worked, where there is one.
     """
 
@@ -53,9 +49,7 @@ class Side:
     run: Timed
     generation: float
     answers: dict[str, dict[str, Any]]
-    counts: dict[str, int] = field(default_factory=dict)
     busy: float | None = None
-    steps: list[tuple[int, int, int]] = field(default_factory=list)
 
     def total(self, what: str) -> int | None:
         """The sum of a count over the answers; None where it is not known for all."""
@@ -93,8 +87,6 @@ class Bench:
         engine_args: arguments of vLLM's `LLM`, as `--engine-args` has them.
         made: where files go.
         limit: only the first so many questions.
-        counting: whether vLLM's work is counted; then the engine runs in the process itself.
-        trials: answers to each question.
     """
 
     model: str
@@ -104,8 +96,6 @@ class Bench:
     engine_args: dict[str, Any]
     made: Path
     limit: int | None = None
-    counting: bool = False
-    trials: int = 1
     _runs: int = 0
 
     def __post_init__(self) -> None:
@@ -124,7 +114,7 @@ class Bench:
         found: list[Request] = []
         for task, question in asked_in_order(exam):
             sampling = task.sampling.model_copy(update={"temperature": 0.0, "max_tokens": self.max_tokens})
-            asked = requests(task, [question], self.trials, sampling, exam.pages, lambda _: True)
+            asked = requests(task, [question], 1, sampling, exam.pages, lambda _: True)
             found += [request for request in asked if not isinstance(request, Failure)]
         return found
 
@@ -139,37 +129,23 @@ class Bench:
             "engine arguments": masked(self.engine_args),
         }
 
-    def ours(self, name: str = "ours", engine: str = "vllm", codes: Sequence[int] = (0,), **more: Any) -> Side:
-        """`livek12 generate` into a new run folder.
-
-        Args:
-            name: of the side.
-            engine: which; of another than vllm, `more` is all that it is given.
-            codes: exit codes that are no error here.
-            more: arguments of its own.
-        """
+    def ours(self, name: str = "ours") -> Side:
+        """`livek12 generate` into a new run folder."""
         folder = self._folder(name)
-        given = _spelled({**(self.engine_args if engine == "vllm" else {}), **more})
-        arguments = ["generate", "--task", self.task, "--data", self.data, "--model", self.model, "--engine", engine]
-        arguments += ["--engine-args", given, "--temperature", 0, "--max-tokens", self.max_tokens]
-        arguments += [
-            "--trials",
-            self.trials,
-            *(["--limit", self.limit] if self.limit else []),
-            "--out",
-            folder / "run",
-        ]
-        return self._side(name, folder, ["ours", *arguments], lambda: _responses(folder / "run"), codes)
+        spelled = [f"{name}={v if isinstance(v, str) else json.dumps(v)}" for name, v in self.engine_args.items()]
+        arguments = ["generate", "--task", self.task, "--data", self.data, "--model", self.model, "--engine", "vllm"]
+        arguments += ["--engine-args", ",".join(spelled), "--temperature", 0, "--max-tokens", self.max_tokens]
+        arguments += [*(["--limit", self.limit] if self.limit else []), "--out", folder / "run"]
+        return self._side(name, folder, ["ours", *arguments], lambda: _responses(folder / "run"))
 
-    def bare(self, prompts: Path, name: str = "bare", **more: Any) -> Side:
-        """The prompts of a file (`write_prompts`) in one call of vLLM's `LLM.chat`; `more` are arguments of its own."""
+    def bare(self, prompts: Path, name: str = "bare") -> Side:
+        """The prompts of a file (`write_prompts`) in one call of vLLM's `LLM.chat`."""
         folder = self._folder(name)
         job = {
             "model": self.model,
             "engine_args": {
                 "limit_mm_per_prompt": {"image": 64, "video": 0},
                 **_library_args(self.engine_args),
-                **more,
             },
             "prompts": str(prompts),
             "answers": str(folder / "answers.jsonl"),
@@ -177,60 +153,24 @@ class Bench:
         (folder / "job.json").write_text(json.dumps(job))
         return self._side(name, folder, ["bare", folder / "job.json"], lambda: _rows(folder / "answers.jsonl"))
 
-    def beside(self, harness: str, many: int, name: str = "") -> Side:
-        """Another harness with our plug-in, the same engine arguments and limit, all questions in one batch.
-
-        Args:
-            harness: one of `HARNESSES`.
-            many: how many questions there are.
-            name: of the side; default the harness's.
-        """
-        folder = self._folder(name or harness)
-        called = _lm_eval if harness == "lm-eval" else _lmms_eval
-        plugin = folder / "plugin"
-        self._livek12("plugins", harness, "--data", self.data, "--out", plugin)
-        library = _library_args(self.engine_args)
-        words = ["harness", *called(self, library, plugin, folder / "out", many)]
-        return self._side(name or harness, folder, words, lambda: self._imported(harness, folder))
-
-    def _imported(self, harness: str, folder: Path) -> dict[str, dict[str, Any]]:
-        words = ["import-responses", folder / "out", "--from", harness, "--task", self.task, "--data", self.data]
-        self._livek12(*words, "--out", folder / "imported")
-        return _responses(folder / "imported")
-
-    def _livek12(self, *words: Any) -> None:
-        log = self.made / "livek12.log"
-        run = timed([sys.executable, "-m", "livek12.scripts.cli", *words], errors=log)
-        if run.code not in (0, 1):
-            raise SystemExit(f"livek12 {words[0]} ended with exit code {run.code}: {_end_of(log)}")
-
     def _folder(self, name: str) -> Path:
         self._runs += 1
         folder = self.made / f"{self._runs:02d}-{name.replace(' ', '-')}"
         folder.mkdir(parents=True)
         return folder
 
-    def _side(
-        self,
-        name: str,
-        folder: Path,
-        words: Sequence[Any],
-        answers: Callable[[], dict[str, Any]],
-        codes: Sequence[int] = (0,),
-    ) -> Side:
-        command = [sys.executable, "-m", "livek12.scripts.bench.watch", folder / "figures.json"]
-        command += [*(["--count"] if self.counting else []), *words]
-        on_cpu = {} if gpus() and not self.counting else CPU_ENVIRONMENT
+    def _side(self, name: str, folder: Path, words: Sequence[Any], answers: Callable[[], dict[str, Any]]) -> Side:
+        command = [sys.executable, "-m", "livek12.scripts.bench.watch", folder / "figures.json", *words]
+        on_cpu = {} if gpus() else CPU_ENVIRONMENT
         environment = {key: os.environ.get(key, value) for key, value in (QUIET | on_cpu).items()}
         log = folder / "log"
         with GpuWatch() as gpu:
             run = timed(command, out=folder / "said", errors=log, environment=environment, limit=LIMIT_SECONDS)
         figures = json.loads((folder / "figures.json").read_text()) if (folder / "figures.json").is_file() else {}
-        began, ended = figures.pop("began", None), figures.pop("ended", None)
-        if run.code not in codes or began is None or ended is None:
+        began, ended = figures.get("began"), figures.get("ended")
+        if run.code or began is None or ended is None:
             raise SystemExit(f"{name} ended with exit code {run.code}: {_end_of(log)}")
-        steps = figures.pop("steps", [])
-        side = Side(name, run, ended - began, answers(), figures, gpu.busy(began, ended), steps)
+        side = Side(name, run, ended - began, answers(), gpu.busy(began, ended))
         told = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
         print(told, file=sys.stderr, flush=True)
         return side
@@ -275,7 +215,6 @@ def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argpa
         max_tokens: the default.
     """
     parser.add_argument("--max-tokens", type=int, default=max_tokens)
-    parser.add_argument("--beside", default="", help=f"other harnesses as well: {','.join(HARNESSES)}")
     parser.add_argument("--model", default="", help=f"folder or Hub name; default {model}")
     parser.add_argument("--dummy", choices=sorted(SHAPES), help="a shape with random weights in place of --model")
     parser.add_argument("--engine-args", default="", help="K=V,… for vLLM, on all sides")
@@ -283,10 +222,6 @@ def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argpa
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()), help="for temporary files")
     parser.add_argument("--json", type=Path, help="where the figures go as well")
     options = parser.parse_args()
-    options.beside = [word.strip() for word in options.beside.split(",") if word.strip()]
-    for name in options.beside:
-        if name not in HARNESSES or not importlib.util.find_spec(name.replace("-", "_")):
-            parser.error(f"--beside {name}: " + ("not installed" if name in HARNESSES else f"not of {HARNESSES}"))
     if options.dummy and SHAPES[options.dummy].real and not gpus():
         parser.error(
             f"--dummy {options.dummy} needs a GPU, and there is none: it would measure tokens a second and the GPU's"
@@ -336,39 +271,6 @@ def _made_model(shape: str, bench: Bench) -> Path:
     return make_model(shape, folder, [part.text for part in parts if part.text], context)
 
 
-def _lm_eval(bench: Bench, library: dict[str, Any], plugin: Path, out: Path, many: int) -> list[Any]:
-    from livek12.tasks.plugins.harness_task import harness_name
-
-    arguments = {"pretrained": bench.model, **library}
-    return [
-        *("lm_eval", "--model", "vllm", "--model_args", _listed(arguments), "--tasks", harness_name(bench.task)),
-        *("--include_path", plugin, "--apply_chat_template", "--batch_size", "auto", "--limit", many),
-        *("--gen_kwargs", f"max_gen_toks={bench.max_tokens},temperature=0", "--log_samples", "--output_path", out),
-    ]
-
-
-def _lmms_eval(bench: Bench, library: dict[str, Any], plugin: Path, out: Path, many: int) -> list[Any]:
-    from livek12.tasks.plugins.harness_task import harness_name
-
-    # Its budget is the larger of the task's and the model's, so that a lower one has to be given twice.
-    arguments = {"model": bench.model, "max_new_tokens": bench.max_tokens, **library}
-    return [
-        *("lmms_eval", "--model", "vllm", "--model_args", _listed(arguments), "--tasks", harness_name(bench.task)),
-        *("--include_path", plugin, "--batch_size", many, "--limit", many),
-        *("--gen_kwargs", f"max_new_tokens={bench.max_tokens},temperature=0", "--log_samples", "--output_path", out),
-    ]
-
-
-def _listed(arguments: dict[str, Any]) -> str:
-    return ",".join(f"{name}={value}" for name, value in arguments.items())
-
-
-def _spelled(arguments: dict[str, Any]) -> str:
-    return ",".join(
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in arguments.items()
-    )
-
-
 def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
     """Those of our engine's arguments that it passes on to vLLM."""
     from livek12.engines.vllm_engine import VLLMEngine
@@ -379,7 +281,7 @@ def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(run: Path) -> dict[str, dict[str, Any]]:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
     return {response.key.question_id: _answer(response) for response in RunFolder.open(run).responses()}
 

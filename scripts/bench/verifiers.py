@@ -60,7 +60,7 @@ def _warm_ours() -> None:
 def _ours(row: BenchRow) -> SideAnswers:
     from livek12.judges.grade import GradingConfig, grade
     from livek12.tasks.extraction import extract
-    from livek12.tasks.extraction.substance import spoken
+    from livek12.tasks.extraction.regions import spoken
 
     began = time.perf_counter()
     question = question_of(row)

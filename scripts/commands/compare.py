@@ -30,8 +30,7 @@ def compare(
     from livek12.core.visible import visible
     from livek12.evaluation.comparing import compare_runs
     from livek12.evaluation.labelled_marks import corrected_lines
-    from livek12.report.compared import print_comparison
-    from livek12.report.compared_files import as_csv, as_markdown
+    from livek12.report.compared import as_csv, as_markdown, print_comparison
 
     if as_json + csv + markdown > 1:
         raise UserError("--json, --csv and --md: give one of them")
@@ -54,7 +53,7 @@ def compare(
 
 def _corrected(runs: list[Path]) -> dict[str, dict[str, Any]]:
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
     from livek12.evaluation.labelled_marks import corrected_marks
 

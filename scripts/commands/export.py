@@ -86,7 +86,7 @@ def _opened(
     profile: str,
 ) -> Export:
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation.exports import Export, held_releases, model_name, which_named
     from livek12.evaluation.reporting import score

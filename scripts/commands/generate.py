@@ -12,7 +12,7 @@ from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
 app = options.command()
 

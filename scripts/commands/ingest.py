@@ -108,7 +108,7 @@ def _parser(spec: str, out: Path) -> Any:
     if not spec:
         return nullcontext()
     from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.ingest.template_parse import Parser
+    from livek12.dataset_builders.ingest.models.parser import Parser
 
     return closing(Parser(spec, out / STATE))
 
@@ -119,7 +119,7 @@ def _reader(spec: str, form: str, out: Path) -> Any:
     if not spec:
         return nullcontext()
     from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.ingest.vlm import Reader
+    from livek12.dataset_builders.ingest.models.vlm import Reader
 
     return closing(Reader(spec, form, out / STATE))
 

@@ -42,8 +42,7 @@ def judge(
     from livek12.core.arguments import one_of, parse_engine_args
     from livek12.core.errors import UserError
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
-    from livek12.core.tally import states
+    from livek12.core.run.folder import RunFolder, states
     from livek12.evaluation import marking
     from livek12.evaluation.judging import judge_options
     from livek12.evaluation.overlap import STAGES

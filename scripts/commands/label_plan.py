@@ -24,12 +24,11 @@ def label_plan(
     """Choose the answers that tell most of the judge's errors, and say how to label them."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
-    from livek12.core.own_files import write_atomically
+    from livek12.core.files import write_atomically
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
+    from livek12.evaluation.studies.label_plan import METRICS, PLAN
     from livek12.evaluation.studies.label_plan import label_plan as chosen
-    from livek12.evaluation.studies.planned import PLAN
-    from livek12.evaluation.studies.strata import METRICS
 
     file = out or run / PLAN
     if file.exists():

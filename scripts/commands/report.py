@@ -13,7 +13,7 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Profile
     from livek12.evaluation.reporting import Scored
     from livek12.evaluation.task_data import TaskData
@@ -33,7 +33,7 @@ def report(
 ) -> None:
     """Write and print the report of a run folder."""
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation import task_data
 

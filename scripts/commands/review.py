@@ -104,8 +104,7 @@ def _label(
     import json
 
     from livek12.core.progress import warn
-    from livek12.evaluation.labelling.opening import open_labels, progress
-    from livek12.evaluation.labelling.server import serve
+    from livek12.evaluation.labelling.server import open_labels, progress, serve
 
     if status:
         said = progress(folder, plan, warn)

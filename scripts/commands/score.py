@@ -11,7 +11,7 @@ app = options.command()
 def score(run: options.ScoredRun, profile: options.Profile = "article", as_json: options.Json = False) -> None:
     """Compute the scores of a run folder."""
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation.reporting import score_run
     from livek12.scripts.commands.report import show

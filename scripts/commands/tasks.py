@@ -15,8 +15,8 @@ from livek12.scripts import options
 
 if TYPE_CHECKING:
     from livek12.tasks.base import Task
-    from livek12.tasks.census import Census
     from livek12.tasks.families import Family
+    from livek12.tasks.loading import Census
 
     Counted = list[tuple[Task, int | None]]
 
@@ -32,7 +32,7 @@ def tasks(
     judges: Annotated[bool, typer.Option("--judges", help="List the panels of judges that come with livek12.")] = False,
 ) -> None:
     """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
-    from livek12.tasks.derived import SIGN
+    from livek12.tasks.families import SIGN
     from livek12.tasks.registry import families
 
     if judges:
@@ -43,7 +43,7 @@ def tasks(
         return
     census = None
     if data:
-        from livek12.tasks.census import Census
+        from livek12.tasks.loading import Census
 
         census = Census(data)
     found = {family: _members(family, census, name) for family in families()}
@@ -75,7 +75,7 @@ def _members(family: Family, census: Census | None, part: str) -> Counted:
 
 def _print_judges(as_json: bool) -> None:
     """Lists the shipped panels: their judges, what these need, and under which licence they come."""
-    from livek12.judges.llm.shipped import FOLDER, SHIPPED, shipped_panels
+    from livek12.judges.llm.spec import FOLDER, SHIPPED, shipped_panels
 
     panels = shipped_panels()
     if as_json:
@@ -95,7 +95,7 @@ def _print_judges(as_json: bool) -> None:
 
 def _print_derived(name: str, data: str, as_json: bool) -> None:
     """Lists one derived task, or all of a base (`cfe_text:`), with what is asked of the data."""
-    from livek12.tasks.derived import SIGN
+    from livek12.tasks.families import SIGN
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import derived_tasks, get_task
 
@@ -128,7 +128,7 @@ def _print_names(listed: Counted) -> None:
 
 
 def _print_family(family: Family, members: Counted, data: str) -> None:
-    from livek12.tasks.derived import SIGN
+    from livek12.tasks.families import SIGN
     from livek12.tasks.registry import derived_tasks
 
     counts = {task.name: questions for task, questions in members}

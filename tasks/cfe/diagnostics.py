@@ -21,10 +21,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from livek12.core.parts import without_marks
+from livek12.core.prompts import without_marks
 from livek12.core.records import IMAGE_MARK, FlowStep, Question, Variable
 from livek12.tasks.base import Derive, Task
-from livek12.tasks.derived import Diagnostic, variant_of
+from livek12.tasks.families import Diagnostic, variant_of
 
 TRIALS = 8
 """Samples of each request (sections 5.2 to 5.4)."""

@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import READER_TYPES, needs_prose, part_count
-from livek12.tasks.extraction.choices import find_choice
-from livek12.tasks.extraction.dialogue import own_turn
-from livek12.tasks.extraction.groups import find_choices
-from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text
-from livek12.tasks.extraction.substance import says_nothing
+from livek12.tasks.extraction.choices import find_choice, find_choices
+from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text, own_turn, says_nothing
 from livek12.tasks.extraction.truth import find_truth
 from livek12.tasks.extraction.values import find_values
 

@@ -1,24 +1,151 @@
-"""Option labels that a response commits to; else a value that it states, which the judges may match to an option."""
+"""Choices: the option labels that a response commits to, of one question or of several sub-questions.
+
+The last claim holds that is no weaker than those before it and no remark. Where it is denied later, or names no option,
+its text is handed on as it is: a refusal ends the search. Without a claim a stated value counts, which the judges may
+match to an option. Sub-questions have one label each, in their order, or the whole text.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import cache
 
 from livek12.core.patterns import late
 from livek12.core.records import Question
-from livek12.judges.rules.labels import labelled_option, read_labels
+from livek12.core.text import CIRCLED
+from livek12.judges.rules.labels import label_sequence, labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
-from livek12.tasks.extraction.choice_forms import LOOSE
-from livek12.tasks.extraction.claims import Asked
-from livek12.tasks.extraction.cleaned import cleaned_text, without_markup
-from livek12.tasks.extraction.holding import claims, holding
-from livek12.tasks.extraction.label_lists import NOUN_ZH
-from livek12.tasks.extraction.labelled import tabled_values
-from livek12.tasks.extraction.regions import tail
-from livek12.tasks.extraction.remarks import settled
+from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
+from livek12.tasks.extraction.claims import (
+    NO_LABELS,
+    Asked,
+    Claim,
+    Labels,
+    LabelVerdict,
+    cleaned_text,
+    label_verdicts,
+    marked_claims,
+    plain_claims,
+    without_markup,
+)
+from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
+from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
+from livek12.tasks.extraction.remarks import (
+    Named,
+    concludes,
+    is_correction,
+    is_remark,
+    is_told,
+    quoted,
+    settled,
+    taken_back,
+    turned,
+)
 from livek12.tasks.extraction.stated import NOTHING, Found
-from livek12.tasks.extraction.substance import lists_options
 from livek12.tasks.extraction.values import find_values
+
+
+def claims(cleaned: str, asked: Asked, explicit_only: bool = False) -> list[Claim]:
+    """All claims of a cleaned text in the order in which they end; the weaker kinds only where there is no other."""
+    listed = marked_claims(cleaned, asked) or ([] if explicit_only else plain_claims(cleaned, asked))
+    return sorted(listed, key=lambda claim: claim.end)
+
+
+def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
+    """The claim that holds: the last one that is no weaker and no remark; with its words alone where it is denied."""
+    best: Claim | None = None
+    for new in listed:
+        if best is None or (new.labels == best.labels and new.strength > best.strength):
+            best = new
+        elif CONCLUDED < new.strength < MARKED and is_remark(cleaned, new.start, new.end):
+            continue
+        elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
+            best = replace(new, labels=NO_LABELS, said=quoted(cleaned[best.start : new.end]))
+        elif new.strength >= best.strength or is_correction(cleaned[best.end : new.start]):
+            best = new
+    if best is None or not best.labels:
+        return best
+    if best.strength <= CONCLUDED and asked.wrong is False and not asked.several:
+        said = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
+        if any(not verdict.labels <= best.labels for verdict in said):
+            return replace(best, labels=NO_LABELS, said=quoted(cleaned))
+    last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
+    if last and last[1] not in best.labels:
+        return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
+    until = asked.printed_until(cleaned, best)
+    if shared(cleaned, best.end, best.labels, asked.wrong) or shared(cleaned, until, best.labels, asked.wrong):
+        return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
+    denial = denied_until(cleaned, replace(best, end=until), asked)
+    if denial is None:
+        return best
+    return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))
+
+
+_LAST_LABEL = late(
+    r"\n\W{0,4}(?i:therefore|thus|hence|so|final(?:ly)?|所以|因此|故|따라서)[,:：]?\s*(?:we\s(?:choose|pick|take)\s|选)?"
+    r"[(（]?([A-J])[)）]?[.。]?\s*\Z"
+)
+"""A last line that comes to an option."""
+
+
+def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:
+    """Where the first later denial of a claim ends; None where it stands."""
+    back = taken_back(cleaned, claim.end, _named(claim, asked))
+    if back is not None:
+        return back
+    said = label_verdicts(cleaned, claim.start)
+    for verdict in said:
+        if verdict.end > claim.end and verdict.labels & claim.labels and _denies(cleaned, verdict, said, claim, asked):
+            return verdict.end
+    return None
+
+
+_ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
+
+
+def _named(claim: Claim, asked: Asked) -> Named:
+    """How the claimed option and the others are written; where the wrong one is asked for, what is wrong may be it."""
+    this = _written(claim.labels) if len(claim.labels) == 1 and not asked.wrong else None
+    return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=asked.wrong is False)
+
+
+@cache
+def _written(labels: Labels) -> re.Pattern[str]:
+    """How labels are written; "I" and the article are none."""
+    letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")
+    digits = "".join(label for label in _ALL_LABELS if label in labels and label.isdigit())
+    ways = (
+        [
+            rf"(?<![A-Za-z])(?!A\s(?!(?:is|are|was|and|or|has|does|can|fails|cannot|gives)\b)[a-z])[{letters}](?![A-Za-z])"
+        ]
+        if letters
+        else []
+    )
+    ways += [rf"[{''.join(CIRCLED[int(label) - 1] for label in digits)}]|[{digits}]\s?번"] if digits else []
+    return re.compile("|".join(ways) or "(?!)")
+
+
+_SURELY_ANSWER = late(
+    r"题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제", re.IGNORECASE
+)
+_IS_QUESTION = late(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
+
+
+def _denies(cleaned: str, verdict: LabelVerdict, said: list[LabelVerdict], claim: Claim, asked: Asked) -> bool:
+    """Whether a verdict on the chosen option says that it is not the answer, by what the question asks for."""
+    if is_told(cleaned, verdict.start, verdict.end) or _IS_QUESTION.match(cleaned, verdict.end):
+        return False
+    turn = turned(cleaned, verdict.start)
+    if verdict.right:
+        return bool(asked.wrong) and not verdict.as_answer and turn
+    if verdict.as_answer and (asked.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
+        return True
+    if asked.wrong is None:
+        others_right = any(other.right and not other.labels & claim.labels for other in said)
+        return turn or not (others_right or concludes(cleaned, verdict.start))
+    return not asked.wrong
+
 
 _OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
 _OPEN_CHARS = 80
@@ -74,3 +201,95 @@ _LAST_LINES = 3
 _BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
 """What parts a label from the option's text."""
 _BEHIND_TEXT = " .。)）"
+
+
+def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
+    """One choice for each of several sub-questions: by their numbers or labels, or as many commitments as there are.
+
+    Else the whole text, for a reader.
+
+    Args:
+        text: the response without its thinking.
+        question: its options are used; its key is not.
+        truncated: whether the response was cut off.
+        count: how many sub-questions there are.
+    """
+    if numbered := _numbered(cleaned_text(text, False), count):
+        return numbered, "labelled"
+    if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):
+        return tabled, "labelled"
+    one = question.model_copy(update={"answer": question.answer[:1]})
+    commitment = _last_commitment(text)
+    for parts in (labelled_parts(tail(commitment), count), labelled_parts(tail(text), count), _sections(text, count)):
+        listed = [find_choice(part, one, truncated or len(part) > _SHORT)[0] for part in parts]
+        if listed and all(listed):
+            return [found[0] for found in listed], "labelled"
+    said = _strong_ones(settled(cleaned_text(text, False)), Asked.of(question))
+    single = [label_sequence(found.said)[0] for found in said if len(found.labels) == 1]
+    sums = [labels for found in said if len(labels := label_sequence(found.said)) == count]
+    if len(single) == count or (not single and sums):
+        chosen = single or sums[-1]
+        if not sums or sums[-1] == chosen:
+            return chosen, "phrase"
+    return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
+
+
+_NUMBERED = late(
+    r"(?<![\d.])(?P<first>\d{1,3})\s?"
+    r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
+    r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
+    r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
+)
+
+
+def _numbered(cleaned: str, count: int) -> list[str]:
+    """The letters behind as many numbers in a row ("21. B 22. C", "36-40 EBACD"), whatever the first; else none."""
+    letters: list[str] = []
+    expected = 0
+    for match in _NUMBERED.finditer(cleaned):
+        found = [char for char in match["one"] or match["row"] if char.isalpha()]
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        if last - first + 1 != len(found):
+            continue
+        letters = letters + found if first == expected else found
+        expected = last + 1
+    return letters if len(letters) == count else []
+
+
+def _sections(text: str, count: int) -> list[str]:
+    """What stands behind the last headings numbered in a row ("【32题详解】 … 【33题详解】 …"), whatever the first."""
+    marks = list(_SECTION.finditer(text))[-count:]
+    numbers = [int(mark[1] or mark[2]) for mark in marks]
+    if len(marks) < count or numbers != list(range(numbers[0], numbers[0] + count)):
+        return []
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+
+
+_SECTION = late(
+    r"【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
+    r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])",
+    re.MULTILINE,
+)
+_SHORT = 80
+"""In a longer text on one sub-question only explicit commitments count."""
+
+
+def _last_commitment(text: str) -> str:
+    """What follows the last "the answers are"."""
+    said = list(_ANSWERS.finditer(text))
+    return text[said[-1].end() :] if said else ""
+
+
+def _strong_ones(cleaned: str, asked: Asked) -> list[Claim]:
+    """The explicit claims in their order, each once."""
+    kept: list[Claim] = []
+    for found in sorted(marked_claims(cleaned, asked), key=lambda claim: claim.end):
+        if kept and found.start < kept[-1].end:
+            kept[-1] = max(kept[-1], found, key=lambda one: one.strength)
+        elif not is_remark(cleaned, found.start, found.end):
+            kept.append(found)
+    return kept
+
+
+_ANSWERS = late(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")

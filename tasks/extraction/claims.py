@@ -1,33 +1,224 @@
-"""Claims: where a text commits to options in words that say so, in boxes and in tags, all listed in one pass.
+"""Claims: commitments to options in words, in boxes and in tags; and weaker ones where there is none.
 
 A claim without labels commits to none: it offers several, lists them all, or is called wrong at once. What is only
-supposed, asked or refused is no claim.
+supposed, asked or refused is no claim. Weak claims: a concluding sentence, a text that judges every option, a line that
+is only labels or quotes the one option.
+
+`cleaned` is the response as plain text with answer tags as 〖…〗 and boxes as 〘…〙. `label_verdicts` lists what the
+text calls right or wrong; whether a wrong statement is a wrong answer depends on the question: not decided here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from livek12.core.patterns import late
 from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction.choice_forms import (
+    CONCLUDED,
     DIGIT_FORMS,
     EXPLICIT,
     FILLED,
     FINAL,
     FINALLY,
     FORMS,
+    JUDGED,
+    ONLY_LABELS,
+    UNSURE,
+    WEAK,
+    as_list,
+    goes_on,
+    written_plainly,
 )
-from livek12.tasks.extraction.cleaned import without_markup
-from livek12.tasks.extraction.denials import quoted
-from livek12.tasks.extraction.label_lists import as_list, goes_on, written_plainly
-from livek12.tasks.extraction.remarks import called_wrong, counterfactual, false_lead, refused, supposed
+from livek12.tasks.extraction.regions import (
+    TextRegion,
+    answer_tags,
+    boxes,
+    lists_options,
+    outside_of,
+    quoted_options,
+    tail,
+    unbolded,
+)
+from livek12.tasks.extraction.remarks import called_wrong, counterfactual, false_lead, quoted, refused, supposed
+from livek12.tasks.extraction.values import final_run
+
+_TAIL_CHARS = 30_000
+_BOX_CHARS = 400
+_LIST_GAP = late(r"[$\s*.。,，、;；]*(?:[-•]|[(（]?\d{1,2}[.．、)）])?[$\s*]*")
+_MARKUP = late(
+    r"\\(?:text|textbf|textrm|mathrm|mathbf|mathit|boldsymbol|bm|rm|bf|displaystyle|quad|qquad|left|right)(?![a-zA-Z])"
+    r"|\\[,;:! ()\[\]]|[{}$*`~\"“”「」]"
+)
+_JOINED = late(r"\b((?i:options?|choices?|answers?))(?:\\?_){1,3}([A-J](?![A-Za-z0-9]))_{0,3}")
+_BULLET = late(r"(?:\n[^\S\n]{0,8}[-•+]\s|(?:\n|\A)[^\S\n]{0,8}[➡👉✅✔→⇒]\ufe0f?\s?)(?=[(（]?[A-J](?![A-Za-z]))")
+_QUOTED_OPTION = late(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
+_NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
+
+
+def cleaned_text(text: str, several: bool) -> str:
+    """The end of the text without mark-up, with its boxes and answer tags marked."""
+    tags = answer_tags(text)
+    outside = outside_of(tags, boxes(text))
+    listed = _listed(text, outside) if several else []
+    run = listed or final_run(text, outside)
+    if len(run) > 1 and all(read_labels(box.content) for box in run):
+        together = "".join((", " if listed else text[a.end : b.start]) + b.content for a, b in pairwise(run))
+        outside[-len(run) :] = [TextRegion(run[0].start, run[-1].end, run[0].content + " " + together)]
+    pieces: list[str] = []
+    tagged = {tag.start for tag in tags}
+    position = 0
+    for region in sorted([*tags, *outside], key=lambda region: region.start):
+        inner = boxes(region.content)
+        content = (inner[-1].content if inner else region.content)[:_BOX_CHARS].replace("\n", " ")
+        pieces += [text[position : region.start], f"〖{content}〗" if region.start in tagged else f"〘{content}〙"]
+        position = max(position, region.end)
+    pieces.append(text[position:])
+    joined = "".join(pieces)[-_TAIL_CHARS:]
+    if "_" in joined:
+        joined = _JOINED.sub(lambda match: f"{match[1]} {match[2]}", joined)
+    plain = _BULLET.sub("\n", without_markup(unbolded(joined)).translate(_NARROW))
+    return _squeezed(tail(_QUOTED_OPTION.sub(lambda match: match[1], plain)))
+
+
+def without_markup(text: str) -> str:
+    """The text without commands of fonts and spaces, braces, dollars, stars and quotes."""
+    return _MARKUP.sub("", text)
+
+
+def _squeezed(text: str) -> str:
+    """The text with single spaces and without empty lines: no pattern has to try the ways to split a wide gap."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
+
+
+def _listed(text: str, found: Sequence[TextRegion]) -> list[TextRegion]:
+    """The last boxes where each holds one other letter and only numbers of a list stand between them."""
+    run = list(found[-1:])
+    for after, before in pairwise(reversed(found)):
+        if not _LIST_GAP.fullmatch(text[before.end : after.start]):
+            break
+        run.insert(0, before)
+    labels = [read_labels(box.content) for box in run]
+    singles = [next(iter(label)) for label in labels if label is not None and len(label) == 1]
+    return run if len(run) > 1 and len(set(singles)) == len(run) else []
+
 
 Labels = frozenset[str]
+
+
+@dataclass(frozen=True)
+class LabelVerdict:
+    """What a text says of options at a place: right or wrong; `as_answer`: as the answer, not only as a statement."""
+
+    start: int
+    end: int
+    labels: Labels
+    right: bool
+    as_answer: bool
+
+
+_RUN = (
+    r"(?P<run>[A-J](?:(?:(?>[^\S\n]?(?:[、/和与及]|and\b)?[^\S\n]?)[A-J](?![a-z])){0,9}"
+    r"|(?:(?>[^\S\n]?[,，][^\S\n]?(?:and\s)?)[A-J](?![a-z])){1,9})(?![A-Za-z0-9'′])"
+    r"|[①-⑩](?:(?>[^\S\n]?[,，、와과]?[^\S\n]?)[①-⑩]){0,9}|[1-9](?=\s?번))"
+)
+_NAMED = rf"(?<![A-Za-z0-9\\、]){_RUN}"
+_OTHER_LABEL = r"[A-J①-⑩]\s?(?:[.．、:：)）]|is\b|are\b|选项|项|不|错|是)"
+_QUOTED = rf"(?:\s?[)）】\]〙〗]{{1,2}})?(?:\s?[.．、:：)）]\s?(?:(?!{_OTHER_LABEL})[^\n。;；]){{1,160}}?)?"
+"""The printed text of an option, up to the words on it, without another label."""
+_OPTION_ZH = (
+    r"\s?(?:[)）】\]〙〗.．、:：]\s?){0,2}(?:这[个一])?(?:选项|答案|项)?的?(?:说法|叙述|描述|表述|结论|判断)?\s?"
+    r"(?>[,，]\s?(?=显然|明显|其实|实际|是))?"
+    r"(?>是|为|均|都|全|也|却|并|显然|明显|其实|实际上?|实则|可能|似乎|就|才|仍|还|应该?|肯定|完全|同样|根本|看来|本身|[^\S\n]){0,5}"
+)
+_IS_EN = (
+    r"[)\]]?\s(?i:(?:option|choice|answer|statement)s?\s)?"
+    r"(?:is|are|was|were|seems?(?:\sto\sbe)?|looks?|must\sbe|has\sto\sbe|turns?\sout\sto\sbe|would\sbe|should\sbe)\s"
+    r"(?>(?:actually|clearly|also|therefore|indeed|obviously|definitely|certainly|in\sfact|then|just|simply|really|still"
+    r"|thus|probably|completely|both|all|,)\s){0,3}"
+)
+_PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?:사실|실제로|분명히|또한|모두)\s?)?"
+_CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
+_MANNER = r"(?:\w{2,12}\s)?"
+
+_WRONG_ZH = r"(?:不正确|不对|错误|有误|错|不成立)(?!率)|[×✗✘❌]"
+_MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
+_NO_NOUN = r"(?!\s(?:answer|choice|option))"
+_TRUE_EN = rf"{_MANNER}(?:true|valid|accurate|correct|right)\b{_NO_NOUN}"
+_WRONG_EN = (
+    rf"(?:wrong|incorrect){_NO_NOUN}\b|false\b|invalid|untrue|mistaken|inaccurate"
+    rf"|not\s{_TRUE_EN}"
+)
+_WRONG_KO = r"틀[리렸린림립]|틀|잘못|옳지\s?않|맞지\s?않|거짓"
+_REFUSED_ZH = (
+    r"不符合?|不满足|不合题意|不合适|不恰当|不可能|不能(?:选|成立|作为|是)|不(?:应该|应当|可以|应|可|该|再)?选"
+    r"|(?:应该?|要|可以?)?被?排除|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖)|不行|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
+)
+_REFUSED_EN = (
+    r"(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{_MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
+    r"|impossible|inconsistent|eliminated|ruled\sout|excluded|rejected|out\b"
+)
+_FAILS_EN = (
+    rf"[)\]]?\s(?:(?:does(?:n['’]t|\snot)|do(?:n['’]t|\snot))\s{_MANNER}(?:fit|satisfy|work|match|hold|meet|apply|answer|agree|follow)"
+    rf"|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{_MANNER}(?:answer|option|choice|it\b)"
+    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b|fails\b|contradicts\b|violates\b)"
+)
+_REFUSED_KO = (
+    r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
+    r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
+)
+_LEFT_OUT = (
+    r"(?:排除(?:了|掉)?|不(?:能|可以?|应该?|该|再|要)?选(?:择)?|(?:答案|选项?)(?:绝|肯定|应该?)?不(?:应该?|可能|会|能)?(?:是|为|选)"
+    r"|不是|并非|否定了?|\b(?i:not|never|can(?:not|['’]t)\sbe|isn['’]t|rul(?:e|es|ed|ing)\sout|eliminat(?:e|es|ed|ing)"
+    r"|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?))\s?(?:选项|答案|(?i:options?|choices?|answers?)\s)?[(（]?"
+)
+_SCRIPTS = {
+    "zh": late(r"[\u4e00-\u9fff]"),
+    "en": late(r"\s[a-z]{2}"),
+    "ko": late(r"[가-힣]"),
+    "any": late(""),
+}
+_VERDICTS = [
+    (_SCRIPTS[script], late(pattern), right, as_answer)
+    for script, pattern, right, as_answer in (
+        ("zh", rf"{_NAMED}{_OPTION_ZH}(?:正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅])", True, False),
+        ("zh", rf"{_NAMED}{_OPTION_ZH}符合(?:题意|要求|条件)", True, True),
+        ("zh", rf"{_NAMED}{_OPTION_ZH}(?:{_WRONG_ZH})", False, False),
+        ("zh", rf"{_NAMED}{_OPTION_ZH}(?:{_REFUSED_ZH})", False, True),
+        ("zh", rf"{_NAMED}{_QUOTED}\s?(?:是|为)(?:错误|不正确|不对|错)的?{_CLAUSE_END}", False, False),
+        ("en", rf"{_NAMED}{_IS_EN}(?:correct|right|true|valid)\b(?!\s(?:answer|choice|option))", True, False),
+        ("en", rf"{_NAMED}{_IS_EN}(?:{_WRONG_EN})", False, False),
+        ("en", rf"{_NAMED}[)\]]?\s(?:is|are|was|were)n['’]t\s{_TRUE_EN}", False, False),
+        ("any", rf"{_NAMED}\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])", False, False),
+        ("en", rf"{_NAMED}{_QUOTED}\s(?:is|was)\s(?:{_WRONG_EN}){_CLAUSE_END}", False, False),
+        ("en", rf"{_NAMED}{_IS_EN}(?:{_REFUSED_EN})", False, True),
+        ("en", rf"{_NAMED}{_FAILS_EN}", False, True),
+        ("ko", rf"{_NAMED}{_PARTICLE_KO}(?:옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))", True, False),
+        ("ko", rf"{_NAMED}{_PARTICLE_KO}(?:{_WRONG_KO})", False, False),
+        ("ko", rf"{_NAMED}{_PARTICLE_KO}(?:{_REFUSED_KO})", False, True),
+        ("ko", rf"{_NAMED}\s?번?\s?[을를]\s?(?:제외|배제)", False, True),
+        ("any", rf"{_LEFT_OUT}{_NAMED}(?!\s?[点线面角边])", False, True),
+    )
+]  # fmt: skip
+
+
+def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
+    """What is said of options from a place on, in its order."""
+    found = []
+    for script, pattern, right, as_answer in _VERDICTS:
+        for match in pattern.finditer(text, start) if script.search(text, start) else ():
+            labels = read_labels(match["run"])
+            if labels:
+                found.append(LabelVerdict(match.start(), match.end(), labels, right, as_answer))
+    return sorted(found, key=lambda verdict: verdict.start)
+
+
 NO_LABELS: Labels = frozenset()
 
 
@@ -275,3 +466,117 @@ def _begins_options(cleaned: str, match: re.Match[str], said: str) -> bool:
     letters = [line[1] for line in lines]
     plain = not any(_JUDGED_LINE.search(line[0]) for line in lines[1:])
     return len(letters) > 1 and letters == sorted(set(letters)) and plain
+
+
+def plain_claims(cleaned: str, asked: Asked) -> list[Claim]:
+    """Those of a concluding sentence, of a text that judges every option, and of a line that is only labels."""
+    lines = [line.strip() for line in cleaned.splitlines() if line.strip()]
+    return [*_concluded(cleaned, lines, asked), *_judged(cleaned, asked), *_alone(cleaned, lines, asked)]
+
+
+def _concluded(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
+    """Those of the last line, else of the last two, else of the first."""
+    for text in dict.fromkeys("\n".join(ending) for ending in (lines[-1:], lines[-2:], lines[:1])):
+        at = max(0, cleaned.find(text))
+        found = [_conclusion(text, match, at, asked) for pattern in WEAK for match in pattern.finditer(text)]
+        known = [claim for claim in found if claim is not None and (not asked.known or claim.labels <= asked.known)]
+        if known:
+            return known
+    return []
+
+
+def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim | None:
+    """What a concluding sentence claims; "the wrong one is C" too, where that may be what is asked for."""
+    may_be_wrong = asked.wrong is not False and not asked.several
+    plain = may_be_wrong and not match["or"] and not (asked.wrong and of_truth(text, match))
+    labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, asked)
+    if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
+        return None
+    said = (
+        written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
+    )
+    return Claim(at + match.start(), at + match.end(), CONCLUDED, said, "conclusion", labels)
+
+
+_NOT_THOUGHT = late(
+    r"(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z",
+    re.IGNORECASE,
+)
+_JUDGED_CHARS = 4_000
+
+
+def _judged(cleaned: str, asked: Asked) -> list[Claim]:
+    """The options that a text makes the answer by calling every one right or wrong, each in one way."""
+    said = label_verdicts(cleaned[-_JUDGED_CHARS:])
+    judged: dict[str, set[bool]] = {}
+    for verdict in said:
+        for label in verdict.labels:
+            judged.setdefault(label, set()).add(verdict.right)
+    if set(judged) != (asked.known if asked.known and asked.known < _TEN else set("ABCD")):
+        return []
+    if any(len(values) > 1 for values in judged.values()):
+        return []
+    chosen = _odd_ones(judged, asked)
+    text = ", ".join(sorted(chosen)) or "；".join(cleaned[-_JUDGED_CHARS:][one.start : one.end] for one in said)
+    end = max(0, len(cleaned) - _JUDGED_CHARS) + said[-1].end
+    return [Claim(0, end, JUDGED if chosen else UNSURE, text if chosen else quoted(text), "conclusion", chosen)]
+
+
+_TEN = frozenset("ABCDEFGHIJ")
+
+
+def _odd_ones(judged: dict[str, set[bool]], asked: Asked) -> Labels:
+    """The right ones, or the wrong ones where these are asked for; of a single choice that one, if it is one."""
+    right = frozenset(label for label, values in judged.items() if values == {True})
+    wrong = frozenset(judged) - right
+    if asked.several:
+        return wrong if asked.wrong else right
+    if asked.wrong is None and len(judged) > 2:
+        return right if len(right) == 1 else wrong if len(wrong) == 1 else NO_LABELS
+    chosen = wrong if asked.wrong else right
+    return chosen if len(chosen) == 1 else NO_LABELS
+
+
+_CIRCLED_OPTION = late(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
+_QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
+_NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
+
+
+def _is_label(line: str, asked: Asked) -> bool:
+    """Whether a line is labels, be it of no option; numbers are values where options have letters."""
+    labels = read_labels(line)
+    return labels is not None and (asked.digits or not any(label.isdigit() for label in labels))
+
+
+def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
+    """A line that is only labels, or the one option that is quoted on a line of its own; where all such lines agree."""
+    method = "whole" if len(lines) == 1 else "line"
+
+    def claim(said: str, labels: Labels, line: str = "") -> list[Claim]:
+        start = max(0, cleaned.find(line or said))
+        quoted_to = _QUOTED_LABEL.match(cleaned, start)
+        end = quoted_to.end() if quoted_to and len(labels) == 1 else start + len(said)
+        return [Claim(start, end, ONLY_LABELS, said, method, labels)]
+
+    alone: dict[Labels, str] = {}
+    for line in lines:
+        labels = read_labels(as_list(line))
+        if labels and (not asked.known or labels <= asked.known):
+            alone.setdefault(labels, line)
+    if len(alone) == 1:
+        labels, line = next(iter(alone.items()))
+        return claim(as_list(line), labels, line)
+    if alone:
+        return []
+    if len(lines) == 1 and (_is_label(lines[0], asked) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
+        return claim(lines[0], NO_LABELS)
+    if len(lines) == 1 and (several := quoted_options(lines[0])) and not lists_options(lines[0]):
+        return claim(", ".join(several), frozenset(several)) if frozenset(several) < asked.known else []
+    form = OPTION_LINE if asked.known else _NUMBERED_OPTION
+    quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
+    if asked.several and 1 < len(quoted) == len(lines) < len(asked.known) and asked.known >= set(quoted):
+        return claim(", ".join(quoted), frozenset(quoted))
+    if len(quoted) == 1 and (not asked.known or asked.known >= set(quoted)):
+        label, line = quoted.popitem()
+        return claim(line if len(lines) == 1 and label.isalpha() else label, frozenset(label), line)
+    return []

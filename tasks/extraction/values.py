@@ -13,7 +13,6 @@ from itertools import pairwise
 from livek12.core.patterns import late
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
-from livek12.tasks.extraction.denials import quoted
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import (
     MAX_ANSWER,
@@ -22,21 +21,21 @@ from livek12.tasks.extraction.regions import (
     boxes,
     listed_in_json,
     part_of_formula,
+    says_nothing,
     tail,
 )
-from livek12.tasks.extraction.remarks import false_lead, supposed
-from livek12.tasks.extraction.sentence import sentence_value
+from livek12.tasks.extraction.remarks import false_lead, quoted, supposed
 from livek12.tasks.extraction.stated import (
     NOTHING,
     SENTENCE_CHARS,
     Found,
     denied_until,
     labelled_values,
+    sentence_value,
     standing_value,
     stated_values,
     unmarked_value,
 )
-from livek12.tasks.extraction.substance import says_nothing
 
 _NEAR_CHARS = 300
 _GAP_CHARS = 60

@@ -5,18 +5,18 @@ The first 35 % of each question whose text is longer than 150 tokens is shown, i
 mark of knowledge: `livek12 study completion` says how much of it came back.
 
 Contract: the text is the stem and its options without pictures, as it would be asked. Tokens are those of
-`core.lengths`, for the article names no tokenizer; no word or number of Latin letters is cut in two.
+`core.text`, for the article names no tokenizer; no word or number of Latin letters is cut in two.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from livek12.core.lengths import tokens_in
-from livek12.core.parts import without_marks
+from livek12.core.prompts import without_marks
 from livek12.core.records import Question
+from livek12.core.text import tokens_in
 from livek12.tasks.base import Task
-from livek12.tasks.derived import Diagnostic, variant_of
+from livek12.tasks.families import Diagnostic, variant_of
 
 SHOWN = 0.35
 """The part of a question that is shown."""

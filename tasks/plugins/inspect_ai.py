@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from shlex import quote
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.own_files import write_atomically
+from livek12.core.errors import UserError, install
+from livek12.core.files import write_atomically
 from livek12.tasks.plugins.harness_task import Guide, require
 from livek12.tasks.plugins.yaml_tasks import example, sought
 from livek12.tasks.registry import all_tasks

@@ -220,9 +220,9 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
     """All metrics over rows of one task; none over no rows."""
     from livek12.core.scoring.answers import tabulate
     from livek12.core.scoring.formulas import Term
+    from livek12.core.scoring.metrics import task_terms
     from livek12.core.scoring.outcomes import Slim
     from livek12.core.scoring.schema import parameters_of
-    from livek12.core.scoring.terms import task_terms
 
     if not rows:
         return {}

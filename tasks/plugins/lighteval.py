@@ -18,8 +18,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.questions import NoConfig, data_files, iter_facts, open_card
 from livek12.tasks.base import Task
 from livek12.tasks.plugins.harness_task import (

@@ -14,8 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.questions import open_card
 from livek12.tasks.base import Task
 from livek12.tasks.plugins.harness_task import METRICS, PREFIX, WHOLE, Guide, harness_name

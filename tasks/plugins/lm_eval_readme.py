@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.version import __version__
 from livek12.tasks.base import Task
 from livek12.tasks.plugins.harness_task import PREFIX, task_name

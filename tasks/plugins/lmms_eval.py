@@ -19,9 +19,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.own_files import write_atomically
+from livek12.core.errors import UserError, install
+from livek12.core.files import write_atomically
 from livek12.core.questions import open_card
 from livek12.core.records import Verdict
 from livek12.tasks.base import Task

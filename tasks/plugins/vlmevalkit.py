@@ -24,8 +24,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 from livek12.core.questions import open_card
 from livek12.core.records import Image
 from livek12.engines.images import FORMATS

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlmeval.dataset.image_base import ImageBaseDataset
 
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, harness_name, open_task
 from livek12.tasks.plugins.vlmevalkit import FAILED, ID, picture_bytes, predictions
 from livek12.tasks.registry import all_tasks

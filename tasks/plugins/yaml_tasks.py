@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.errors import UserError
-from livek12.core.facts import Facts
-from livek12.core.own_files import write_atomically
-from livek12.core.questions import open_card
+from livek12.core.files import write_atomically
+from livek12.core.questions import Facts, open_card
 from livek12.core.version import __version__
 from livek12.tasks.base import Task
-from livek12.tasks.census import Census
+from livek12.tasks.loading import Census
 from livek12.tasks.plugins.harness_task import METRICS, PREFIX
 from livek12.tasks.registry import all_tasks, disjoint, families, get_task
 

@@ -16,27 +16,15 @@ from tests.scripts.command import livek12_here
 SCRIPTS = ROOT / "scripts" / "bench"
 CALLS = {
     "build": "--rows 12 --images 6 --small 6 --work {tmp}",
-    "coverage_corrected": "--judges 2",
-    "coverage": "--repetitions 4 --only pass --json {tmp}/coverage.json",
     "exam_papers": "{tmp}/papers --seeds 0 --layouts en_ap_columns --born-digital",
-    "exports": "{run} --out {tmp}/exported",
-    "dedup": "--stems 200 --small 100 --beside 50 --plant 2 --work {tmp} --data {stems}",
     "extraction": "{labelled} --out {tmp}/card",
-    "ingest": "{root}/dataset_builders/sample/papers/cfe.pdf",
     "judges": "--data {labelled}/judge --json {tmp}/figures.json",
     "marking": "{labelled} --workers 1 --json {tmp}/marking.json",
     "panel": "{run} --json {tmp}/costs.json",
-    "reliability": "{labelled}/judge {tmp}/runs",
     "runs": "--answers 16,32 --trials 4 --kb 0.1 --runs 2,3 --each 20 --json {tmp}/runs.json",
-    "site": "{tmp}/sites --runs 2 --questions 3",
-    "startup": "--rounds 2",
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
-    "wrong_keys": "--draws 1 --models 6",
-    "workers": "--workers 1 --requests 4 --seconds 0.01 --width 2 --overhead-requests 4 --ray none",
 }
-ELSEWHERE = {"attacks": "test_attacks.py", "endpoint": "test_bench_endpoint.py", "pages": "test_bench.py"}
-ELSEWHERE |= {"trainers": "test_trainers.py", "results": "test_results.py", "paper_card": "test_exam_papers.py"}
-ELSEWHERE |= dict.fromkeys(("steps", "prefixes", "data_parallel"), "test_bench_counts.py")
+ELSEWHERE = {"attacks": "test_attacks.py", "results": "test_results.py", "paper_card": "test_exam_papers.py"}
 PARTS = {
     "common",
     "counting",
@@ -51,7 +39,7 @@ PARTS = {
     "__init__",
 }
 PARTS |= {path.stem for path in SCRIPTS.glob("attack_*.py")}
-NO_BENCHMARKS = {"harness_marks", "judge_card", "pictures", "train_tagger"}
+NO_BENCHMARKS = {"harness_marks", "judge_card", "train_tagger"}
 
 
 def start(script: str, *words: str) -> str:
@@ -74,14 +62,6 @@ def labelled(shared_data: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stems(shared_data: Path, tmp_path: Path) -> Path:
-    """One small published set, in a folder of its own."""
-    (folder := tmp_path / "sets").mkdir()
-    (folder / "hipho").symlink_to(shared_data / "hipho")
-    return folder
-
-
-@pytest.fixture
 def run(tmp_path: Path, data: Path) -> Path:
     """A run folder with one answer that the rules leave open."""
     answers, folder = tmp_path / "answers.jsonl", tmp_path / "run"
@@ -93,7 +73,7 @@ def run(tmp_path: Path, data: Path) -> Path:
     return folder
 
 
-DEAR = {"exports", "judges", "reliability", "verify"}
+DEAR = {"judges", "verify"}
 
 
 @pytest.mark.slow
@@ -102,7 +82,7 @@ DEAR = {"exports", "judges", "reliability", "verify"}
 )
 def test_it_starts_and_prints_figures(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     words = CALLS[script]
-    fixtures = ("labelled", "run", "stems")
+    fixtures = ("labelled", "run")
     given = {name: str(request.getfixturevalue(name)) for name in fixtures if f"{{{name}}}" in words}
     said = start(script, *words.format(tmp=tmp_path, root=ROOT, **given).split())
     assert re.search(r"\d", said)

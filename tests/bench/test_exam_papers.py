@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
 from livek12.scripts.bench.exams.gold import GoldPaper, LabelledOption, PredictedQuestion, Prediction
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from livek12.engines.reaper import family, processes
+from livek12.scripts.bench.counting import FOLDER, counted, counting_in
 from livek12.scripts.bench.gpu import sharing, starting
 from livek12.scripts.bench.gpu.work import STATIONS, stages_in
 from tests.conftest import ROOT
@@ -44,6 +45,23 @@ def test_stages_are_read_off_the_log_of_vllm() -> None:
         "(EngineCore pid=7) INFO 11-27 03:20:30 [x.py:2] Graph capturing finished in 12 secs, took 0.60 GiB\n"
     )
     assert stages_in(log) == {"weights": 3.25, "graphs": 12.0}
+
+
+def test_counts_of_all_processes_of_vllm_are_read_once(tmp_path: Path) -> None:
+    environment = counting_in(tmp_path / "counts")
+    code = "import importlib.metadata as m; print(*[e.load().__name__ for e in m.entry_points(group=GROUP)])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code.replace("GROUP", "'vllm.general_plugins'")],
+        env={**ENVIRONMENT, **environment, "PYTHONPATH": os.pathsep.join([environment["PYTHONPATH"], *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "plugged_in" in loaded.stdout.split()
+    for process, requests in ((7, 1), (8, 3)):
+        (Path(environment[FOLDER]) / f"{process}.json").write_text(json.dumps({"requests": requests}))
+    assert counted(Path(environment[FOLDER])) == [{"requests": 3}, {"requests": 1}]
+    assert counted(Path(environment[FOLDER])) == []
 
 
 @pytest.mark.release

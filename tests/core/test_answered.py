@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from livek12.core.records import Key, Response
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from tests.core.test_run_folder import question, spec
 
 

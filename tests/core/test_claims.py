@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from livek12.core import claims as claiming
-from livek12.core.claims import LOOK_SECONDS, Claims, at_work, unsure, with_its_trials
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter
-from livek12.core.leases import SECONDS
+from livek12.core.run import claims as claiming
+from livek12.core.run.claims import LOOK_SECONDS, Claims, at_work, unsure, with_its_trials
+from livek12.core.run.journal import JournalWriter
+from livek12.core.run.leases import SECONDS
 
 
 def test_of_two_living_owners_one_gets_the_key(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.claims import Claims, with_its_trials
+from livek12.core.run.claims import Claims, with_its_trials
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter
+from livek12.core.run.journal import JournalWriter
 folder = Path(sys.argv[1])
 with JournalWriter(folder, "r") as writer:
     claims = Claims(writer.path, "r", set)

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from livek12.core import compaction, packed
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, Tail, journal_files
 from livek12.core.packed import META, packed_files, packed_path, writing_options
 from livek12.core.records import Failure, Key, Response
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import take_part
+from livek12.core.run.access import take_part
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import JournalWriter, Tail, journal_files
 from livek12.core.scoring import score
 from livek12.evaluation import reporting
 from livek12.scripts.bench.run_folders import begun_run

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, journal_files, read_journal
-from livek12.core.locks import is_held
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.records import Failure, Key
+from livek12.core.run.journal import JournalWriter, journal_files, read_journal
+from livek12.core.run.locks import is_held
 
 
 def record(number: int, reason: str = "x") -> Failure:
@@ -130,8 +130,8 @@ def test_kill_9_loses_no_stored_record(tmp_path: Path) -> None:
 FORKING = """
 import os, signal, sys
 from pathlib import Path
-from livek12.core.claims import Claims
-from livek12.core.journal import JournalWriter
+from livek12.core.run.claims import Claims
+from livek12.core.run.journal import JournalWriter
 with JournalWriter(Path(sys.argv[1]), "f") as writer:
     claims = Claims(writer.path, "f", set)
     if os.fork() == 0:
@@ -205,7 +205,7 @@ def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
 WRITING = """
 import sys
 from pathlib import Path
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 for number in range(150):
     write_atomically(Path(sys.argv[1]), sys.argv[2] * 2000)
 """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.journal import Index, JournalWriter, placed_records, read_journal
 from livek12.core.records import Failure, Key
+from livek12.core.run.journal import Index, JournalWriter, placed_records, read_journal
 
 QUESTIONS, TRIALS = ("a", "漢", "b/1"), 3
 

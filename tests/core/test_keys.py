@@ -7,8 +7,8 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.keys import KeySet
 from livek12.core.records import Key
+from livek12.core.run.keys import KeySet
 
 KEYS = st.builds(
     Key,

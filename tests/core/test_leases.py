@@ -16,18 +16,19 @@ from typing import Any
 
 import pytest
 
-from livek12.core import claims as claiming
-from livek12.core import leases, run_folder, run_locks
-from livek12.core.claims import Claims, at_work, unsure, with_its_trials
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
-from livek12.core.journal import JournalWriter, read_journal
-from livek12.core.leases import Lease, lives, shared
-from livek12.core.locks import close_own
 from livek12.core.records import Failure, Key, Response
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import alone, settling, take_part
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run import access, leases
+from livek12.core.run import claims as claiming
+from livek12.core.run import folder as run_folder
+from livek12.core.run.access import alone, settling, take_part
+from livek12.core.run.claims import Claims, at_work, unsure, with_its_trials
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import JournalWriter, read_journal
+from livek12.core.run.leases import Lease, lives, shared
+from livek12.core.run.locks import close_own
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.dataset_builders import build
 from tests.endpoint import oracle_at
 
@@ -99,8 +100,8 @@ def test_of_two_living_owners_one_gets_the_key_and_a_closed_one_gives_it_back(tm
 WORKER = """
 import sys
 from pathlib import Path
-from livek12.core.claims import Claims
-from livek12.core.journal import JournalWriter
+from livek12.core.run.claims import Claims
+from livek12.core.run.journal import JournalWriter
 with JournalWriter(Path(sys.argv[1]), "r") as writer:
     claims = Claims(writer.path, "r", set)
     print("ready", flush=True)
@@ -289,9 +290,9 @@ def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
             (mine,) = (lease for lease in leases._LEASES if lease.home.parent == folder)
             leases._LEASES.discard(mine)
             with monkeypatch.context() as there:
-                for module in (leases, run_locks):
+                for module in (leases, access):
                     there.setattr(module, "lives", lambda where, token: token != mine.token and lives(where, token))
-                there.setattr(run_locks, "_mine", threading.local())
+                there.setattr(access, "_mine", threading.local())
                 RunFolder.create_or_resume(folder, other, {"t": []}).leave()
             mine.lapses += 1
         real(path, *content, **how)

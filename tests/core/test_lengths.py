@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livek12.core.lengths import tokens_in
+from livek12.core.text import tokens_in
 
 
 @pytest.mark.parametrize(

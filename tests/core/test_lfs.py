@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.journal import journal_lines
-from livek12.core.lfs import pointer_note
+from livek12.core.files import pointer_note
 from livek12.core.packed import PackedLines
 from livek12.core.questions import read_records
 from livek12.core.records import Question
+from livek12.core.run.journal import journal_lines
 from livek12.dataset_builders.base import BadRow, Log
-from livek12.dataset_builders.ingest import keys, pdf
+from livek12.dataset_builders.ingest.keys import entries
+from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.reading.pictures import check_image
 from livek12.dataset_builders.reading.rows import read_rows
 from livek12.engines import replay
@@ -27,7 +28,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 3
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "paper": ("x.pdf", pdf.checked),
-    "key": ("x.csv", keys.entries_of_csv),
+    "key": ("x.csv", entries.entries_of_csv),
     "picture": ("x.png", lambda file: check_image(file.read_bytes(), file.name)),
     "data set": ("x.parquet", lambda file: list(read_records(Question, file))),
     "packed run": ("x.parquet", PackedLines),

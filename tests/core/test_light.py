@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from livek12.core import packed
 from livek12.core.compaction import compact
 from livek12.core.errors import UserError
-from livek12.core.lengths import tokens_in
 from livek12.core.light import LightResponse, light_line, size_of
 from livek12.core.packed import META, PackedLines, packed_path
 from livek12.core.records import (
@@ -29,8 +28,9 @@ from livek12.core.records import (
     Verdict,
     Vote,
 )
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.outcomes import Slim
+from livek12.core.text import tokens_in
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
 from livek12.scripts.bench.run_folders import begun_run

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.markings import counts_over, in_words
 from livek12.core.records import Call, Key, Process, Verdict
+from livek12.core.run.markings import counts_over, in_words
 
 LOST = Call(judge="x", prompt="p", problem="no connection")
 REFUSED = Call(judge="x", prompt="p", problem="too long", final=True)

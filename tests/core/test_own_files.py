@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.journal import Index
-from livek12.core.own_files import check_names, copy_file, make_subfolder, open_file, remove_files, write_atomically
+from livek12.core.files import check_names, copy_file, make_subfolder, open_file, remove_files, write_atomically
 from livek12.core.records import Image, Response
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_locks import only_writer
+from livek12.core.run.access import only_writer
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import Index
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
 from tests.core.test_run_folder import question, response, spec

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core import compaction
-from livek12.core.answered import AnsweredKeys
 from livek12.core.compaction import compact
 from livek12.core.light import light_line, without_key
 from livek12.core.packed import packed_path
 from livek12.core.packed_answers import PackedAnswers, packed_answers
 from livek12.core.records import Failure, Key, Question, Response, Verdict
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.keys import AnsweredKeys
 from livek12.core.run_answers import ScoredAnswers, answers_of
-from livek12.core.run_folder import RunFolder
 from livek12.core.scoring.columns import Outcomes
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.reporting import score

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.regrades import LONGEST_LINE, REGRADES, read_regrades
+from livek12.core.run.markings import LONGEST_LINE, REGRADES, read_regrades
 
 
 def row(question: str) -> bytes:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from livek12.core.regression import least_squares, unit_variance
+from livek12.core.statistics import least_squares, unit_variance
 
 X = [
     *([-0.802, -1.324, -0.248, 0.42, 1.136], [0.11, -0.553, -0.785, 0.749, 1.635], [0.273, -1.233, -0.958, 1.6, 0.203]),

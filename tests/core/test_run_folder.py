@@ -12,8 +12,8 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Key, Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder, without_bytes
-from livek12.core.run_spec import RunSpec, TaskSpec, differences
+from livek12.core.run.folder import RunFolder, without_bytes
+from livek12.core.run.spec import RunSpec, TaskSpec, differences
 
 
 def task_spec(**changes: object) -> TaskSpec:

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.intervals import mean_interval
 from livek12.core.records import (
     Call,
     Image,
@@ -32,8 +31,9 @@ from livek12.core.records import (
 )
 from livek12.core.scoring import FORMULAS, Parameters, Row, compare, modality_delta, release_arl, score
 from livek12.core.scoring.formulas import steps_between
+from livek12.core.scoring.metrics import pass_sizes
 from livek12.core.scoring.outcomes import steps_of
-from livek12.core.scoring.terms import pass_sizes
+from livek12.core.statistics import mean_interval
 
 TASK = "livek12_text_only"
 

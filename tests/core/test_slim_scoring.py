@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Response, Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Parameters, Row, compare, score
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.outcomes import Slim

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.spreadsheets import csv_rows, csv_text
+from livek12.core.tables import csv_rows, csv_text
 from livek12.evaluation.comparing import Comparison
-from livek12.report.compared import COUNTS
-from livek12.report.compared_files import as_csv
+from livek12.report.compared import COUNTS, as_csv
 
 NAMES = (
     "=1+1",

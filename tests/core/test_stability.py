@@ -8,10 +8,10 @@ import pytest
 
 from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.formulas import Term
+from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import AXES, Bounds, Outcome, SlimQuestion
+from livek12.core.scoring.ranks import rank_stability
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.scoring.stability import rank_stability
-from livek12.core.scoring.terms import task_terms
 
 OPEN: Bounds = (0.0, 1.0)
 Shares = Sequence[Bounds | float]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.journal import JournalWriter, Tail
 from livek12.core.records import Failure, Key
+from livek12.core.run.journal import JournalWriter, Tail
 
 
 def failure(name: object) -> Failure:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from livek12.core.flat import FlatRow
+from livek12.core.features import FlatRow
 from livek12.core.questions import read_card
 from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders import build, sample, validate

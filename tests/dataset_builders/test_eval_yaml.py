@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from livek12.core.errors import UserError
-from livek12.core.flat import PREFIX, Form
+from livek12.core.features import PREFIX, Form
 from livek12.core.questions import read_card
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.builder import Layout

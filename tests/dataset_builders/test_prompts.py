@@ -12,7 +12,7 @@ from typing import Any
 
 from livek12.core.records import IMAGE_MARK, Request
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.template_parse import Parser
+from livek12.dataset_builders.ingest.models.parser import Parser
 from livek12.dataset_builders.ingest.templates import load_template, shipped
 from livek12.dataset_builders.proposals.subsets.annotation import build_request as annotation
 from livek12.dataset_builders.proposals.subsets.annotation import prompt_sha256

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core import lines
+from livek12.core import tables
 from livek12.core.records import Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
@@ -107,7 +107,7 @@ def test_a_header_that_is_none(tmp_path: Path, header: bytes, said: str) -> None
 
 
 def test_lines_and_fields_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE", 1000)
+    monkeypatch.setattr(tables, "MAX_LINE", 1000)
     monkeypatch.setattr("livek12.dataset_builders.reading.rows.MAX_LINE", 1000)
     long = "x" * 3000
     (tmp_path / "r.csv").write_text(f'id,q\na,1\nlong,{long}\nb,2\nquoted,"{long[:900]}\n{long[:900]}"\nc,3\n')
@@ -122,7 +122,7 @@ def test_lines_and_fields_are_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_quote_that_is_never_closed_costs_no_second_reading_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "MAX_ROW_LINES", 50)
+    monkeypatch.setattr(tables, "MAX_ROW_LINES", 50)
     (tmp_path / "r.csv").write_text("id,q\n" + 'open,"x\n' + "\n".join(f"r{n},1" for n in range(500)))
     log = Log()
     assert len(read(tmp_path, log)) == 500

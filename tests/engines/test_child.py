@@ -193,6 +193,7 @@ def test_a_turn_ends_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_real_model_answers_as_it_does_alone(tiny_text: Path, capfd: pytest.CaptureFixture[str]) -> None:
     requests = [ask(f"q{number}", f"What is {number}?") for number in range(20)]
     alone = make_engine("transformers", str(tiny_text))

@@ -11,7 +11,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Request
-from livek12.core.sessions import Figures
+from livek12.core.run.sessions import Figures
 from livek12.engines import Engine, make_engine
 from livek12.engines.context import Context
 from livek12.engines.figures import figures_of, one_after_another, together

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.sessions import GIB
+from livek12.core.run.sessions import GIB
 from livek12.engines.memory import give_back, measure, visible
 
 DEVICES = """\

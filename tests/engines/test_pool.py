@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Request
-from livek12.core.run_spec import OPERATIONAL_ARGS
+from livek12.core.run.spec import OPERATIONAL_ARGS
 from livek12.engines import make_engine
 from livek12.engines.base import Engine, EngineDied
 from livek12.engines.pool import AHEAD, BURST, Pool

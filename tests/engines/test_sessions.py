@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.sessions import GIB, DeviceMemory, Memory, Session, read_sessions, usage_of
+from livek12.core.run.sessions import GIB, DeviceMemory, Memory, Session, read_sessions, usage_of
 from livek12.engines import sessions
 from livek12.engines.sessions import SessionWriter, devices_of
 from tests.nvml import FakeNvml

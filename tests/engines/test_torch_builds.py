@@ -26,6 +26,7 @@ from transformers.image_utils import load_image
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_broken_companions_are_hidden_and_torchvision_imports(tmp_path: Path) -> None:
     needs("torch", "transformers")
     for name in ("torchaudio", "torchcodec"):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from livek12.core.records import Key, Option, Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> $\\href{javascript:window.pwned=3}{x}$ "

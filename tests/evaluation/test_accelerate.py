@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
-from livek12.core.claims import at_work
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import read_sessions
+from livek12.core.run.claims import at_work
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import read_sessions
 from tests.endpoint import Oracle, oracle_at
 from tests.scripts.command import COMMAND, ROOT, livek12_here
 from tests.scripts.start_line import ENOUGH
@@ -96,6 +96,7 @@ def pid_of(folder: Path, rank: int) -> int:
     raise AssertionError(f"no process {rank}")
 
 
+@pytest.mark.release
 def test_two_processes_share_a_run_and_a_killed_one_costs_nothing(asked: list[Any], tmp_path: Path) -> None:
     alone, out, line = tmp_path / "alone", tmp_path / "out", tmp_path / "line"
     line.mkdir()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.lengths import tokens_in
 from livek12.core.records import Question
+from livek12.core.text import tokens_in
 from livek12.dataset_builders import build
 from livek12.tasks.kmmmu.completion import LONGER_THAN, split, text_of
 from livek12.tasks.loading import questions_of

@@ -115,7 +115,7 @@ def test_a_run_without_derived_tasks_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_answers_without_text_and_those_that_never_came_are_told(tmp_path: Path) -> None:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
     data = make(tmp_path, [2])
     silent = Planted(lambda asked: 1.0)

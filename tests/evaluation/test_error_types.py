@@ -170,7 +170,7 @@ def test_the_majority_of_three_judges_and_people_beside_it(runs: dict[str, Path]
 
 
 def test_the_sample_is_stratified_repeatable_and_a_plan_for_people(runs: dict[str, Path]) -> None:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
 
     plan = runs["weak"] / "label-plan.jsonl"
     one = {"weak": runs["weak"]}
@@ -222,8 +222,7 @@ def test_a_reply_that_names_no_kind_is_told(runs: dict[str, Path], reply: Any, s
 
 def test_the_regression_of_accuracy_on_the_rates() -> None:
     """Where every wrong answer has a kind it is an identity, and says so; where some have none it is a fit."""
-    from livek12.evaluation.studies.error_kinds import Wrong
-    from livek12.evaluation.studies.error_typing import TypedRun, error_types_study
+    from livek12.evaluation.studies.error_kinds import TypedRun, Wrong, error_types_study
     from tests.evaluation.test_study import row
 
     def run(number: int, typed: float) -> TypedRun:
@@ -251,8 +250,7 @@ def test_the_regression_of_accuracy_on_the_rates() -> None:
 
 def test_of_livek12_an_answer_may_have_several_kinds_or_none() -> None:
     """Of each kind what more than half of the judges say; where they are even on one, the answer has no kind."""
-    from livek12.evaluation.studies.error_kinds import Wrong, most
-    from livek12.evaluation.studies.error_typing import TypedRun, error_types_study
+    from livek12.evaluation.studies.error_kinds import TypedRun, Wrong, error_types_study, most
     from tests.evaluation.test_study import row
 
     said = [frozenset({"CIE", "DRE"}), frozenset({"CIE"}), frozenset({"LAE"})]

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from livek12.core.records import Key, Option, Question, Response, Review, Sampling, Source, Variant
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.marking import judge
 from tests.hub import STRANGER, WRITER, Hub
 from tests.hub_client import Client
@@ -159,7 +159,7 @@ def test_a_key_that_only_the_judges_had_is_held(tmp_path: Path) -> None:
 
 
 def test_every_eval_ever(run: Path, tmp_path: Path) -> None:
-    """Its package needs a newer Python than the tests; its schema is checked by `scripts/bench/exports.py`."""
+    """Its package, which checks the schema, needs a newer Python than the tests."""
     out = tmp_path / "out"
     how = ("--rows", "all", "--model-id", "org/m", "--data-repo", "org/exam", "--organization", "Example")
     assert livek12_here("export", run, "--to", "eee", "--out", out, *how).code == 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
 from livek12.tasks.scorer import mark_response

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.tasks.plugins.harness_task import harness_name, open_task
 from tests.plugins.conftest import needs, write_rows
 from tests.scripts.command import Ended, livek12, livek12_here

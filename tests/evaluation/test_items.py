@@ -9,13 +9,68 @@ import numpy as np
 import pytest
 
 from livek12.core.errors import UserError
+from livek12.core.records import Option, Question
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.irt import choose, fit
-from livek12.evaluation.studies.items import ExamItem, items_study, read_items
+from livek12.evaluation.studies.items import SUSPECT, Answered, ExamItem, choose, fit, items_study, read_items
 from livek12.evaluation.studies.suspects import same_by_rules
-from livek12.scripts.bench.wrong_keys import answered, planted, rates, suspects
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here
+
+LETTERS = "ABCD"
+
+
+def answered(said: str, key: str) -> Answered:
+    """One letter as a decided answer."""
+    right = said == key
+    return Answered(right, float(right), float(right), (said,), None, None)
+
+
+def planted(
+    seed: int,
+    models: int = 12,
+    questions: int = 300,
+    wrong: int = 15,
+    abilities: tuple[float, float] = (-1.0, 2.5),
+) -> tuple[list[ExamItem], set[str]]:
+    """Items answered by models of different strength, and the ids of those whose key is not the right answer."""
+    rng = np.random.default_rng(seed)
+    hard, slope = rng.normal(0, 1.2, questions), rng.lognormal(0.1, 0.35, questions)
+    chance = 1 / (1 + np.exp(-slope[:, None] * (np.linspace(*abilities, models)[None] - hard[:, None])))
+    tempting = rng.integers(1, 4, (questions, 1))
+    erring = np.where(rng.random((questions, models)) < 0.5, tempting, rng.integers(1, 4, (questions, models)))
+    answers = np.where(rng.random((questions, models)) < chance, 0, erring)
+    keys = np.zeros(questions, dtype=np.intp)
+    bad = rng.choice(questions, wrong, replace=False)
+    keys[bad] = rng.integers(1, 4, wrong)
+    found = []
+    for number, given in enumerate(answers):
+        key = LETTERS[keys[number]]
+        question = Question(
+            id=str(number), benchmark="livek12", language="en", subject="math", question_type="single_choice",
+            question="?", answer=[key], options=[Option(label=letter, text=letter) for letter in LETTERS],
+        )  # fmt: skip
+        item = ExamItem("t", question)
+        for model, letter in enumerate(given):
+            item.answers[f"m{model:02}"].append(answered(LETTERS[letter], key))
+        found.append(item)
+    return found, {str(number) for number in bad}
+
+
+def suspects(items: list[ExamItem]) -> set[str]:
+    """Ids of the questions whose keys look wrong."""
+    with same_by_rules() as same:
+        found = items_study(items, same)["suspects"]
+    return {one["question_id"] for one in found if one["chance"] >= SUSPECT}
+
+
+def rates(models: int, abilities: tuple[float, float], seeds: int) -> tuple[float, float]:
+    """Recall and precision of the list over several draws."""
+    right = accused = there = 0
+    for seed in range(seeds):
+        items, wrong = planted(seed, models, abilities=abilities)
+        found = suspects(items)
+        right, accused, there = right + len(found & wrong), accused + len(found), there + len(wrong)
+    return right / there, right / max(1, accused)
 
 
 def test_planted_wrong_keys_are_found_and_few_others_are_accused() -> None:
@@ -112,9 +167,8 @@ def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path)
 
 
 def test_the_page_shows_suspects_information_and_what_a_choice_costs(tmp_path: Path) -> None:
-    from livek12.evaluation.studies.items import sentences
+    from livek12.evaluation.studies.items import charts, sentences, tables
     from livek12.report.charts import drawn, write_study
-    from livek12.report.items import charts, tables
 
     items, bad = planted(2, models=8, questions=60, wrong=4)
     with same_by_rules() as same:

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.journal import read_journal
 from livek12.core.records import Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import read_journal
 from livek12.evaluation import marking, reporting
 from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.jury import JudgeOptions

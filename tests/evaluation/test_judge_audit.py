@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from livek12.core import progress
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from tests.engines.scripted_server import error, serving
 from tests.judges.llm.judge_server import JudgeScript
 from tests.scripts.command import livek12_here

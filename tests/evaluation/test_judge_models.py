@@ -17,7 +17,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Response
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation import marking, reporting
 from livek12.evaluation.studies.consistency import require_every_answer
 from livek12.judges.jury import JudgeOptions
@@ -219,7 +219,7 @@ def test_killed_while_judging_it_goes_on_where_it_stopped(run: RunFolder) -> Non
 
 
 def _lines(folder: Path) -> list[object]:
-    from livek12.core.journal import read_journal
     from livek12.core.records import Verdict
+    from livek12.core.run.journal import read_journal
 
     return list(read_journal(folder, "verdicts", Verdict))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from livek12.core.records import ERROR_TYPES
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation import reporting
 from tests.engines.scripted_server import Json, Reply, serving
 from tests.evaluation.labelled_runs import make_run

@@ -25,7 +25,7 @@ from tests.test_docs import fences, printed
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 from livek12 import Verifier
-from livek12.core.serving import Idlers
+from livek12.core.serving.addresses import Idlers
 from livek12.evaluation.judge_service import DEEPEST, LARGEST_BODY, MOST_IN_BODY, MOST_ROWS, MOST_VALUES, Gate, PairRow
 from livek12.evaluation.verify import FIELDS
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
-from livek12.evaluation.studies.error_sample import gathered, to_ask
+from livek12.core.run.folder import RunFolder
+from livek12.evaluation.studies.error_kinds import gathered, to_ask
 from tests.endpoint import oracle_at
 from tests.engines.scripted_server import serving
 from tests.evaluation.diagnosed import Planted, make

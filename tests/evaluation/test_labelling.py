@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.guard import Guard
-from livek12.evaluation.labelling.opening import open_labels, progress
-from livek12.evaluation.labelling.server import make_app
+from livek12.core.serving.guard import Guard
+from livek12.evaluation.labelling.server import make_app, open_labels, progress
 from livek12.evaluation.labelling.store import LabelStore
+from livek12.evaluation.studies.label_plan import read_plan
 from livek12.evaluation.studies.labels import read_labels
-from livek12.evaluation.studies.planned import read_plan
 from tests.evaluation.labelled_runs import HOSTILE, make_run
 from tests.scripts.command import livek12_here
 
@@ -252,7 +251,7 @@ def test_the_page_is_blind(served: tuple[int, Path]) -> None:
 
 
 def test_right_and_wrong_answers_look_alike_unless_the_verdict_is_asked_for(tmp_path: Path) -> None:
-    from livek12.evaluation.labelling.view import answer_view
+    from livek12.evaluation.labelling.server import answer_view
 
     right, wrong, _ = opened(make_run(tmp_path / "run").path).answers
 

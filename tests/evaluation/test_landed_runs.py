@@ -12,7 +12,7 @@ import pytest
 
 from livek12 import __version__
 from livek12.core.questions import load_questions
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.judges.grade import GradingConfig, judge_version
 from tests.endpoint import Rambler, oracle_at
 from tests.engines.scripted_server import serving

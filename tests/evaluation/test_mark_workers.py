@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import Failure, Key, Question, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.tally import states
+from livek12.core.run.folder import RunFolder, states
 from livek12.evaluation.judging import RunScorer
 from livek12.evaluation.marking import WORTH_A_PROCESS, judge, mark_pool, processes
 from livek12.judges.jury import JudgeOptions, Jury

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import RULES, read_sessions
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import RULES, read_sessions
 from livek12.evaluation.marking import judge
 from livek12.scripts.bench.run_folders import made_run
 from tests.evaluation.test_site import TASK, asked, marked

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.lengths import tokens_in
 from livek12.core.records import Part, Request
+from livek12.core.text import tokens_in
 from livek12.evaluation.asking import asked_in_order
 from livek12.evaluation.task_data import load_task_data
 from livek12.tasks.prompting import requests

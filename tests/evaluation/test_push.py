@@ -13,12 +13,12 @@ from typing import Any
 import fsspec
 import pytest
 
-from livek12.core import remote
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.packed import PackedLines, packed_path
-from livek12.core.remote import RUN_FILE, fetch, run_folder, shown
-from livek12.core.run_folder import RunFolder
+from livek12.core.run import remote
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.remote import RUN_FILE, fetch, run_folder, shown
 from livek12.dataset_builders.publishing.showing import refusal
 from livek12.evaluation.pushing import PushWishes, push
 from livek12.evaluation.reporting import score

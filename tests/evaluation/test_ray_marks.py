@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.run_folder import QUESTIONS, RunFolder
+from livek12.core.run.folder import QUESTIONS, RunFolder
 from livek12.evaluation.marking import judge, mark_responses
 from livek12.evaluation.workers import LINE_SECONDS, ray_batches
 from livek12.scripts.bench.marking import make_run

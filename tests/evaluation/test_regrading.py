@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from livek12.core.questions import load_questions
-from livek12.core.regrades import LONGEST_LINE, REGRADES, Regrade, read_regrades
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.markings import LONGEST_LINE, REGRADES, Regrade, read_regrades
 from livek12.evaluation import marking, reporting
-from livek12.evaluation.labelling.opening import progress
 from livek12.evaluation.labelling.regrading import Regrading
+from livek12.evaluation.labelling.server import progress
 from livek12.evaluation.running import ask
 from livek12.tasks.registry import get_tasks
 from tests.evaluation.test_labelling import ask as asked

@@ -21,10 +21,10 @@ from livek12.core.records import (
     Verdict,
     Vote,
 )
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.sieve import STANDARD, AnswerChoice, exam_of, sieves, task_way
-from livek12.evaluation.site.across import items
+from livek12.evaluation.site.ranking import items
 from livek12.tasks.registry import all_tasks, find_task
 from tests.evaluation.diagnosed import drawn
 from tests.scripts.command import livek12_here

@@ -14,7 +14,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PartVerdict, Question, Response, Source, Variant, Verdict, Vote
 from livek12.core.rights import FORBIDDEN, NO_LICENCE
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.showing import refusal
 from livek12.evaluation.comparing import compare_runs

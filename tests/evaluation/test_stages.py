@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import Session, read_sessions
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import Session, read_sessions
 from livek12.evaluation.overlap import FEWEST, worth_it
 from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import parse_judge
@@ -183,7 +183,7 @@ def test_a_helper_that_dies_is_done_without(data: Path, tmp_path: Path) -> None:
 CALLER = """
 import time
 from pathlib import Path
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.evaluation.overlap import Overlap
 from livek12.judges.jury import JudgeOptions
 run = RunFolder(Path({folder!r}))
@@ -332,6 +332,7 @@ def test_without_a_cache_turns_are_taken_too_and_nothing_is_remembered(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.release
 def test_killed_in_the_second_turn_the_first_is_not_taken_again(
     data: Path, models: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.sweep.plan import read_plan
 from livek12.evaluation.sweep.slurm import scripts
@@ -226,6 +226,7 @@ def slurm_commands(tmp_path: Path) -> dict[str, str]:
     return {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_ARRAY_JOB_ID": "7", "SLURM_JOB_ID": "7"}
 
 
+@pytest.mark.release
 def test_the_scripts_end_in_time_and_go_on_when_bash_runs_them_without_slurm(
     data: Path, oracle: tuple[str, Path], slurm_commands: dict[str, str], tmp_path: Path
 ) -> None:

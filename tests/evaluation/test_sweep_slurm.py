@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.sessions import read_sessions
+from livek12.core.run.sessions import read_sessions
 from tests.evaluation.test_sweep import QUESTIONS, Sweeping, answered, at, lines, oracle, until
 
 __all__ = ["oracle"]

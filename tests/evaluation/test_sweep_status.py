@@ -15,9 +15,9 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Key, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
-from livek12.core.sessions import GIB, DeviceMemory, Memory, Session
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB, DeviceMemory, Memory, Session
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.overlap import Overlap
 from livek12.evaluation.sweep import processes

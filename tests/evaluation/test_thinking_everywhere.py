@@ -10,7 +10,7 @@ import pytest
 
 from livek12 import Verifier, rewards
 from livek12.core.records import Question
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.dataset_builders import build
 from livek12.engines.thinking import TAGS
 from livek12.evaluation import api

@@ -18,7 +18,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.prompts import harmless
 from livek12.core.records import Response
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.dataset_builders import build
 from livek12.tasks.plugins.harness_task import documents
 from livek12.tasks.registry import get_task

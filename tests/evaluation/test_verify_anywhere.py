@@ -122,6 +122,7 @@ def test_a_forked_data_loader(verifier: Verifier) -> None:
     assert [found for batch in loader for found in batch] == calm()  # type: ignore[attr-defined]
 
 
+@pytest.mark.release
 def test_ray_tasks(verifier: Verifier) -> None:
     needs("ray")
     import ray

@@ -17,7 +17,7 @@ import pytest
 from livek12.core.records import Question, QuestionType
 from livek12.judges.base import AnswerComparison
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.substance import spoken
+from livek12.tasks.extraction.regions import spoken
 from tests.judges.helpers import CASCADE, mark, outcome
 
 

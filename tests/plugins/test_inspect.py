@@ -41,7 +41,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: E402
 
 from livek12.core.errors import UserError  # noqa: E402
 from livek12.core.records import Request, Verdict  # noqa: E402
-from livek12.core.run_folder import RunFolder  # noqa: E402
+from livek12.core.run.folder import RunFolder  # noqa: E402
 from livek12.evaluation.imports import inspect_ai as reader  # noqa: E402
 from livek12.evaluation.imports.inspect_ai import rows as imported  # noqa: E402
 from livek12.tasks.plugins import inspect_ai as plugin  # noqa: E402

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from livek12.core.errors import UserError
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.engines.torch_builds import mend_torch_builds
 from livek12.evaluation.imports import READERS, as_jsonl
 from livek12.evaluation.imports.lm_eval import rows

@@ -35,7 +35,7 @@ from livek12.core.scoring.report import score_outcomes
 from livek12.report.html import write_html
 from livek12.report.marks import mark_of
 from livek12.report.pictures import encode
-from livek12.report.shown import MAX_ANSWERS, Shown
+from livek12.report.sections import MAX_ANSWERS, Shown
 
 TASK, IMAGE_TASK = "livek12_text_image", "livek12_image_only"
 

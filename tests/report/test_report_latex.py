@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.report.latex import ENUMERATED, LENGTHS, TAGS, to_mathml
-from livek12.report.markup import clean
-from livek12.report.spans import find_spans
+from livek12.report.markup import clean, find_spans
 
 ATTRIBUTES = {*ENUMERATED, *LENGTHS, "class", "mathvariant"}
 

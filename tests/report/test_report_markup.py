@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from livek12.report.markup import MAX_CHARACTERS, clean, excerpt, render, render_answer
-from livek12.report.spans import find_spans
+from livek12.report.markup import MAX_CHARACTERS, clean, excerpt, find_spans, render, render_answer
 
 ELEMENTS = {"p", "br", "span", "strong", "ol", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
 ELEMENTS |= {"hr", "blockquote", "math"}

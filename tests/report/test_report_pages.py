@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from livek12.core.scoring import Row
-from livek12.report import pdf, sections, shown
+from livek12.report import pdf, sections
 from livek12.report.html import further_pages, run_name
 from livek12.report.paper import anchor_of
 from tests.report.test_report_html import TASK, in_class, question, row, write
@@ -24,9 +24,8 @@ OTHER = "kmmmu/odd name:1"
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of six questions or twelve answers."""
-    for module in (shown, sections):
-        monkeypatch.setattr(module, "PAGE_QUESTIONS", 6)
-        monkeypatch.setattr(module, "PAGE_ANSWERS", 12)
+    monkeypatch.setattr(sections, "PAGE_QUESTIONS", 6)
+    monkeypatch.setattr(sections, "PAGE_ANSWERS", 12)
 
 
 def rows() -> list[Row]:
@@ -89,8 +88,7 @@ def test_many_trials_make_more_pages_and_numbers_go_on(tmp_path: Path) -> None:
 
 def test_pages_that_a_report_has_no_more_are_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as changed:
-        for module in (shown, sections):
-            changed.setattr(module, "PAGE_QUESTIONS", 6)
+        changed.setattr(sections, "PAGE_QUESTIONS", 6)
         write(tmp_path, rows())
     (page, *_) = further_pages(tmp_path / "report.html")
     page.with_suffix(".pdf").write_text("old")

@@ -12,7 +12,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PageBox, PartVerdict, Question, Verdict
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.reporting import score_run
 from livek12.evaluation.task_data import reload_task_data

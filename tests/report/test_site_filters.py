@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livek12.core.records import Question, Variant
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.comparison import compare_outcomes
 from livek12.core.scoring.outcomes import AXES, Outcome, Slim
 from livek12.core.scoring.ranks import tied, told

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from livek12.core.records import Key, Question, Sampling
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.visible import visible
 from livek12.evaluation.site.making import SiteWishes, make_site
 from livek12.evaluation.site.models import KnownModel

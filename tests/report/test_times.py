@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from livek12.core.sessions import GIB, Session
-from livek12.report.times import WIDTH, in_words, time_bars
+from livek12.core.run.sessions import GIB, Session
+from livek12.report.usage import WIDTH, in_words, time_bars
 
 
 def session(started: float, loaded: float | None, at: float, stage: str = "generate", **known: int) -> Session:

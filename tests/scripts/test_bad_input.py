@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from tests.endpoint import oracle_at, serving
 from tests.hub import Hub
 from tests.hub_client import Client

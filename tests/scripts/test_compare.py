@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from livek12.core.journal import JournalWriter
 from livek12.core.records import Key, PartVerdict, Question, Response, Sampling, Verdict
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import RunSpec, TaskSpec
-from livek12.core.sessions import STEM, Session
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import JournalWriter
+from livek12.core.run.sessions import STEM, Session
+from livek12.core.run.spec import RunSpec, TaskSpec
 from tests.scripts.command import livek12_here
 
 TASK = "livek12_text_only"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.scripts.cli import COMMANDS
 from tests.dataset_builders.ingest.pdf_making import needs_ocr
 from tests.dataset_builders.publishing_sets import make_set, page, question
@@ -105,6 +105,7 @@ def test_every_command_is_watched_here() -> None:
 @pytest.mark.parametrize(
     ("paper", "language"), [("cfe.pdf", "en"), pytest.param("kmmmu.pdf", "ko", marks=pytest.mark.release)]
 )
+@pytest.mark.release
 def test_ingest_with_ocr(paper: str, language: str, tmp_path: Path) -> None:
     needs_ocr(*(["rapidocr"] if language == "en" else []))
     if language == "ko" and not shutil.which("tesseract"):
@@ -210,6 +211,7 @@ def test_generate_by_an_endpoint(data: Path, oracle: str, tmp_path: Path) -> Non
     assert RunFolder.open(tmp_path / "run").rows()
 
 
+@pytest.mark.release
 def test_generate_by_transformers(data: Path, tiny_text: Path, tmp_path: Path) -> None:  # noqa: F811
     quiet(asked(tmp_path, data, tiny_text, "transformers"), leaves=HUB)
 

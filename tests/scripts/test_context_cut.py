@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from livek12.core.sessions import read_sessions
+from livek12.core.run.sessions import read_sessions
 from tests.engines.scripted_server import Reply, Script, completion, error, serving
 from tests.scripts.command import livek12_here
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.engines.small_model import fetch_small_model
 from livek12.scripts.cli import STOPPED
 from livek12.scripts.commands.demo import MAX_TOKENS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from tests.endpoint import oracle_at
 from tests.scripts.command import Ended, livek12_here
 

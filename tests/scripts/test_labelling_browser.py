@@ -126,7 +126,7 @@ def test_labels_by_keys_alone_with_the_server_killed_on_the_way(tmp_path: Path, 
     assert [row["rater"] for row in stored(run, "bob")] == ["bob"]
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [pytest.param(1400, marks=pytest.mark.release), 390])
 def test_every_control_can_be_reached(tmp_path: Path, browser: Browser, width: int) -> None:
     server = Server(make_run(tmp_path / "run").path)
     try:
@@ -144,7 +144,7 @@ def test_every_control_can_be_reached(tmp_path: Path, browser: Browser, width: i
         server.kill()
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [pytest.param(1400, marks=pytest.mark.release), 390])
 def test_a_mark_is_overridden_with_a_reason_and_given_back(tmp_path: Path, browser: Browser, width: int) -> None:
     run = make_run(tmp_path / "run", ("livek12",), 2, HOSTILE, trials=2).path
     server = Server(run)

@@ -71,7 +71,9 @@ def answers(*releases: str) -> dict[str, tuple[list[str], str]]:
     return {row["id"]: (row["answer"], row["solution"]) for release in releases for row in rows(release)}
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["only the new release", "all releases so far"])
+@pytest.mark.parametrize(
+    "again", [False, pytest.param(True, marks=pytest.mark.release)], ids=["only the new release", "all releases so far"]
+)
 def test_over_three_releases_no_answer_is_lost_or_leaked(
     again: bool, hub: Hub, logged_in: Client, tmp_path: Path
 ) -> None:

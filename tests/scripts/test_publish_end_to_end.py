@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from livek12.core.questions import read_card
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from tests.endpoint import oracle_at
 from tests.hub import STRANGER, WRITER, Hub
 from tests.hub_client import Client

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from livek12.core.flat import FlatRow
+from livek12.core.features import FlatRow
 from livek12.core.questions import load_questions, read_records
 from livek12.core.records import Option, Question
 from livek12.dataset_builders import validate

@@ -76,7 +76,7 @@ def in_reach(page: Any) -> int:
 
 
 @pytest.mark.parametrize(
-    "width", [1600, 1280, 901, 390, *(pytest.param(n, marks=pytest.mark.release) for n in (1024, 768))]
+    "width", [1280, 390, *(pytest.param(n, marks=pytest.mark.release) for n in (1600, 1024, 901, 768))]
 )
 def test_every_control_can_be_reached_and_clicked(server: Server, folder: Path, browser: Any, width: int) -> None:
     opened = Opened(browser, server.url, width, 844 if width < 500 else 900)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.run_folder import RunFolder
-from livek12.core.run_spec import PACKED_VERSION
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import PACKED_VERSION
 from livek12.scripts.commands.generate import _counts
 from tests.core.test_run_folder import failure, question, response, spec
 from tests.endpoint import oracle_at

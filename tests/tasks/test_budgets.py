@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.tasks.budgets import limited, siblings
-from livek12.tasks.registry import find_task, get_task, get_tasks, with_budgets
+from livek12.tasks.registry import find_task, get_task, get_tasks, limited, siblings, with_budgets
 
 
 @pytest.mark.parametrize(

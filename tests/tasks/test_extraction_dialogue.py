@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.dialogue import own_turn
+from livek12.tasks.extraction.regions import own_turn
 from tests.judges.helpers import question
 
 DIALOGUES = [

@@ -6,7 +6,7 @@ import pytest
 
 from livek12.core.records import Option
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.substance import says_nothing, spoken
+from livek12.tasks.extraction.regions import says_nothing, spoken
 from tests.tasks.test_extraction import answers, ask, chosen
 
 TWO = [

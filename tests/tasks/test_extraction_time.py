@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.dialogue import own_turn
-from livek12.tasks.extraction.regions import answer_tags, boxes, closed, final_text
+from livek12.tasks.extraction.regions import answer_tags, boxes, closed, final_text, own_turn
 from tests.judges.helpers import question
 
 REPEATED = [

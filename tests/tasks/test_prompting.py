@@ -6,9 +6,8 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Key, Option, Question, Request, Sampling
-from livek12.tasks.budgets import limited
 from livek12.tasks.prompting import asked_together, asking_order, build_request, requests
-from livek12.tasks.registry import all_tasks, get_task, get_tasks
+from livek12.tasks.registry import all_tasks, get_task, get_tasks, limited
 
 
 def picture(name: str) -> Image:

@@ -20,9 +20,8 @@ from livek12.core.scoring.formulas import RATIOS
 from livek12.dataset_builders import build
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
-from livek12.tasks.census import Census
 from livek12.tasks.families import Family
-from livek12.tasks.loading import pinned, questions_of
+from livek12.tasks.loading import Census, pinned, questions_of
 from livek12.tasks.plugins.harness_task import harness_name, task_name
 from livek12.tasks.prompting import build_request
 from livek12.tasks.registry import all_tasks, families, find_task, get_task

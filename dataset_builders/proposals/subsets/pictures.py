@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import make_subfolder, write_atomically
+from livek12.core.files import make_subfolder, write_atomically
 from livek12.core.records import Image, Question
 
 _ENDINGS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF8": ".gif", b"BM": ".bmp"}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from livek12.core.errors import UserError
-from livek12.core.run_folder import RunFolder
+from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.dataset_builders.proposals.subsets.candidates import Candidate, text_sha256
 

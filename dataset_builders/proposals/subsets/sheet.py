@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
-from livek12.core.spreadsheets import bare, csv_text
+from livek12.core.files import write_atomically
+from livek12.core.tables import bare, csv_text
 from livek12.dataset_builders.base import one_line
 
 STATES = ("proposed", "reserve", "undecided", "out", "kept")

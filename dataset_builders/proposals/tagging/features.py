@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
+from livek12.core.errors import UserError, install
 
 if TYPE_CHECKING:
     import numpy as np

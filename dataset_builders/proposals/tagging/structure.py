@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from livek12.core.parts import text_message
-from livek12.core.prompts import fenced, load_prompt
+from livek12.core.prompts import fenced, load_prompt, text_message
 from livek12.core.records import FlowStep, Key, Request, Sampling, Variable
 from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.core.store import Store

@@ -17,9 +17,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from livek12.core.errors import UserError
-from livek12.core.extras import install
-from livek12.core.own_files import write_atomically
+from livek12.core.errors import UserError, install
+from livek12.core.files import write_atomically
 from livek12.core.records import Image, Record
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals.tagging.classifier import Proposed

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import copy_file
+from livek12.core.files import copy_file
 from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
 from livek12.core.records import Image, Question
 from livek12.core.store import Store

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.lines import BadLine, read_table
+from livek12.core.tables import BadLine, read_table
 from livek12.dataset_builders.base import one_line
 
 MAX_BYTES = 2 << 20

@@ -10,8 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from livek12.core.parts import text_message
-from livek12.core.prompts import load_prompt
+from livek12.core.prompts import load_prompt, text_message
 from livek12.core.records import Failure, Key, Request, Sampling
 from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.dataset_builders.base import one_line

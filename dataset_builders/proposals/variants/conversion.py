@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from livek12.core.parts import without_marks
+from livek12.core.prompts import without_marks
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Option, Question
 
 Conversion = Callable[[Question, Random], Question]

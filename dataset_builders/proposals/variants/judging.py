@@ -9,8 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from livek12.core.parts import image_part, joined_parts, text_part
-from livek12.core.prompts import fenced, harmless, load_prompt
+from livek12.core.prompts import fenced, harmless, image_part, joined_parts, load_prompt, text_part
 from livek12.core.records import IMAGE_MARK, Key, Message, Part, Question, Request, Sampling
 from livek12.core.replies import a_bool, a_text, fields_of, object_schema, parse_object
 from livek12.core.text import one_line

@@ -10,8 +10,7 @@ import json
 import re
 from random import Random
 
-from livek12.core.parts import text_message
-from livek12.core.prompts import load_prompt
+from livek12.core.prompts import load_prompt, text_message
 from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Key, Option, Question, Request, Sampling
 from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
 from livek12.dataset_builders.proposals.translation.checks import MAX_TEXT, figure_marks, problems_in_words

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.own_files import write_atomically
+from livek12.core.files import write_atomically
 from livek12.core.prompts import load_prompt
 from livek12.core.questions import iter_questions
 from livek12.core.store import Store

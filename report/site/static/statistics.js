@@ -1,4 +1,4 @@
-// Intervals and tests as `core/intervals.py` and `core/statistics.py` compute them, number for number, for the questions
+// Intervals and tests as `core/statistics.py` computes them, number for number, for the questions
 // that a reader chooses. Constants and the state of the random numbers come from there with the site's data.
 "use strict";
 livek12.statistics = (() => {

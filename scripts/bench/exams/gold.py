@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 
 
 class _Strict(BaseModel):

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
 from livek12.scripts.bench.exams.paper_layout import PaperLayout

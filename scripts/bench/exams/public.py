@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
 
 _DRAWN: Final = re.compile(r"<svg\b.*?</svg>", re.DOTALL)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from livek12.dataset_builders.ingest.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
 from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, PredictedQuestion, Prediction
 

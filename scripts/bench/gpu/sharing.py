@@ -7,24 +7,25 @@ sides run twice in the order bare, ours, ours, bare, so that warming favours nei
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.records import Request
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import GIB
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB
 from livek12.scripts.bench.common import GpuWatch
-from livek12.scripts.bench.counting import counted, counting_in
+from livek12.scripts.bench.counting import FOLDER, counted, counting_in
 from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, text_data
 
 if TYPE_CHECKING:
     from livek12.engines.base import Outcome
 
-TEXT = "livek12_text_only_en"
+TEXT, PAGES = "livek12_text_only_en", "livek12_image_only"
 
 
 class Interrupted(Exception):
@@ -261,20 +262,19 @@ def kv_cache(work: StationWork) -> Seen:
 
 def pages(work: StationWork) -> Seen:
     """Whole-page questions: how often a page is encoded and how much of the prompts is computed, ours beside bare."""
-    from livek12.scripts.bench.pages import TASK, draw_papers
     from livek12.scripts.bench.sides import build
 
     source, papers = work.work / "papers", max(2, round(8 * work.scale))
     draw_papers(source, papers, 20, 6, (840, 1188) if work.gpus else (280, 392))
-    data, counts = build(source, work.work / "page-data"), Path(os.environ[COUNTS])
-    prompts = requests_of(work, TASK, data, None, 16)
+    data, counts = build(source, work.work / "page-data"), Path(os.environ[FOLDER])
+    prompts = requests_of(work, PAGES, data, None, 16)
     different = len({sha256 for request in prompts for sha256 in request.images})
     figures: dict[str, dict[str, float]] = {}
     before = counted(counts)
     for side in ("ours", "bare"):
         empty_caches(work)
         if side == "ours":
-            _, lent = ask(work, "pages", TASK, data, max_tokens=16)
+            _, lent = ask(work, "pages", PAGES, data, max_tokens=16)
             seconds = lent.seconds
         else:
             seconds = bare(work, prompts)
@@ -296,7 +296,34 @@ def pages(work: StationWork) -> Seen:
     return seen, figures
 
 
-COUNTS = "LIVEK12_BENCH_COUNTS"
+def draw_papers(source: Path, papers: int, questions: int, pages: int, size: tuple[int, int]) -> None:
+    """Papers in livek12's source form: rows without text, and page pictures with the questions on them."""
+    (source / "pages").mkdir(parents=True)
+    with (source / "en_2601.jsonl").open("w", encoding="utf-8") as lines:
+        for paper in range(1, papers + 1):
+            sums = [(paper + 3 * number, 2 * number + paper) for number in range(1, questions + 1)]
+            for page in range(1, pages + 1):
+                held = [
+                    f"{number}. {a} + {b} = ?"
+                    for number, (a, b) in enumerate(sums, 1)
+                    if number % pages == page % pages
+                ]
+                _draw(source / "pages" / f"paper{paper:03d}_{page}.png", [f"Paper {paper}, page {page}", *held], size)
+            for number, (a, b) in enumerate(sums, 1):
+                row = {"id": f"p{paper:03d}q{number:03d}", "paper_id": f"paper{paper:03d}", "number": str(number)}
+                row |= {"question": "", "answer": str(a + b), "question_type": "short_answer", "subject": "math"}
+                lines.write(json.dumps(row | {"page_numbers": list(range(1, pages + 1))}) + "\n")
+
+
+def _draw(file: Path, lines: Sequence[str], size: tuple[int, int]) -> None:
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("RGB", size, "white")
+    letters = max(10, size[1] // 20)
+    ImageDraw.Draw(picture).multiline_text(
+        (letters, letters), "\n".join(lines), fill="black", font=ImageFont.load_default(letters), spacing=letters // 2
+    )
+    picture.save(file)
 
 
 def count_in(work: StationWork) -> None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import Response
-from livek12.core.run_folder import RunFolder
-from livek12.core.sessions import GIB, Session, read_sessions
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.sessions import GIB, Session, read_sessions
 from livek12.engines.memory import measure
+from livek12.engines.reaper import supervise
 from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, tokens_of
 from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, last_line, short_request, text_data
+from livek12.scripts.bench.sides import CPU_ENVIRONMENT, QUIET
 
 LIMIT = 240.0
 """Seconds of one command; the check's own limit for the point comes first as a rule."""
@@ -324,15 +329,55 @@ def transformers(work: StationWork) -> Seen:
     return ", ".join(seen), {}
 
 
+READY_SECONDS = 900
+SERVER = """
+from livek12.engines.vllm_ready import ready_vllm
+ready_vllm()
+if __name__ == "__main__":
+    import runpy
+    runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__")
+"""
+"""The server as a script: each of its processes imports it anew, and so is readied for vLLM."""
+
+
+@contextmanager
+def server(model: Path, folder: Path) -> Iterator[str]:
+    """A vLLM server while the block runs; gives its address."""
+    script, log = folder / "server.py", folder / "server.log"
+    script.write_text(SERVER)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, script, "--model", model, "--host", "127.0.0.1", "--port", port]
+    words += ["--enforce-eager", "--max-model-len", EAGER["max_model_len"]]
+    environment = os.environ | QUIET | CPU_ENVIRONMENT | {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
+    with (
+        log.open("wb") as output,
+        supervise(list(map(str, words)), env=environment, stdout=output, stderr=output) as process,
+    ):
+        _wait_for(f"http://127.0.0.1:{port}/health", process, log)
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(60)
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            break
+        with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(address, timeout=5):
+            return
+        time.sleep(0.5)
+    raise SystemExit(f"vLLM's server did not come up: {log.read_text(errors='replace')[-2000:]}")
+
+
 def served(work: StationWork) -> Seen:
     """VLLM's own server, asked as any endpoint."""
-    from livek12.scripts.bench.data_parallel import server
-    from livek12.scripts.bench.sides import Bench
-
     folder = work.work / "server"
     folder.mkdir()
-    bench = Bench(str(work.model("tiny")), sample(work), TEXT, 64, dict(EAGER), folder)
-    with server(bench, 1) as address:
+    with server(work.model("tiny"), folder) as address:
         words = run_words(work, "served", work.model("tiny"), {"base_url": f"{address}/v1"}, "--engine", "openai")
         began = time.monotonic()
         finished(work, "served", *words, "--trials", 8, codes=(0, 1))

@@ -19,9 +19,16 @@ def command(
     from dataclasses import replace
 
     from livek12.core.progress import Progress
-    from livek12.evaluation.studies.completion import completion_study, completions, judged, measured, sentences
+    from livek12.evaluation.studies.completion import (
+        charts,
+        completion_study,
+        completions,
+        judged,
+        measured,
+        sentences,
+        tables,
+    )
     from livek12.evaluation.studies.consulting import authors_of
-    from livek12.report.completion import charts, tables
 
     given = folders(runs)
     rows = {name: completions(folder.rows()) for name, folder in given.items()}

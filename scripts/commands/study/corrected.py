@@ -23,9 +23,7 @@ def command(
     """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
     from livek12.core.arguments import one_of
     from livek12.evaluation.studies.corrected import corrected_study, sentences
-    from livek12.evaluation.studies.label_plan import planned_strata
-    from livek12.evaluation.studies.planned import PLAN
-    from livek12.evaluation.studies.strata import METRICS
+    from livek12.evaluation.studies.label_plan import METRICS, PLAN, planned_strata
 
     counted = one_of("--metric", metric, METRICS)
     chosen = choice(task, way) if task or way else None  # each task is corrected on its own

@@ -23,9 +23,16 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
-    from livek12.evaluation.studies.diagnosed_runs import whole_rows
-    from livek12.evaluation.studies.diagnostics import FEWEST, diagnostics, for_people, read_diagnosed, sentences
-    from livek12.report.diagnostics import charts, tables
+    from livek12.evaluation.studies.diagnostics import (
+        FEWEST,
+        charts,
+        diagnostics,
+        for_people,
+        read_diagnosed,
+        sentences,
+        tables,
+        whole_rows,
+    )
 
     least = (fewest, fewest) if fewest else FEWEST
     found = {

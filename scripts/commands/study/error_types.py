@@ -49,16 +49,18 @@ def command(
     """Tell of what kind wrong answers are, by judges or people: rates by model, subject and pictures, and κ."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, say
-    from livek12.evaluation.studies.error_sample import (
+    from livek12.evaluation.studies.error_kinds import (
+        charts,
+        error_types_study,
         gathered,
         groups_of,
+        sentences,
+        tables,
         to_ask,
         typed_by_judges,
         typed_by_people,
         write_plans,
     )
-    from livek12.evaluation.studies.error_typing import error_types_study, sentences
-    from livek12.report.error_kinds import charts, tables
 
     if not (judge or labels or plan):
         raise UserError(

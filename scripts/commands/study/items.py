@@ -44,18 +44,18 @@ def command(
         found: dict[str, Any] = items_study(items, same, progress.step, prior)
     linked(found["suspects"], {name: folder.path for name, folder in found_folders.items()})
     if irt or choose:
-        from livek12.evaluation.studies.irt import choose as chosen_items
-        from livek12.evaluation.studies.irt import fit
+        from livek12.evaluation.studies.items import choose as chosen_items
+        from livek12.evaluation.studies.items import fit
 
         found |= {"irt": fit(items)} if irt else {}
         found |= {"chosen": chosen_items(items, choose)} if choose else {}
     if export is not None:
-        from livek12.core.own_files import write_atomically
+        from livek12.core.files import write_atomically
 
         rows = plan(found["suspects"])
         write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     if html is not None:
-        from livek12.report.items import charts, tables
+        from livek12.evaluation.studies.items import charts, tables
 
         write_page(html, "Which keys are wrong?", sentences(found), charts(found), tables(found))
     tell("items", found, sentences, as_json)

@@ -30,8 +30,7 @@ def command(
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.repeats import repeated_rows
-    from livek12.evaluation.studies.reliability import as_repeats, reliability
-    from livek12.evaluation.studies.reliability_tables import sentences, tables
+    from livek12.evaluation.studies.reliability import as_repeats, reliability, sentences, tables
 
     ranked_by, chosen, opened = one_of("--metric", metric, contrasted_metrics()), choice(task, way), folders(runs)
     taken = rows_of(opened, chosen, judged=True)

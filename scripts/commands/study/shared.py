@@ -12,7 +12,7 @@ import typer
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Row
     from livek12.evaluation.sieve import AnswerChoice
     from livek12.evaluation.studies.labels import Label, Stranger
@@ -38,7 +38,7 @@ def folders(runs: list[Path]) -> dict[str, RunFolder]:
         UserError: one is none.
     """
     from livek12.core.progress import warn
-    from livek12.core.run_folder import RunFolder
+    from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
 
     return {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
@@ -130,7 +130,7 @@ def tell(
     title: str, found: Mapping[str, Any], sentences: Callable[[Mapping[str, Any]], Iterator[str]], as_json: bool
 ) -> None:
     """Prints a result: as JSON, or as sentences and tables."""
-    from livek12.evaluation.studies.show import show
+    from livek12.evaluation.studies.study import show
 
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))

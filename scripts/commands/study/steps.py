@@ -37,8 +37,7 @@ def command(
     """Have judges split responses into steps, and compare with the reference flow, solved and unsolved."""
     from livek12.core.progress import Progress
     from livek12.evaluation.studies.consulting import authors_of
-    from livek12.evaluation.studies.steps import sentences, splittable, step_density
-    from livek12.report.steps import charts, tables
+    from livek12.evaluation.studies.steps import charts, sentences, splittable, step_density, tables
 
     given = folders(runs)
     taken = rows_of(given, choice(task, way), together=False)

@@ -28,9 +28,8 @@ def command(
     from livek12.core.arguments import one_of
     from livek12.core.progress import warn
     from livek12.core.scoring import profile_named
+    from livek12.evaluation.article_tables import SHAPES, article_tables, shape_named
     from livek12.evaluation.comparing import read_outcomes
-    from livek12.evaluation.tables.cells import article_tables
-    from livek12.evaluation.tables.shapes import SHAPES, shape_named
     from livek12.report import tables as writing
 
     one_of("--format", format, FORMATS)
@@ -43,7 +42,7 @@ def command(
     elif format == "csv":
         typer.echo(writing.as_csv(found.tables), nl=False)
     elif format == "html":
-        from livek12.report.tables_page import as_page
+        from livek12.report.html import as_page
 
         typer.echo(as_page(found.tables, found.missing))
     else:

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from livek12.core.records import Image, Language
-from livek12.dataset_builders.ingest.blocks import Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
-from livek12.dataset_builders.ingest.margins import marked
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
-from livek12.dataset_builders.ingest.segment import Body, segment
-from livek12.dataset_builders.ingest.stream import Stream, flatten
+from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.questions.segment import Body, segment
+from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
 from livek12.dataset_builders.ingest.worker import read_here
 
 HEIGHT = 0.02

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import Language
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import Box
 from tests.dataset_builders.ingest.papers import paper_of
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
@@ -238,7 +238,12 @@ def shared(box: Box, place: dict[str, float]) -> float:
     return common / (areas - common)
 
 
-SCANS = {"optics": [], "graph": [], "circuit": [pytest.mark.release], "apparatus": [pytest.mark.release]}
+SCANS = {
+    "optics": [],
+    "graph": [pytest.mark.release],
+    "circuit": [pytest.mark.release],
+    "apparatus": [pytest.mark.release],
+}
 SCANNED = [
     pytest.param(name, True, id=f"{name} scan", marks=[pytest.mark.slow, *marks]) for name, marks in SCANS.items()
 ]

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("pypdfium2")
 
-from livek12.dataset_builders.ingest.blocks import Block, PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import Block, PageBlocks
 from tests.dataset_builders.ingest.pdf_making import typeset
 
 

@@ -13,8 +13,9 @@ import pytest
 pytest.importorskip("pypdfium2")
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest import drawings, glyphs, worker
+from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages import glyphs
 from livek12.dataset_builders.ingest.worker import read_here
 from livek12.engines.reaper import family, processes
 from tests.dataset_builders.ingest.pdf_making import needs_ocr, plain_pdf, raw_pdf, stream, typeset
@@ -130,6 +131,7 @@ def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_machine_that_is_busy_with_other_things_costs_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +156,7 @@ def test_a_page_that_waits_for_ever_is_given_up(tmp_path: Path, monkeypatch: pyt
 
 def test_a_page_of_very_many_things_is_cut_short_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glyphs, "MAX_GLYPHS", 40)
-    monkeypatch.setattr(drawings, "MAX_OBJECTS", 20)
+    monkeypatch.setattr(glyphs, "MAX_OBJECTS", 20)
     path = tmp_path / "dense.pdf"
     path.write_bytes(plain_pdf(1, HELLO * 2 + b"9 9 m 99 99 l S " * 30))
     (page,) = read_here(path, None, "text", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livek12.dataset_builders.ingest.ocrmath import formulas
+from livek12.dataset_builders.ingest.scans.formulas import formulas
 
 CASES = [
     ("1. 已知集合 A = {x|− 5 < x},则A∩ B=", "1. 已知集合 $A=\\{x|-5<x\\}$,则$A\\cap B=$"),

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("pypdfium2")
 
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from tests.dataset_builders.ingest.pdf_making import distance
 
 pytestmark = pytest.mark.slow
@@ -70,7 +70,11 @@ def test_formulas_of_a_chinese_paper(shared_data: Path) -> None:
 
 @pytest.mark.parametrize(
     ("paper", "questions"),
-    [("math", 46), ("physics-1", 20), pytest.param("chemistry-1", 20, marks=pytest.mark.release)],
+    [
+        pytest.param("math", 46, marks=pytest.mark.release),
+        ("physics-1", 20),
+        pytest.param("chemistry-1", 20, marks=pytest.mark.release),
+    ],
     ids=["math", "physics", "chemistry"],
 )
 def test_korean_papers_have_no_private_letters(shared_data: Path, paper: str, questions: int) -> None:

@@ -13,9 +13,9 @@ pytest.importorskip("pypdfium2")
 
 from livek12.core.errors import UserError
 from livek12.core.records import Language
-from livek12.dataset_builders.ingest import ocr, scan
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.scans import ocr, scan
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def has_korean() -> bool:
     return "kor" in said.split()
 
 
-@pytest.mark.parametrize(("degrees", "turn"), [(1.5, 0), (-2.0, 90)])
+@pytest.mark.parametrize(("degrees", "turn"), [pytest.param(1.5, 0, marks=pytest.mark.release), (-2.0, 90)])
 def test_a_scan_that_lies_askew_is_read(tmp_path: Path, degrees: float, turn: int) -> None:
     needs_ocr("rapidocr")
     if turn and not shutil.which("tesseract"):

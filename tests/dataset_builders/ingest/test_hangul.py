@@ -11,10 +11,10 @@ pytest.importorskip("cv2")
 
 import numpy as np
 
-from livek12.dataset_builders.ingest import hangul, ocrparts
-from livek12.dataset_builders.ingest.geometry import Bounds
-from livek12.dataset_builders.ingest.hangul import Letter
-from livek12.dataset_builders.ingest.ocrread import Read
+from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.scans import formulas, hangul
+from livek12.dataset_builders.ingest.scans.boxes import Read
+from livek12.dataset_builders.ingest.scans.hangul import Letter
 
 WIDE, TALL = 20, 30
 
@@ -66,7 +66,7 @@ def test_what_no_engine_reads_makes_the_line_unsure() -> None:
     dark, letters = drawn("점수가 X인")
     letters = [letter for letter in letters if letter.hangul]
     (found,) = hangul.lines(dark, [(5, 3, dark.shape[1] - 5, TALL + 3)], letters, engine([])[1])
-    assert found.text.startswith("점수가") and found.confidence <= ocrparts.UNSURE
+    assert found.text.startswith("점수가") and found.confidence <= formulas.UNSURE
 
 
 def test_what_no_box_was_found_for_is_read_where_tesseract_is_sure() -> None:
@@ -111,7 +111,7 @@ def fraction() -> tuple[np.ndarray, Bounds]:
 def test_what_reads_as_characters_above_and_below_a_bar_is_no_fraction(answers: list[str], said: list[str]) -> None:
     dark, box = fraction()
     _, read = engine(answers)
-    found = ocrparts.lines(dark, [box, (70.0, 10.0, 90.0, 34.0), (70.0, 36.0, 90.0, 58.0)], lambda boxes: read([
+    found = formulas.read_lines(dark, [box, (70.0, 10.0, 90.0, 34.0), (70.0, 36.0, 90.0, 58.0)], lambda boxes: read([
         one for one in boxes if one[0] < 65
     ]))  # fmt: skip
     assert [one.text for one in found] == said

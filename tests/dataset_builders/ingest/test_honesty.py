@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
-from livek12.dataset_builders.ingest.keys import Entry
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from livek12.core.records import Image
-from livek12.dataset_builders.ingest import glyphs, marks, pdf, text_layer, worker
-from livek12.dataset_builders.ingest.blocks import UNREAD, Block, Box, PageBlocks
-from livek12.dataset_builders.ingest.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.invariants import _SOLVED, INVARIANTS, is_running
-from livek12.dataset_builders.ingest.keys import Entry, entries_of_pages, split_answered
-from livek12.dataset_builders.ingest.margins import marked
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.questions.headings import marked
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
 
@@ -321,7 +322,7 @@ def test_each_glyph_is_one_character() -> None:
     lefts = (40, 48, 56)
     text = [Glyph(letter, x, 20, x + 6, 30, 29, 10, x + 6, "Serif") for x, letter in zip(lefts, "abc", strict=True)]
     raw = RawPage(200, 100, [digit, *text])
-    marks.name_numbers(raw, [(17, 18, 27, 32), (16.5, 17.5, 27.5, 32.5)])
+    text_layer.name_numbers(raw, [(17, 18, 27, 32), (16.5, 17.5, 27.5, 32.5)])
     assert "".join(glyph.text for glyph in raw.glyphs).count("．") == 1
     assert all(len(glyph.text) == 1 for glyph in raw.glyphs)
     assert [glyph.text for glyph in sorted(raw.glyphs, key=lambda g: (g.right, g.left))][:2] == ["𝟏", "．"]

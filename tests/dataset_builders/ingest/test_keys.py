@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest import keys, matching
+from livek12.dataset_builders.ingest.keys import matching
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.paper import AnswerKey
-from livek12.dataset_builders.ingest.stream import flatten
+from livek12.dataset_builders.ingest.questions.stream import flatten
 from tests.dataset_builders.ingest.papers import by_number, page, read
 
 QUESTIONS = ("一、选择题", *(line for n in range(1, 5) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")))
 
 
 def entries(*lines: str) -> dict[int, str]:
-    found = keys.entries_of_items(flatten([page(*lines)]).items, "key")
+    found = entries_of_items(flatten([page(*lines)]).items, "key")
     return {entry.number: entry.answer for entry in found}
 
 
@@ -36,7 +37,7 @@ def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
 
 
 def test_solutions_stand_with_their_numbers() -> None:
-    found = keys.entries_of_items(flatten([page("1．B", "2．解：设 x", "则 x=2")]).items, "key")
+    found = entries_of_items(flatten([page("1．B", "2．解：设 x", "则 x=2")]).items, "key")
     assert [(entry.answer, entry.solution) for entry in found] == [("B", None), ("", "解：设 x\n则 x=2")]
 
 
@@ -53,7 +54,7 @@ def test_solutions_stand_with_their_numbers() -> None:
     ],
 )
 def test_answers_below_their_question(text: str, split: tuple[str, str | None, str | None]) -> None:
-    assert keys.split_answered(text) == split
+    assert split_answered(text) == split
 
 
 def test_a_paper_with_its_answers_behind_the_questions() -> None:
@@ -151,7 +152,7 @@ def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None
 
 def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:
     table = page("( 물리학Ⅰ )과목", "번호 정답 배점", "1 ③ 2")
-    found = keys.entries_of_pages([table], "k.pdf")
+    found = entries_of_pages([table], "k.pdf")
     paper = read(
         page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05), key=AnswerKey(found, [], "k.pdf")
     )
@@ -168,7 +169,7 @@ def test_several_blanks_and_parts_get_their_own_answers(tmp_path: Path) -> None:
 
 
 def test_a_matched_key_says_where_it_is_from(tmp_path: Path) -> None:
-    drafts, lines = matching.match(read(page(*QUESTIONS)).drafts, [keys.Entry(1, "A")], "k.csv", "")
+    drafts, lines = matching.match(read(page(*QUESTIONS)).drafts, [Entry(1, "A")], "k.csv", "")
     assert drafts[0].answer_from == "k.csv" and drafts[1].answer_from == ""
     assert len(lines) == 3
 

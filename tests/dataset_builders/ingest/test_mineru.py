@@ -19,9 +19,9 @@ pytest.importorskip("pypdfium2")
 from PIL import Image
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest import mineru
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.models import mineru
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import Options, ingest
 from tests.dataset_builders.ingest.pdf_making import typeset
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from livek12.dataset_builders.ingest.headings import follows, is_key_table
-from livek12.dataset_builders.ingest.margins import marked
-from livek12.dataset_builders.ingest.points import split_points
+from livek12.dataset_builders.ingest.questions.headings import follows, is_key_table, marked
+from livek12.dataset_builders.ingest.questions.points import split_points
 from tests.dataset_builders.ingest.papers import by_number, page, read
 
 TOTAL = "(Total for Question 5 is {} marks)"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest import mineru
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.models import mineru
 from tests.dataset_builders.ingest.pdf_making import typeset
 
 

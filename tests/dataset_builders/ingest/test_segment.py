@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image
-from livek12.dataset_builders.ingest import kinds, options, points
-from livek12.dataset_builders.ingest.blocks import Block, Box
-from livek12.dataset_builders.ingest.headings import begins_answers, is_section, passage_range
-from livek12.dataset_builders.ingest.numbering import anchors
-from livek12.dataset_builders.ingest.segment import boxes, by_column, missing_numbers
-from livek12.dataset_builders.ingest.stream import flatten
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.questions import kinds, points, texts
+from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, passage_range
+from livek12.dataset_builders.ingest.questions.numbering import anchors
+from livek12.dataset_builders.ingest.questions.segment import boxes, by_column, missing_numbers
+from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.templates import load_template
 from tests.dataset_builders.ingest.papers import (
     bare,
@@ -235,7 +235,7 @@ def test_points_by_the_section(text: str, number: int, worth: float | None) -> N
     ],
 )
 def test_options(text: str, language: str, labels: str) -> None:
-    stem, found = options.split(text, language, choice=False)  # type: ignore[arg-type]
+    stem, found = texts.split(text, language, choice=False)  # type: ignore[arg-type]
     assert "".join(option.label for option in found) == labels
     assert stem == text if not labels else "\n" not in stem
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.blocks import PageBlocks
+from livek12.dataset_builders.ingest.models.parser import Parser
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import Options, ingest
-from livek12.dataset_builders.ingest.template_parse import Parser
 from livek12.dataset_builders.ingest.templates import load_template
 from tests.dataset_builders.ingest.papers import page, read
 from tests.dataset_builders.ingest.pdf_making import typeset

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.template_parse import Parser, instructions
+from livek12.dataset_builders.ingest.models.parser import Parser, instructions
 from livek12.dataset_builders.ingest.templates import load_template, shipped
 from livek12.engines.small_model import fetch_small_model, serve_gguf
 from tests.dataset_builders.ingest.papers import page, read

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from livek12.dataset_builders.ingest.blocks import Block
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keytables import Entry
-from livek12.dataset_builders.ingest.matching import keyed
+from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.matching import keyed
+from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -93,14 +93,14 @@ def test_heads_in_another_layout_are_heads(mirrored: bool) -> None:
             ((first, ["1. One?", "2. Two?"]), (second, ["and more of it", "3. Three?"])), 1
         )
     ]
-    from livek12.dataset_builders.ingest.margins import marked
+    from livek12.dataset_builders.ingest.questions.headings import marked
 
     paper = read(*marked(pages))
     assert [draft.question for draft in paper.drafts] == ["One?", "Two? and more of it", "Three?"]
 
 
 def test_numbers_at_the_edge_of_a_page_are_no_page_numbers_where_text_goes_on() -> None:
-    from livek12.dataset_builders.ingest.margins import marked
+    from livek12.dataset_builders.ingest.questions.headings import marked
 
     first = page("Question 1", "One?", top=0.02)
     second = page("Question 2", "Two?", number=2, top=0.02)
@@ -155,7 +155,7 @@ def test_a_key_read_from_a_picture_is_doubted(answer: str, confidence: float, ki
 
 
 def test_the_confidence_of_a_key_is_that_of_its_line() -> None:
-    from livek12.dataset_builders.ingest.keys import entries_of_pages
+    from livek12.dataset_builders.ingest.keys.entries import entries_of_pages
 
     blocks = [pictured("1. A    2. B    3. C", 0.99), pictured("4. D    5. A    6. B", 0.6)]
     found = entries_of_pages([page().model_copy(update={"blocks": blocks})], "k.pdf")

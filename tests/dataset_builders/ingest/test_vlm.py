@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.blocks import PageBlocks
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.models.vlm import Reader, Unreadable, element_of, form_of, layout_of
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import Options, ingest
-from livek12.dataset_builders.ingest.vlm import Reader
-from livek12.dataset_builders.ingest.vlm_forms import Unreadable, element_of, form_of, layout_of
 from tests.dataset_builders.ingest.pdf_making import typeset
 from tests.engines.scripted_server import Reply, Script, completion, error, good, serving
 from tests.seconds import within

@@ -8,9 +8,9 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from livek12.core.records import Option
-from livek12.dataset_builders.ingest.blocks import Box
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE
+from livek12.dataset_builders.ingest.pages.blocks import Box
 
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> $\\href{javascript:window.pwned=3}{x}$ "

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.guard import Guard
+from livek12.core.serving.guard import Guard
 from livek12.dataset_builders.review.server import make_app
 from livek12.dataset_builders.review.store import ReviewStore
 from livek12.dataset_builders.review.view import Rendering

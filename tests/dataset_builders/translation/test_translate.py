@@ -218,6 +218,7 @@ def test_wrong_use_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_genuine_small_model_goes_through_the_mechanics(tmp_path: Path, served: str) -> None:  # noqa: F811
     """SmolLM2 knows no Chinese: what it says is refused or passes the checks, and every question ends in one state."""
     one = draft(question="已知 3+4=7，求 x", options=[], figures=[], answer=["7"])

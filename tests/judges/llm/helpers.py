@@ -11,8 +11,7 @@ from livek12.core.store import Store
 from livek12.judges.base import NamedJudge
 from livek12.judges.grade import GradingConfig
 from livek12.judges.llm.client import JudgeModel, JudgeSpec
-from livek12.judges.llm.panel import Panel
-from livek12.judges.llm.panel_scorer import PanelScorer
+from livek12.judges.llm.panel import Panel, PanelScorer
 from livek12.judges.llm.spec import PanelSpec
 from livek12.tasks.scorer import Scorer
 from tests.judges.helpers import CASCADE

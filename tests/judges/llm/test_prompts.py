@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Part
-from livek12.judges.llm.case import Case
 from livek12.judges.llm.client import READY
 from livek12.judges.llm.methods import METHODS
-from livek12.judges.llm.prompts import Fenced, load_prompt, parse_prompt, prompt_names
+from livek12.judges.llm.prompts import Case, Fenced, load_prompt, parse_prompt, prompt_names
 from tests.engines.helpers import picture
 from tests.judges.helpers import question
 

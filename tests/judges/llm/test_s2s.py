@@ -133,7 +133,7 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
 
     from livek12.judges.base import NamedJudge
     from livek12.judges.grade import GradingConfig
-    from livek12.judges.llm.panel_scorer import PanelScorer
+    from livek12.judges.llm.panel import PanelScorer
 
     rows = [
         {"task": "cfe_extract", "question_id": "fall", "trial": 0, "response": "not JSON"},
@@ -153,6 +153,7 @@ def test_recorded_replies_judge_like_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_genuine_small_model_goes_through_all_of_it(served: str, tmp_path: Path) -> None:
     """Its marks mean nothing; that every request is counted, remembered and either read or open does."""
     from livek12.core.store import VOTES, Store

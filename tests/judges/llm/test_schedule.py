@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.judges.llm.schedule import Schedule
+from livek12.judges.llm.client import Schedule
 
 
 class Judge:

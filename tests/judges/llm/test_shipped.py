@@ -9,8 +9,7 @@ import yaml
 
 from livek12.core.errors import UserError
 from livek12.judges.llm.families import families_of
-from livek12.judges.llm.shipped import FOLDER, shipped_panels
-from livek12.judges.llm.spec import parse_judge
+from livek12.judges.llm.spec import FOLDER, parse_judge, shipped_panels
 from tests.scripts.command import livek12_here
 
 NAMES = sorted(file.stem for file in FOLDER.glob("*.yaml"))

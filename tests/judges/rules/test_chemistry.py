@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.judges.rules.formulas import read_terms
-from livek12.judges.rules.reactions import read_reaction
+from livek12.judges.rules.chemistry import read_reaction, read_terms
 from tests.judges.helpers import decide, outcome
 
 SAME = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.judges.rules.complement import complement, glossed
+from livek12.judges.rules.restated import complement, glossed
 from tests.judges.helpers import outcome
 
 RIGHT = """

@@ -7,9 +7,8 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.judges.rules.evaluation import evaluate
 from livek12.judges.rules.latex import parse
-from livek12.judges.rules.values import MAX_BITS, TooBig, Unsupported, value_of
+from livek12.judges.rules.values import MAX_BITS, TooBig, Unsupported, evaluate, value_of
 
 X = sympy.Symbol("x")
 EXPRESSIONS = [

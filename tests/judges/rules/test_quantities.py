@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.judges.rules.quantities import compound, upright
+from livek12.judges.rules.units import compound, upright
 from tests.judges.helpers import outcome
 
 ACCEPT = r"""

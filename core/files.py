@@ -1,0 +1,263 @@
+"""Files of folders that may come from strangers: opened, written whole and removed, never through a link.
+
+Contract: whatever is written into a folder that a user names goes through this module (tests/test_house.py). A file
+that is written in place is regular and has one name: a symlink, a hard link, a device or a pipe may lead out of the
+folder, and is refused before a byte of it is read or cut. A file that is written whole takes its place by a rename,
+which follows no link. Subfolders are folders and no links to any. Only the folder that the user names may be a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from livek12.core.errors import UserError
+
+Content = str | bytes | Iterable[str | bytes]
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
+"""Errors of file systems on which a file has no second name."""
+
+
+def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> int:
+    """Opens a file that is written in place; made where it is missing, if the flags say so.
+
+    Raises:
+        UserError: it is a link, or no regular file.
+        OSError: it cannot be opened.
+    """
+    safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
+    try:
+        fd = os.open(path, flags & ~os.O_TRUNC | safe, 0o644)
+    except OSError:
+        check_file(path)
+        raise
+    try:
+        _check(path, os.fstat(fd))
+        if flags & os.O_TRUNC:
+            os.ftruncate(fd, 0)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def create(path: Path) -> BinaryIO:
+    """Opens a new file, in place of what a command that was killed left there under its name.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    path.unlink(missing_ok=True)
+    return path.open("xb")
+
+
+def write_atomically(
+    path: Path, content: Content, *, new: bool = False, sync: bool = True, before: Callable[[], None] = lambda: None
+) -> None:
+    """Writes a whole file, so that a kill leaves either the old content or the new.
+
+    Args:
+        path: the file.
+        content: all of it, or its pieces; texts become UTF-8.
+        new: whether a file that is there already is left alone.
+        sync: whether the disk is waited for, as is due where a power cut must not cost the content.
+        before: called when all is written, right before the file takes its place; what it raises keeps it from that.
+
+    Raises:
+        FileExistsError: it should be a new one and is there.
+        UserError: the disk is full or fails.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # a process id is another's in another container
+    try:
+        with create(temporary) as file:
+            file.writelines(
+                piece.encode() if isinstance(piece, str) else piece
+                for piece in ([content] if isinstance(content, str | bytes) else content)
+            )
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        before()
+        if not new or not _linked(temporary, path):
+            temporary.replace(path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); make room or choose another folder") from error
+    finally:
+        with suppress(OSError):  # it is in its place, or never was
+            temporary.unlink()
+
+
+def _linked(temporary: Path, path: Path) -> bool:
+    """Whether a file was given a name that nobody has; false where the file system has no links.
+
+    Raises:
+        FileExistsError: somebody has it.
+    """
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(path) from None
+        return False
+    return True
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copies a regular file whole; what a link leads to stays where it is.
+
+    Raises:
+        UserError: it is a link or no file, or cannot be read, or the copy cannot be written.
+    """
+    check_file(source)
+    try:
+        with source.open("rb") as file:
+            write_atomically(target, iter(partial(file.read, 1 << 20), b""))
+    except OSError as error:
+        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
+
+
+def make_subfolder(root: Path, *names: str) -> Path:
+    """Makes a folder below one that the user names, where it is missing.
+
+    Raises:
+        UserError: it is a link or a file, or cannot be made.
+    """
+    folder = root
+    for name in names:
+        folder = folder / name
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{folder}: cannot be made ({error.strerror}); move what is in its place") from error
+        check_folder(folder)
+    return folder
+
+
+def remove_files(root: Path, names: Iterable[str]) -> None:
+    """Removes files that a list of ours names, by their paths below a folder.
+
+    A name that leads elsewhere, by itself or by a link on its way, is passed over; so is what is no file.
+    """
+    for name in names:
+        path = root / name
+        with suppress(OSError, ValueError):
+            steps = path.relative_to(root).parts
+            folders = [root.joinpath(*steps[:length]) for length in range(1, len(steps))]
+            if steps and ".." not in steps and all(_is_folder(folder.lstat()) for folder in folders):
+                path.unlink()
+
+
+def check_names(folder: Path, owned: Sequence[str]) -> None:
+    """Refuses a folder in which a name of ours is a link, or neither file nor folder.
+
+    Args:
+        folder: of the user; need not be there.
+        owned: names, or patterns of names, that we write to in it.
+
+    Raises:
+        UserError: there is one.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if any(fnmatch(entry.name, pattern) for pattern in owned):
+                _check(Path(entry.path), entry.stat(follow_symlinks=False))
+
+
+def check_tree(folder: Path) -> None:
+    """The same for all that is in a folder of ours, at any depth.
+
+    Raises:
+        UserError: something in it, or itself, is a link, or neither file nor folder.
+    """
+    check_file(folder)
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            check_file(Path(place, name))
+
+
+def check_file(path: Path) -> None:
+    """Refuses a link, and what is neither file nor folder; what is not there passes.
+
+    Raises:
+        UserError: it is one.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        _check(path, path.lstat())
+
+
+def check_folder(path: Path) -> None:
+    """Refuses what is no folder.
+
+    Raises:
+        UserError: it is none.
+    """
+    if not _is_folder(path.lstat()):
+        raise UserError(f"{path}: is no folder of its own, but a link or a file; move it away")
+
+
+def _is_folder(state: os.stat_result) -> bool:
+    return stat.S_ISDIR(state.st_mode)
+
+
+def _check(path: Path, state: os.stat_result) -> None:
+    """Passes a folder, and a regular file with no second name."""
+    if _is_folder(state) or (stat.S_ISREG(state.st_mode) and state.st_nlink <= 1):
+        return
+    kinds = {stat.S_IFLNK: "a link", stat.S_IFREG: "one file with another (a hard link)"}
+    kind = kinds.get(stat.S_IFMT(state.st_mode), "no file")
+    raise UserError(f"{path}: is {kind}, and writing to it could reach outside the folder; use a copy (`cp -rL`)")
+
+
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\s")
+_SIZE = re.compile(rb"^size (\d{1,18})\s*$", re.MULTILINE)
+_LONGEST = 1024
+"""Bytes; the specification keeps a pointer below them."""
+
+
+def pointer_note(data: bytes) -> str:
+    """A pointer in words, with the way to its file; "" for anything else.
+
+    Args:
+        data: the beginning of a file, 1,024 bytes at least where it has as many.
+    """
+    if not _POINTER.match(data):
+        return ""
+    size = _SIZE.search(data[:_LONGEST])
+    bytes_ = f" of {int(size[1]):,} bytes" if size else ""
+    return f"a Git LFS pointer, not the file itself{bytes_}: run `git lfs pull` in its clone, or download the file"
+
+
+def pointer_note_of(path: Path) -> str:
+    """The same of a file; "" too where it is none, or cannot be read, which its reader tells of."""
+    try:
+        if not path.is_file():  # a pipe can be read once
+            return ""
+        with path.open("rb") as file:
+            return pointer_note(file.read(_LONGEST))
+    except OSError:
+        return ""
+
+
+def refuse_pointer(path: Path) -> None:
+    """Looks at a file before it is parsed.
+
+    Raises:
+        UserError: it is a pointer.
+    """
+    if note := pointer_note_of(path):
+        raise UserError(f"{path}: is {note}")

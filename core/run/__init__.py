@@ -1,0 +1,1 @@
+"""Run folders: files, journals, locks, claims and marks of one run."""

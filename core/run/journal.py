@@ -1,0 +1,449 @@
+"""Append-only files of records, safe against `kill -9` at any moment.
+
+Contract: a record is one line, written whole by one `write`; a line that stands (ends in a newline) is never
+touched again. Each writer has a file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with
+its process; whoever opens a file next heals what a kill or a full disk left at its end. Where locks may not hold
+(`core.run.leases`) each writer begins a file that bears its token, and nobody else ever writes it. Readers need no
+lock: they pass over an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. What was
+packed (`core.packed`) is read before the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import weakref
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, NamedTuple, Self, TypeVar
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError
+from livek12.core.files import refuse_pointer
+from livek12.core.light import ResponseHead, StoredKey, light_model
+from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
+from livek12.core.records import Failure, Key, Record, Response, Verdict
+from livek12.core.run.leases import Lease, shared
+from livek12.core.run.locks import close_own, lease_own, lock_own, owns
+
+_BLOCK = 1 << 16
+_SYNC_SECONDS = 1.0
+
+
+class LineFile:
+    """A file of whole lines, held by this process alone; a context manager. One thread at a time may use it.
+
+    Args:
+        path: the file; made where it is missing, and its torn last line healed.
+
+    Raises:
+        UserError: the file cannot be opened, its file system has no locks, or another process holds it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        fd = lock_own(path)
+        if fd is None:
+            raise UserError(f"{path}: another process writes it; wait for it or choose another file")
+        heal(fd)
+        self._use(path, fd)
+
+    def _use(self, path: Path, fd: int) -> None:
+        self.path, self._fd = path, fd
+        self._synced = time.monotonic()
+
+    def write_line(self, text: str) -> None:
+        """Writes the text as one line; raises as `write_lines`."""
+        self.write_lines([text])
+
+    def write_lines(self, texts: Sequence[str]) -> None:
+        """Writes each text as one line.
+
+        Raises:
+            UserError: the disk is full or fails; what was stored before still stands.
+        """
+        line = "".join(text + "\n" for text in texts).encode("utf-8", "replace")
+        end = os.lseek(self._fd, 0, os.SEEK_END)
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(self._fd, line[written:])
+            if time.monotonic() - self._synced >= _SYNC_SECONDS:
+                self.sync()
+        except OSError as error:
+            os.ftruncate(self._fd, end)
+            raise UserError(
+                f"{self.path}: cannot store a record ({error.strerror}); everything before it is stored: "
+                "make room and run the same command again"
+            ) from error
+
+    def sync(self) -> None:
+        """Has the disk hold everything appended so far."""
+        os.fsync(self._fd)
+        self._synced = time.monotonic()
+
+    def close(self) -> None:
+        """Flushes to the disk and lets the file go; safe to call twice."""
+        if owns(self._fd):
+            try:
+                os.fsync(self._fd)
+            finally:
+                close_own(self._fd)
+                self._fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def heal(fd: int) -> None:
+    """Ends the file in a whole line: a last line without a newline gets it if it is whole, else it goes."""
+    size = os.lseek(fd, 0, os.SEEK_END)
+    start, tail = size, b""
+    while start > 0 and b"\n" not in tail:
+        step = min(_BLOCK, start)
+        start -= step
+        tail = os.pread(fd, step, start) + tail
+    torn = tail[tail.rfind(b"\n") + 1 :]
+    if not torn:
+        return
+    try:
+        json.loads(torn)
+    except ValueError:
+        os.ftruncate(fd, size - len(torn))
+    else:
+        os.write(fd, b"\n")
+
+
+R = TypeVar("R", bound=Record)
+K = TypeVar("K", Response, ResponseHead, Failure, Verdict)
+N = TypeVar("N")
+_LONGEST = 160
+_NOWHERE = -1
+_BUFFER = 1 << 20
+"""Lines are longer than what Python reads at once by itself."""
+
+
+class Place(NamedTuple):
+    """Where a line stands: its file, its first byte and the one after its last; if packed, its row and the next one."""
+
+    path: Path
+    start: int
+    end: int
+
+
+class JournalWriter(LineFile):
+    """Appends records to the first file of the stem that no living writer holds."""
+
+    def __init__(self, folder: Path, stem: str) -> None:
+        self._use(*_take_file(folder, stem))
+
+    def append(self, record: Record) -> None:
+        """Writes the record as one line; raises as `write_line`."""
+        self.write_line(record.model_dump_json())
+
+
+def read_journal(
+    folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
+) -> Iterator[R]:
+    """The records of all files of a stem, file by file, in the order they were written.
+
+    An unfinished last line is passed over. Other lines that hold no valid record are passed over too, and `on_problem`
+    is told of them at the end: of each file in one line, naming the first of them.
+
+    Raises:
+        UserError: a file cannot be read, or of all lines none can.
+    """
+    return (record for _, record in placed_records(folder, stem, model, on_problem))
+
+
+def placed_records(
+    folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
+) -> Iterator[tuple[Place, R]]:
+    """The same as `read_journal`, each record with its place."""
+    return _placed(folder, stem, model, PackedLines, on_problem)
+
+
+def placed_keys(
+    folder: Path, stem: str, model: type[K], on_problem: Callable[[str], None] | None = None
+) -> Iterator[tuple[Place, K | StoredKey]]:
+    """The same; of what is packed only the keys are read."""
+    return _placed(folder, stem, model, lambda path: PackedLines(path).keys(), on_problem)
+
+
+def _placed(
+    folder: Path,
+    stem: str,
+    model: type[R],
+    packed: Callable[[Path], Iterable[bytes | N]],
+    on_problem: Callable[[str], None] | None,
+) -> Iterator[tuple[Place, R | N]]:
+    """What stands in the files of a stem, by lines or as `packed` reads the packed one."""
+    read = False
+    damaged: list[tuple[str, int]] = []  # of each file what is wrong with the first such line, and how many there are
+    for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
+        start, count, first = 0, 0, ""
+        is_packed = path.suffix == PACKED
+        for number, line in enumerate(packed(path) if is_packed else _lines(path), 1):
+            end = start + (1 if is_packed or not isinstance(line, bytes) else len(line))
+            if not isinstance(line, bytes):
+                read = True
+                yield Place(path, start, end), line
+            elif line.strip():
+                try:
+                    record = model.model_validate_json(line)
+                except ValueError as error:
+                    if line.endswith(b"\n"):
+                        count += 1
+                        kind = model.model_config.get("title") or model.__name__
+                        first = first or f"{path}:{number}: not a {kind} record ({_reason(error)})"
+                else:
+                    read = True
+                    yield Place(path, start, end), record
+            start = end
+        if count:
+            damaged.append((first, count))
+    if damaged and not read:
+        raise UserError(
+            f"{damaged[0][0]}, and no other line of {stem}-*.jsonl is one: was it another version of livek12 that wrote"
+            " them? Put the files back, or take another folder"
+        )
+    for first, count in damaged:
+        if on_problem is not None:
+            on_problem(f"{first}; passed over" + (f", with {count - 1} more of this file" if count > 1 else ""))
+
+
+def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
+    """The lines of all files of a stem, in their order, whatever they hold.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
+        yield from PackedLines(path) if path.suffix == PACKED else _lines(path)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    refuse_pointer(path)
+    try:
+        with path.open("rb", buffering=_BUFFER) as lines:
+            yield from lines
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _packed(folder: Path, stem: str) -> list[Path]:
+    path = packed_path(folder, stem)
+    return [path] if path.exists() else []
+
+
+def journal_files(folder: Path, stem: str) -> list[Path]:
+    """The files of a stem, in the order of their numbers; those whose lines are packed are none any more."""
+    dead = packed_files(folder, stem)
+    files = [path for path in folder.glob(f"{stem}-*.jsonl") if path.name not in dead]
+    return sorted(files, key=lambda path: (len(path.name), path.name))
+
+
+def has_lines(folder: Path, stem: str) -> bool:
+    """Whether anything of a stem is stored."""
+    return packed_path(folder, stem).exists() or any(path.stat().st_size for path in journal_files(folder, stem))
+
+
+def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
+    """Heals every file whose writer is gone and keeps the first of them, or starts a new one; with leases a new one."""
+    if shared(folder):
+        lease = Lease(folder)
+        path = folder / f"{stem}-{lease.token}.jsonl"
+        return path, lease_own(path, lease)
+    taken: tuple[Path, int] | None = None
+    for path in journal_files(folder, stem):
+        fd = lock_own(path)
+        if fd is None:
+            continue
+        heal(fd)
+        if taken is None:
+            taken = (path, fd)
+        else:
+            close_own(fd)
+    number, dead = 0, packed_files(folder, stem)
+    while taken is None:
+        path = folder / f"{stem}-{number}.jsonl"
+        if path.name not in dead and not path.exists() and (fd := lock_own(path)) is not None:
+            taken = (path, fd)
+        number += 1
+    if not _stands(*taken):  # it was packed and removed between our opening and locking it
+        close_own(taken[1])
+        return _take_file(folder, stem)
+    return taken
+
+
+def _stands(path: Path, fd: int) -> bool:
+    """Whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def _reason(error: ValueError) -> str:
+    """The first thing that a model has against a line."""
+    if not isinstance(error, ValidationError):
+        return " ".join(str(error).split())[:_LONGEST]
+    wrong = error.errors(include_url=False, include_input=False)[0]
+    return " ".join([*(f"{step}:" for step in wrong["loc"]), *wrong["msg"].split()])[:_LONGEST]
+
+
+class Tail(Generic[R]):
+    """Reads on where it stopped in every file of a stem: only whole lines, each once, however far it falls behind.
+
+    Args:
+        folder: of the journal.
+        stem: of its files.
+        model: of its records.
+        read: where reading has ended so far, by file (`Place.end`).
+    """
+
+    def __init__(self, folder: Path, stem: str, model: type[R], read: Mapping[Path, int] | None = None) -> None:
+        self._folder, self._stem, self._model = folder, stem, model
+        self._places: dict[Path, int] = dict(read or {})
+
+    def fresh(self) -> Iterator[R]:
+        """The records that were not given before; a line that holds none is passed over.
+
+        Raises:
+            UserError: a file cannot be read.
+        """
+        for path in _packed(self._folder, self._stem):
+            for number, line in enumerate(PackedLines(path) if path not in self._places else ()):
+                self._places[path] = number
+                with suppress(ValueError):  # as below
+                    yield self._model.model_validate_json(line)
+        for path in journal_files(self._folder, self._stem):
+            try:
+                with path.open("rb") as lines:
+                    lines.seek(self._places.get(path, 0))
+                    for line in lines:
+                        if not line.endswith(b"\n"):
+                            break  # it is being written, or a kill cut it short
+                        self._places[path] = self._places.get(path, 0) + len(line)
+                        try:
+                            record = self._model.model_validate_json(line)
+                        except ValueError:
+                            continue  # whoever reads the whole journal says so
+                        yield record
+            except OSError as error:
+                raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+class Index(Generic[K]):
+    """The records of a stem by their key: 8 bytes an answer, for one pass notes where each stands.
+
+    So a million records can be joined with another million in little memory; `find` reads a record again.
+
+    Args:
+        folder: of the journal.
+        stem: of its files.
+        model: of its records.
+        trials: trials below this number are kept.
+        named: which count, by key and model.
+        wanted: which records count.
+        wins: whether of two records of a key the one that was read later counts; by default it does.
+        on_problem: told of damaged lines, one line each.
+        texts: whether records that are packed come with their texts (else as `core.light` has them).
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        model: type[K],
+        trials: int,
+        named: Callable[[K | StoredKey], bool] = lambda _: True,
+        wanted: Callable[[K], bool] | None = None,
+        wins: Callable[[K, K], bool] | None = None,
+        on_problem: Callable[[str], None] | None = None,
+        texts: bool = True,
+    ) -> None:
+        self._model: type[K] = model if texts else light_model(model)
+        self._texts = texts
+        self._trials = trials
+        self._wins: Callable[[K, K], bool] | None = wins
+        self._places: dict[tuple[str, str], array[int]] = {}
+        self._files: list[int | PackedLines] = []
+        self._begins: list[int] = []  # of each file, had all of them been one
+        end = 0
+        opened: dict[Path, int] = {}
+        found = placed_keys(folder, stem, model, on_problem)
+        for place, record in found if wanted is None else placed_records(folder, stem, model, on_problem):
+            if place.path not in opened:
+                opened[place.path] = self._open(place.path, end)
+            if named(record) and (wanted is None or isinstance(record, StoredKey) or wanted(record)):
+                self._put(record, opened[place.path] + place.start)
+            end = opened[place.path] + place.end
+
+    def __len__(self) -> int:
+        """How many questions have records."""
+        return len(self._places)
+
+    def find(self, key: Key) -> K | None:
+        """The record of a key."""
+        places = self._places.get((key.task, key.question_id))
+        if places is None or not 0 <= key.trial < len(places) or places[key.trial] == _NOWHERE:
+            return None
+        return self._at(places[key.trial])
+
+    def _at(self, place: int) -> K:
+        number = bisect_right(self._begins, place) - 1
+        file, place = self._files[number], place - self._begins[number]
+        line = file.at(place) if isinstance(file, PackedLines) else line_at(file, place)
+        record: K = self._model.model_validate_json(line)
+        return record
+
+    def _open(self, path: Path, begin: int) -> int:
+        self._begins.append(begin)
+        if path.suffix == PACKED:
+            self._files.append(PackedLines(path, light=not self._texts))
+            return begin
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+        weakref.finalize(self, os.close, fd)
+        self._files.append(fd)
+        return begin
+
+    def _put(self, record: K | StoredKey, place: int) -> None:
+        key = record.key
+        if not 0 <= key.trial < self._trials:
+            return
+        name = (key.task, key.question_id)
+        places = self._places.setdefault(name, array("q"))
+        if key.trial >= len(places):  # so much as was stored: what a run states may be more
+            room = min(max(key.trial + 1, 2 * len(places)), self._trials)
+            places.extend(array("q", [_NOWHERE]) * (room - len(places)))
+        before = places[key.trial]
+        if before != _NOWHERE and self._wins is not None:
+            new = self._at(place) if isinstance(record, StoredKey) else record
+            if not self._wins(new, self._at(before)):
+                return
+        places[key.trial] = place
+
+
+def line_at(fd: int, start: int) -> bytes:
+    """The line that begins there."""
+    line = b""
+    while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):
+        line += more
+    return line.partition(b"\n")[0]

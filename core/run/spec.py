@@ -1,0 +1,207 @@
+"""What a run is, as it stands in run.json, and what keeps two commands from being one run."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+
+from livek12.core.arguments import HIDDEN, as_text, masked
+from livek12.core.errors import UserError
+from livek12.core.records import RECORD_VERSION, Record, Sampling
+from livek12.core.run.markings import in_words
+from livek12.core.version import __version__
+
+OPERATIONAL_ARGS = frozenset(
+    {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
+    | {"replicas", "ray", "gpus", "cpus", "max_num_seqs", "gpu_memory_utilization"}
+)
+"""Engine arguments that say how requests travel and what memory they take, not what the model answers; they may change
+on resuming, and each session keeps its own."""
+
+
+CARRIERS = frozenset({"livek12", "aiohttp"})
+"""Libraries that carry requests and have no part in an answer; they may change too."""
+
+
+PACKED_VERSION = 5
+"""Version of a run folder whose journals are Parquet (`core.packed`), which earlier versions cannot see."""
+
+
+MOST_TRIALS, MOST_ANSWERS = 10_000, 20_000_000
+"""Of one question, and of a whole run: room is made for so many answers."""
+Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
+"""What a run.json, which may come from anybody, can count."""
+
+
+class TaskSpec(Record):
+    """One task of a run: its versions, and a hash of the very questions it asks."""
+
+    name: str
+    version: int
+    modality: str
+    prompt_sha256: str
+    data: str
+    data_sha256: str
+    questions: Count
+    sampling: Sampling
+
+
+class ChosenQuestions(Record):
+    """How the questions of a run were chosen, for people: what was asked is known by its hash.
+
+    Attributes:
+        how: the way (`failed-in`).
+        run: the run folder that was looked at.
+        model: whose answers it held.
+        failed: how many questions count as failed, by the task of that run.
+        of: of how many.
+        undecided: ids of those that are left out because nothing is decided.
+    """
+
+    how: str
+    run: str
+    model: str
+    failed: dict[str, Count]
+    of: dict[str, Count]
+    undecided: dict[str, list[str]] = {}
+
+
+class RunSpec(Record):
+    """What a run is. Two commands with equal specs (apart from what `differences` passes over) are one run.
+
+    No secret comes into it by the engine arguments, nor out of the run.json of an earlier version.
+    """
+
+    record_version: int = RECORD_VERSION
+    package_version: str = __version__
+    started_at: str = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    model: str
+    model_revision: str | None = None
+    engine: str
+    engine_args: dict[str, Any] = {}
+    engine_versions: dict[str, str] = {}
+    tasks: list[TaskSpec]
+    trials: Annotated[int, Field(strict=True, ge=1, le=MOST_TRIALS)] = 1
+    limit: Count | None = None
+    chosen: ChosenQuestions | None = None
+    judges: dict[str, str] = {}
+    """Who marked each task last, by version."""
+    judged_by: dict[str, str] = {}
+    """All that ever marked the run, in words, by version; who came last stands last."""
+    marking: Count = 0
+    """How often it was begun to mark the run anew."""
+    questions_sha256: str | None = None
+
+    @field_validator("tasks")
+    @classmethod
+    def _each_once(cls, tasks: list[TaskSpec]) -> list[TaskSpec]:
+        repeated = [name for name, times in Counter(task.name for task in tasks).items() if times > 1]
+        if repeated or not tasks:
+            raise ValueError(f"task {repeated[0]} is listed more than once" if repeated else "no task is listed")
+        return tasks
+
+    @field_validator("engine_args")
+    @classmethod
+    def _without_secrets(cls, args: dict[str, Any]) -> dict[str, Any]:
+        return masked(args)
+
+    @property
+    def known_judges(self) -> tuple[str, ...]:
+        """Versions of all that ever marked the run; of a run from before they were noted, of those that did last."""
+        return tuple(self.judged_by or self.judges.values())
+
+    def who(self, version: str) -> str:
+        """A judge in words."""
+        return self.judged_by.get(version) or in_words(version)
+
+    @model_serializer(mode="wrap")
+    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        return {
+            name: value for name, value in fields.items() if value or name not in ("judged_by", "marking", "chosen")
+        }
+
+
+def check_size(questions: int, trials: int) -> None:
+    """Refuses a run of more answers than a run may have.
+
+    Raises:
+        UserError: it would have them.
+    """
+    if trials > MOST_TRIALS:
+        raise UserError(f"{trials:,} trials: a run has at most {MOST_TRIALS:,}")
+    if questions * trials > MOST_ANSWERS:
+        raise UserError(f"{questions:,} questions × {trials:,} trials: a run has at most {MOST_ANSWERS:,} answers")
+
+
+class _Maker(BaseModel):
+    """What is read of a run.json before anything else: later versions may have other fields."""
+
+    record_version: int = 0
+    package_version: str = ""
+
+
+def read_spec(path: Path, content: bytes) -> RunSpec:
+    """The spec in a run.json.
+
+    Args:
+        path: of the run folder, for the message.
+        content: of the file.
+
+    Raises:
+        UserError: a later version has made it.
+        ValueError: it is no spec.
+    """
+    maker = _Maker.model_validate_json(content)
+    if maker.record_version > PACKED_VERSION:
+        raise UserError(
+            f"{path}: was made by livek12 {maker.package_version:.20} with records of version {maker.record_version}, "
+            f"and livek12 {__version__} reads them up to version {PACKED_VERSION}: take the later livek12"
+        )
+    return RunSpec.model_validate_json(content)
+
+
+def differences(old: RunSpec, new: RunSpec) -> list[str]:
+    """What keeps two specs from being one run, a phrase each.
+
+    Passed over: the start time, the judge (verdicts carry theirs), operational and secret engine arguments, and engine
+    versions or a revision that one side does not know yet (they are known once the engine is up). So are versions that
+    people raise, of livek12, of its records and of a task: what a task asks is known by its hashes.
+    """
+    found: list[str] = []
+
+    def check(name: str, was: Any, now: Any) -> None:
+        if was != now:
+            found.append(f"{name} was {was!r}, now {now!r}")
+
+    for name in ("model", "engine", "trials", "limit"):
+        check(name.replace("_", " "), getattr(old, name), getattr(new, name))
+    if old.model_revision and new.model_revision:
+        check("model revision", old.model_revision, new.model_revision)
+    was_args, now_args = masked(old.engine_args), masked(new.engine_args)
+    for arg in sorted({*was_args, *now_args} - OPERATIONAL_ARGS):
+        was_value, now_value = was_args.get(arg), now_args.get(arg)
+        if HIDDEN not in (was_value, now_value) and as_text(was_value) != as_text(now_value):
+            check(f"engine argument {arg}", was_value, now_value)
+    for library in sorted(({*old.engine_versions} & {*new.engine_versions}) - CARRIERS):
+        check(f"version of {library}", old.engine_versions[library], new.engine_versions[library])
+    was_tasks, now_tasks = {t.name: t for t in old.tasks}, {t.name: t for t in new.tasks}
+    check("tasks", sorted(was_tasks), sorted(now_tasks))
+    for name in sorted({*was_tasks} & {*now_tasks}):
+        was, now = was_tasks[name], now_tasks[name]
+        check(f"prompt of {name}", was.prompt_sha256[:12], now.prompt_sha256[:12])
+        check(f"data of {name}", was.data_sha256[:12], now.data_sha256[:12])
+        check(f"sampling of {name}", *_unlike(was.sampling, now.sampling))
+    return found
+
+
+def _unlike(was: Sampling, now: Sampling) -> tuple[str, str]:
+    """What of two samplings is not the same, each in words; that a thinking budget may be passed over is the same."""
+    fields = [name for name in Sampling.model_fields if name != "thinking_optional"]
+    fields = [name for name in fields if getattr(was, name) != getattr(now, name)]
+    first, second = (" ".join(f"{name}={getattr(one, name)!r}" for name in fields) for one in (was, now))
+    return first, second

@@ -1,0 +1,1 @@
+"""Local web pages: addresses, access guard, shared static files."""

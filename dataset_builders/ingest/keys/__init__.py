@@ -1,0 +1,1 @@
+"""Answer keys: their entries, and the question that each one is for."""

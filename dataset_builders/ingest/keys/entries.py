@@ -1,0 +1,474 @@
+"""Reads keys: tables of a second PDF, the answers behind the questions, answers below each question, and CSV files.
+
+Contract: `entries_of_items` and `entries_of_csv` give one entry a number and column as printed; nothing is guessed: a
+line that is no entry is passed over, and which question an entry belongs to is for `matching` to decide.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from livek12.core.errors import UserError
+from livek12.core.files import refuse_pointer
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_title
+from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.stream import Item, flatten
+
+NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+_FORM_COLUMN = re.compile(
+    r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
+)
+"""Names a column of answers after a form of the paper."""
+_SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
+_COLUMNS = {
+    "number": "number item item_number item_no. question q # no no. num question_number "
+    "题号 序号 编号 번호 문항 문항번호 문제번호",
+    "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
+    "points": "points point score marks point_value 分值 分数 배점 점수",
+    "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
+    "elective": "elective part form section_name 选考 选修 部分 卷别 선택과목 과목 영역 형",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One answer of a key, as printed.
+
+    Attributes:
+        number: of the question.
+        answer: its key; "" where only a solution is given.
+        points: what it is worth, where the key says.
+        solution: in full, where the key gives one.
+        rank: how many entries of this number stand before it in its table.
+        label: what is printed about the table it is of (subject, form, elective parts), without spaces.
+        elective: the part it says it is of (CSV only).
+        where: file and page or line, for messages.
+        source: name of the file, where there are several.
+        confidence: of the least certain line that it was read from, 0 to 1.
+        by_ocr: it was read from a picture.
+        listed: it was read as a numbered paragraph, in no table and behind no word that says that it is an answer.
+    """
+
+    number: int
+    answer: str
+    points: float | None = None
+    solution: str | None = None
+    rank: int = 0
+    label: str = ""
+    elective: str = ""
+    where: str = ""
+    source: str = ""
+    confidence: float = 1.0
+    by_ocr: bool = False
+    listed: bool = False
+
+
+def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
+    """The entries of tables that name their columns or rows, whatever the answers are; and the other items.
+
+    A table with a column of answers for each form of a paper gives each its form as `elective`; beside one nothing else
+    of the key is read.
+    """
+    entries: list[Entry] = []
+    rest: list[Item] = []
+    for item in items:
+        rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
+        found = _by_columns(rows, where) or _by_rows(rows, where)
+        entries += found
+        rest += [] if found else [item]
+    forms = [entry for entry in entries if entry.elective]
+    return (forms, []) if forms else (entries, rest)
+
+
+def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
+    """A row a question, below the names of the columns."""
+    names = [column_of(name) for name in rows[0]] if rows else []
+    forms = [place for place, name in enumerate(rows[0] if rows else ()) if place and _FORM_COLUMN.fullmatch(name)]
+    answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
+    if (
+        not names
+        or (names[0] != "number" and not forms)
+        or names.count("number") > 1
+        or len(answers) != max(1, len(forms))
+    ):
+        return []
+    worth = names.index("points") if names.count("points") == 1 else -1
+    found = []
+    for row in rows[1:]:
+        number = NUMBER_CELL.fullmatch(row[0])
+        if number and len(row) == len(names):
+            points = float(row[worth]) if worth > 0 and re.fullmatch(r"\d{1,3}(?:\.\d)?", row[worth]) else None
+            found += [
+                Entry(int(number[1]), row[at], points, elective=rows[0][at] if len(forms) > 1 else "", where=where)
+                for at in answers
+                if row[at]
+            ]
+    return found
+
+
+def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
+    """Rows of numbers, each above a row of answers; their names may be missing."""
+    found = []
+    for above, below in pairwise(rows):
+        if _counts_up(above) and len(below) == len(above) and all(below) and not _counts_up(below):
+            found += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
+        if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
+            numbers = [NUMBER_CELL.fullmatch(cell) for cell in above]
+            found += [
+                Entry(int(number[1]), answer, where=where)
+                for number, answer in zip(numbers, below, strict=False)
+                if number and answer
+            ]
+            spans = [_SPAN_CELL.fullmatch(cell) for cell in above]
+            found += [
+                Entry(number, letter, where=where)
+                for span, answers in zip(spans, below, strict=False)
+                if span
+                for number, letter in of_span(int(span[1]), int(span[2]), answers)
+            ]
+    return found
+
+
+def _counts_up(cells: Sequence[str]) -> bool:
+    """Whether cells are nothing but numbers of questions, three at least, each one more than the last."""
+    numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
+    return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:
+    """The answers of a run of questions ("1-5", "ABCDD"), with their numbers; empty where they are not as many."""
+    letters = said.split()
+    if len(letters) != last - first + 1:
+        letters = re.findall(r"[A-J①-⑩]", said)
+    return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
+
+
+def column_of(name: str) -> str:
+    """What a column holds, by its name: number, answer, points, solution or elective; "" for anything else."""
+    bare = re.sub(r"\s+", "_", name.strip().lower())
+    return next(
+        (column for column, names in _COLUMNS.items() if {bare, bare.replace("_", "")} & set(names.split())), ""
+    )
+
+
+MAX_BYTES = 8 << 20
+MAX_ROWS = 5000
+_LONGEST_ANSWER = 60
+_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
+_VALUE = rf"[{_CIRCLED}]|[A-J]{{1,6}}|[-−]?\d{{1,7}}(?:[./]\d{{1,5}})?"
+_TRIPLE = re.compile(
+    rf"(?<!\S)(?P<number>\d{{1,3}}|\d \d(?=\s+[{_CIRCLED}]))"
+    rf"\s+(?P<answer>{_VALUE}(?:\s*[,，]\s*[{_CIRCLED}])*)"
+    r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
+)
+_PAIR = re.compile(
+    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)(?!\S)"
+)
+_SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_LISTED = re.compile(r"[(（]?(\d{1,3})\s*[.．、:：)）]\s*(\S.{0,40})")
+"""A numbered answer in a line of several."""
+_HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
+_NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
+_ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
+_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
+"""Where a solution's title follows the answer with no space between; one in a formula was read into it."""
+_SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
+"""A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
+_WORTH = re.compile(r"^\s*[(（]\s*(?:满分|本题)?\s*\d{1,3}\s*分\s*[)）]\s*")
+_WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
+"""What a key prints of the points, in front of an answer and behind it."""
+_WORTH_WITHIN = re.compile(
+    rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
+)
+"""An answer, its points, and a remark on how they are given."""
+_TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
+_SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+_PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
+"""An answer in parts, each on its line."""
+_BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
+"""What an entry of a key may begin with."""
+_RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
+"""Where OCR saw no space between two entries."""
+_SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
+
+
+def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
+    """The entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
+    stream = flatten(pages)
+    found: list[Entry] = []
+    for page in pages:
+        items = [item for item in stream.items if item.box.page == page.number]
+        label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
+        tables = _table_entries(items, f"{name}, page {page.number}")
+        found += [replace(entry, label=label) for entry in _weighed(tables, items)]
+    if not found:
+        return entries_of_items(stream.items, name)
+    known = [entry.number for entry in found]
+    if len(set(known)) < len(known):  # tables of several papers or forms
+        return found
+    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(known))
+    return [*found, *_weighed([replace(entry, label=found[-1].label) for entry in below], stream.items)]
+
+
+def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
+    """The entries of what stands behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
+
+    Where numbers begin anew with each section of the key, an entry's `elective` is the name of its section.
+    """
+    starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    if len(starts) > 1:
+        ends = [*starts[1:], len(items)]
+        names = [short_title(items[start].text) for start in starts]
+        parts = [_entries(items[start:end], name) for start, end in zip(starts, ends, strict=True)]
+        doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
+        if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
+            named = zip(names, parts, strict=True)
+            return _weighed([replace(entry, elective=section) for section, part in named for entry in part], items)
+    return _weighed(_entries(items, name), items)
+
+
+def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
+    """The entries with the confidence of the lines that hold their answers, and their numbers where there are any."""
+    if not any(item.block.origin == "ocr" for item in items):
+        return list(entries)
+    lines = [
+        (squeezed(line.text), line.confidence)
+        for item in items
+        for line in ([item.line] if item.line else item.block.lines)
+    ]
+    done = []
+    for entry in entries:
+        said = squeezed(entry.answer or entry.solution or "")[:20]
+        own = [(text, sure) for text, sure in lines if said in text]
+        named = [sure for text, sure in own if str(entry.number) in text]
+        sure = min(named or [sure for _, sure in own], default=0.0)
+        done.append(replace(entry, confidence=sure, by_ocr=True))
+    return done
+
+
+def _entries(items: Sequence[Item], name: str) -> list[Entry]:
+    short = _table_entries(items, name)
+    long = _numbered(items, name)
+    known = {entry.number for entry in short}
+    solved = {entry.number: entry for entry in long}
+    merged = [
+        replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
+        if entry.number in solved and solved[entry.number].answer != entry.answer
+        else entry
+        for entry in short
+    ]
+    return merged + [entry for entry in long if entry.number not in known]
+
+
+def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
+    """The entries of a CSV file, and a line for each row that is none.
+
+    Raises:
+        UserError: it cannot be read, or has no columns for numbers and answers.
+    """
+    rows = [row for row in _rows(file) if any(cell.strip() for cell in row)]
+    if rows and all(len(row) == 2 and NUMBER_CELL.fullmatch(row[0].strip()) for row in rows):
+        rows = [["number", "answer"], *rows]
+    header = [column_of(name) for name in rows[0]] if rows else []
+    doubled = {name for name in header if name and header.count(name) > 1}
+    if "number" not in header or "answer" not in header or doubled:
+        what = f"two columns for {sorted(doubled)[0]}" if doubled else "no columns 'number' and 'answer'"
+        raise UserError(f"{file.name}: {what}; its first line names them (number, answer; optional points, solution)")
+    found, problems = [], []
+    for line, row in enumerate(rows[1:], 2):
+        cells = {name: value.strip() for name, value in zip(header, row, strict=False) if name}
+        number = NUMBER_CELL.fullmatch(cells.get("number", ""))
+        if not any(cells.values()):
+            continue
+        if not number:
+            problems.append(f"{file.name}:{line}: {cells.get('number', '')[:40]!r} is no question number; left out")
+            continue
+        points = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
+        found.append(
+            Entry(
+                int(number[1]),
+                _SAID.sub("", cells.get("answer", "")),
+                float(points[1]) if points else None,
+                cells.get("solution") or None,
+                label=squeezed(file.stem),
+                elective=cells.get("elective", ""),
+                where=f"{file.name}:{line}",
+            )
+        )
+    return found, problems
+
+
+def split_answered(text: str) -> tuple[str, str | None, str | None]:
+    """A question's text without the answer and solution printed below it, and these; None where there are none."""
+    text = _AT_ONCE.sub("\n", text)
+    answer = ANSWER_HEAD.search(text)
+    start = answer.end() if answer else 0
+    solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
+    if not answer:
+        titled = solution and (solution[0].strip()[0] in "【[［〖" or solution[0].lstrip(" ").startswith("\n"))
+        if solution and titled and text[: solution.start()].strip():
+            return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
+        return text, None, None
+    end = solution.start() if solution else len(text)
+    said = text[answer.end() : end].strip()
+    worked = text[solution.end() :].strip() if solution else ""
+    first, _, rest = said.partition("\n")
+    if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
+        said, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
+    return text[: answer.start()].rstrip(), said.rstrip(" .．。") or None, worked or None
+
+
+def take_topics(text: str) -> tuple[str, list[str]]:
+    """A text without the lines that name its topics (【考点】), and the topics."""
+    said = [topic.strip() for match in _TOPICS.finditer(text) for topic in re.split(r"[;；、]", match[1])]
+    return _TOPICS.sub("", text).strip(), [topic for topic in said if topic]
+
+
+def _texts(items: Sequence[Item]) -> list[str]:
+    return [text for item in items for text in ([item.text] if item.line else [line.text for line in item.block.lines])]
+
+
+def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
+    formed, others = of_tables(items, where)
+    listed, others = _of_lists(others)
+    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(others)]
+    pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
+    found: list[tuple[int, str, float | None]] = [*listed]
+    for place, text in enumerate(texts):
+        if spans := list(_SPAN.finditer(text)):
+            found += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
+            rest = " ".join(_SPAN.sub(" ", text).split())
+            pairs = list(_PAIR.finditer(rest))
+            found += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
+        elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
+            found += _of_rows(text, texts[place + 1])
+        elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
+            found += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
+        elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
+            found += [(int(m["number"]), m["answer"], None) for m in pairs]
+    ranks: dict[tuple[int, str], int] = {}
+    entries = []
+    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in found)):
+        name = entry.number, entry.elective
+        entries.append(replace(entry, rank=ranks.get(name, 0)))
+        ranks[name] = ranks.get(name, 0) + 1
+    return entries
+
+
+def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
+    """The entries of running lines that are nothing but numbered answers with wide gaps between; and the other items.
+
+    The numbers go up by one; a line with a single answer is one where it goes on with them.
+    """
+    found: list[tuple[int, str, float | None]] = []
+    rest: list[Item] = []
+    for item in items:
+        cells = [_LISTED.fullmatch(cell.strip()) for cell in re.split(r"\s{3,}", item.text)] if item.line else []
+        numbers = [int(cell[1]) for cell in cells if cell]
+        goes_on = bool(found) and bool(numbers) and numbers[0] == found[-1][0] + 1
+        counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
+        if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
+            found += [(int(cell[1]), cell[2], None) for cell in cells if cell]
+        else:
+            rest.append(item)
+    return found, rest
+
+
+def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
+    """Whether a line is nothing but entries: a sentence with a number and a letter in it is none."""
+    covered = sum(len(squeezed(match[0])) for match in found)
+    return covered >= 0.8 * len(squeezed(text))
+
+
+def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
+    left, right = _NUMBERS_ROW.sub("", numbers, 1).split(), _ANSWERS_ROW.sub("", answers, 1).split()
+    if len(left) != len(right) or not all(number.isdigit() for number in left):
+        return []
+    return [(int(number), answer, None) for number, answer in zip(left, right, strict=True)]
+
+
+def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
+    """Entries that begin with their numbers, each with all that follows up to the next."""
+    chosen = _bracketed(items) or anchors(items)
+    found = []
+    for place, anchor in enumerate(chosen):
+        end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
+        lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
+        text = "\n".join(line for line in lines if line).strip()
+        answer, solution = _answer_and_solution(text)
+        listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
+        found.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
+    return found
+
+
+def _bracketed(items: Sequence[Item]) -> list[Anchor]:
+    """Entries that begin with 【第1题】 or 【1题答案】, where there are several."""
+    matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
+    found = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
+    return found if len(found) > 1 else []
+
+
+def _answer_and_solution(text: str) -> tuple[str, str | None]:
+    text = _WORTH.sub("", text)
+    said, answer, solution = split_answered("\n" + text)
+    if answer is not None:
+        return answer, solution
+    if solution is not None and 0 < len(said.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(said):
+        return said.strip().rstrip(" .．。"), solution
+    if solution is not None or _SOLVES.match(text):
+        return "", solution or text
+    first, _, rest = text.partition("\n")
+    if said_worth := _WORTH_WITHIN.match(first):
+        remark = said_worth["remark"].strip()
+        return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
+    if len(first) <= _LONGEST_ANSWER:
+        return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
+    return "", text
+
+
+def _rows(file: Path) -> list[list[str]]:
+    refuse_pointer(file)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{file.name}: has more than {MAX_BYTES >> 20} MiB; a key is smaller")
+    text = re.sub(r"\r\n?", "\n", _decoded(data, file.name)).replace("\0", "").lstrip("\ufeff\n ")
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t，；", key=head.count)
+    try:
+        rows = [
+            row for _, row in zip(range(MAX_ROWS + 1), csv.reader(io.StringIO(text), delimiter=delimiter), strict=False)
+        ]
+    except csv.Error as error:
+        raise UserError(f"{file.name}: is not CSV: {error}") from None
+    if len(rows) > MAX_ROWS:
+        raise UserError(f"{file.name}: has more than {MAX_ROWS} rows; a key is smaller")
+    return rows
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text of a table as spreadsheets save it: UTF-8, UTF-16, or a Chinese or Korean code page that fits it.
+
+    Two code pages may both fit the bytes; the right one is that in which the first line names the columns.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    for encoding in ("utf-8-sig", "gb18030", "cp949"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        head = re.split(r"[,;\t，；]", text.strip().split("\n", 1)[0].strip())
+        if encoding == "utf-8-sig" or {"number", "answer"} <= {column_of(cell.strip('" ')) for cell in head}:
+            return text
+    raise UserError(f"{name}: is not UTF-8, nor Chinese or Korean with columns that are known; save it as UTF-8")

@@ -1,0 +1,258 @@
+"""Gives each question its key, by number and part of the paper.
+
+Contract: a question gets an answer only where exactly one key can be meant; a missing, doubled or left-over number is
+one line, and an answer that does not fit its question is kept with a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count, takewhile
+
+from livek12.core.records import CHOICE_TYPES
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft
+from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
+from livek12.dataset_builders.reading.choice_keys import plain_label
+from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
+
+_LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
+_SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
+_RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
+_SURE = 0.85
+"""A label that OCR read with less confidence is a doubt."""
+READ_KEY = 0.45
+"""A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
+_FORMS = ("홀수형", "짝수형")
+
+
+def match(
+    drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str
+) -> tuple[list[Draft], list[str]]:
+    """The drafts with their keys, and one line for each number that does not match.
+
+    Args:
+        drafts: the questions of one paper.
+        entries: of its key.
+        source: what the answers are said to come from.
+        headings: what is printed around the questions (title, subject, form), without spaces.
+    """
+    if not entries:
+        return list(drafts), []
+    read, entries = entries, _of_this_paper(entries, headings, next((draft.subject for draft in drafts), ""))
+    if not entries:
+        theirs = sorted({_subject(entry) for entry in read})
+        return list(drafts), [f"{source} is a key for {', '.join(theirs)}, not for this paper; none of it was taken"]
+    forms = {_form(draft, headings) for draft in drafts} - {""}
+    entries = [entry for entry in entries if not forms or _form_of(entry) in ("", *forms)]
+    entries = _of_this_form(entries, drafts, headings)
+    electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
+    used: set[int] = set()
+    matched, lines = [], []
+    for draft in drafts:
+        candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
+        used.update(candidates)
+        candidates = [index for index in candidates if _serves(entries[index], draft, drafts)]
+        answers = {_spelling(entries[index]) for index in candidates}
+        name = f"{draft.elective} {draft.number}".strip()
+        if not candidates:
+            lines.append(f"question {name}: no key in {source}")
+            matched.append(with_doubt(draft, "answer", f"{source} has no key for question {name}", 0.3))
+        elif len(answers) > 1:
+            said = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
+            lines.append(f"question {name}: {source} has several keys ({said}); none was taken")
+            matched.append(with_doubt(draft, "answer", f"{source} has several keys: {said}", 0.1))
+        else:
+            if len(candidates) > 1:
+                lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
+            entry = entries[candidates[0]]
+            matched.append(keyed(draft, entry, entry.source or source))
+    left = [entry for index, entry in enumerate(entries) if index not in used]
+    lost = _behind_the_last(matched, left)
+    for entry in left:
+        if entry.number in lost:
+            lines.append(f"question {entry.number}, whose key stands in {entry.where}, was not found")
+        else:
+            lines.append(f"key {entry.number} ({entry.where}): no question has this number")
+    return matched, lines
+
+
+def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
+    """Numbers of keys that go on where the questions of a paper of one part end; most of them must have their key."""
+    numbers = [draft.number for draft in drafts]
+    others = Counter(entry.number for entry in left)
+    if any(draft.elective for draft in drafts) or len(set(numbers)) < len(numbers) or any(e.elective for e in left):
+        return set()
+    if 2 * sum(bool(draft.answer or draft.solution) for draft in drafts) < len(drafts):
+        return set()
+    last = max((int(number) for number in numbers if number.isdigit()), default=0)
+    return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if last else set()
+
+
+def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
+    """Of a key with a column for each form of a paper that has one form, the column that the paper names."""
+    names = {entry.elective for entry in entries if entry.elective}
+    if len(names) < 2 or any(draft.elective for draft in drafts):
+        return list(entries)
+    ours = {name for name in names if squeezed(name).lower() in headings.lower()}
+    ours = ours if len(ours) == 1 else names  # the paper does not say which: several keys, of which none is taken
+    return [replace(entry, elective="") for entry in entries if not entry.elective or entry.elective in ours]
+
+
+def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
+    """Whether an entry may be this question's, where numbers begin anew and the key does not say of which part it is.
+
+    A letter is for the one of them that has options; anything else may be any's, so it is nobody's.
+    """
+    same = [other for other in drafts if other.number == draft.number]
+    parts = {other.section for other in same}
+    if entry.elective or len(same) < 2 or len(parts) < len(same) or any(_form(other, "") for other in same):
+        return True
+    if any(squeezed(other.elective) in entry.label for other in same if other.elective):
+        return True
+    choices = [other for other in same if other.options or other.question_type in CHOICE_TYPES]
+    return bool(_labels(entry.answer)) and [other.id for other in choices] == [draft.id]
+
+
+def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
+    """The draft with an answer, in the form its type wants; what does not fit is a doubt."""
+    answer, problem = _answer(draft, entry.answer)
+    changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
+    kind = draft.question_type
+    if answer and kind in ("single_choice", "multiple_choice") and not problem:
+        several = len(answer) == 1 and settled("choice", answer) == "multiple_choice"
+        if several and kind == "single_choice" and _says_single(draft):
+            problem = f"the key {entry.answer!r} has several letters, the section asks for one"
+        elif several:
+            changes["question_type"] = "multiple_choice"
+    if answer and kind == "open_ended":
+        changes["question_type"] = "short_answer"
+    if entry.points is not None and draft.points is None:
+        changes["points"] = entry.points
+    found = draft.model_copy(update=changes)
+    if problem:
+        found = with_doubt(found, "answer", problem, 0.2)
+    if entry.by_ocr and answer and not problem and (unsure := _misread(found, entry)):
+        found = with_doubt(found, "answer", unsure, min(entry.confidence, READ_KEY))
+    if not answer and not entry.solution:
+        found = with_doubt(found, "answer", f"the key of {source} is empty", 0.3)
+    if entry.points is not None and draft.points is not None and entry.points != draft.points:
+        text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
+        found = with_doubt(found, "points", text, 0.2)
+    return found
+
+
+def _misread(draft: Draft, entry: Entry) -> str:
+    """Why a key that was read from a picture may be another; "" where it is a label of an option, read for sure."""
+    if draft.question_type not in CHOICE_TYPES:
+        return "the key was read from a picture: compare it with the page"
+    if not draft.options:
+        return f"the key {entry.answer[:40]!r} was read from a picture, and no options are there to hold it against"
+    if entry.confidence < _SURE:
+        return f"the key {entry.answer[:40]!r} was read from a picture with confidence {entry.confidence:.2f}"
+    return ""
+
+
+def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
+    """The draft with one more doubt."""
+    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence})
+    return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
+
+
+def _part(draft: Draft) -> str:
+    """The elective a draft is of, without the form of the paper."""
+    words = [word for word in draft.elective.split(" ") if word not in _FORMS]
+    return " ".join(words)
+
+
+def _form(draft: Draft, headings: str) -> str:
+    """The form a draft is of: its part's, or the only one its paper names."""
+    named = [form for form in _FORMS if form in draft.elective] or [form for form in _FORMS if form in headings]
+    return named[0] if len(named) == 1 else ""
+
+
+def _form_of(entry: Entry) -> str:
+    """The form that an entry's table names, "" for none or both."""
+    bare = re.sub(r"[()（）]", "", entry.label)
+    named = [form for form in _FORMS if form in bare]
+    return named[0] if len(named) == 1 else ""
+
+
+def _of_this_paper(entries: Sequence[Entry], headings: str, subject: str) -> list[Entry]:
+    """The entries of tables that may be this paper's: not another subject's, and those that name it where any does."""
+    entries = [entry for entry in entries if not (subject and _subject(entry) and _subject(entry) != subject)]
+    labels = {entry.label for entry in entries}
+    if len(labels) < 2:
+        return entries
+    ours = {label for label in labels if any(name in headings for name in _subjects(label))}
+    return [entry for entry in entries if not ours or entry.label in ours]
+
+
+def _subject(entry: Entry) -> str:
+    """The subject that an entry's table names in brackets, else anywhere."""
+    return subject_of(" ".join(_subjects(entry.label))) or subject_of(entry.label)
+
+
+def _subjects(label: str) -> list[str]:
+    return [name for name in re.findall(r"[(（]([^()（）]{2,20})[)）]", label) if not re.search(r"[홀짝]수", name)]
+
+
+def _fits(entry: Entry, draft: Draft, electives: Sequence[str], entries: Sequence[Entry], headings: str) -> bool:
+    if str(entry.number) != draft.number:
+        return False
+    form = _form(draft, headings)
+    if form and _form_of(entry) not in ("", form):
+        return False
+    part = squeezed(_part(draft))
+    if entry.elective:
+        return squeezed(entry.elective) in (squeezed(draft.elective), part)
+    order = sorted((name for name in map(squeezed, electives) if name in entry.label), key=entry.label.find)
+    same = [other for other in entries if other.number == entry.number and other.label == entry.label]
+    if part and part in order and len(same) == len(order):
+        return order[entry.rank] == part
+    return True
+
+
+def _spelling(entry: Entry) -> str:
+    return squeezed(entry.answer).upper() or squeezed(entry.solution or "")
+
+
+def _says_single(draft: Draft) -> bool:
+    return bool(draft.question_type_raw) and "单" in (draft.question_type_raw or "")
+
+
+def _answer(draft: Draft, said: str) -> tuple[list[str], str]:
+    """The answer as the type wants it, and what is wrong with it ("" if nothing)."""
+    said = said.strip()
+    if not said:
+        return [], ""
+    if draft.question_type in CHOICE_TYPES:
+        labels = _labels(said) or _labels(said.split("\n")[0])
+        known = [option.label for option in draft.options]
+        if not labels:
+            return [said], f"the key {said[:40]!r} is no label of an option"
+        missing = [label for label in labels if known and label not in known]
+        return ["".join(labels)], f"the key {said[:40]!r} names an option that is not there" if missing else ""
+    if draft.question_type == "fill_in_blank":
+        blanks = count_blanks(draft.question)
+        answer = split_blanks(said, blanks)
+        wrong = blanks > 1 and len(answer) != blanks
+        return answer, f"{blanks} blanks, and a key that is one answer" if wrong else ""
+    if _RINGED.fullmatch(said):
+        return [said], f"the key {said!r} is a label, but the question has no options"
+    if draft.question_type in ("short_answer", "open_ended"):
+        return split_parts(draft.question, said), ""
+    return [said], ""
+
+
+def _labels(said: str) -> list[str]:
+    plain = plain_width(said)
+    if _RINGED.fullmatch(plain):
+        return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
+    if found := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
+        return re.findall(r"[A-J]", found[1])
+    return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?", plain)) else []

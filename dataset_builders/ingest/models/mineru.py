@@ -1,0 +1,323 @@
+"""What MinerU found on a paper's pages, in our blocks.
+
+Contract: `read` takes the folder or the zip MinerU wrote, in its present layout (`middle_json.json`) and in the older
+one (`…content_list.json`), and the PDF itself, of which the pages are drawn. `run` calls MinerU where it is installed.
+Its output is data like any other: names that lead out of the folder, boxes off the page and huge files are refused.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import lzma
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.records import Image, Language
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import worker
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
+from livek12.engines.reaper import supervise
+
+MAX_JSON: Final = 128 << 20
+MAX_PICTURE: Final = 32 << 20
+SECONDS_A_PAGE: Final = 120.0
+_KINDS: Final[dict[str, Kind]] = {
+    "image": "figure", "figure": "figure", "chart": "figure", "table": "table", "equation": "formula",
+    "interline_equation": "formula", "formula": "formula", "header": "header", "page_header": "header",
+    "footer": "footer", "page_footer": "footer", "page_number": "footer", "page_footnote": "footer",
+    "image_caption": "caption", "table_caption": "caption", "caption": "caption", "discarded": "header",
+}  # fmt: skip
+
+
+def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
+    """Calls MinerU on a paper and yields its pages.
+
+    Args:
+        pdf: the paper.
+        pages: numbers from 1; None for all.
+
+    Raises:
+        UserError: MinerU is not installed, fails, or takes too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="mineru-") as folder:
+        program = shutil.which("mineru-kit") or shutil.which("mineru")
+        if program is None:
+            raise UserError(
+                "MinerU is not installed here: pip install mineru (in an environment of its own), or read another way"
+            )
+        if Path(program).name == "mineru-kit":
+            command = [program, "parse", str(pdf.resolve()), "-o", folder, "--tier", "flash", "-f", "zip"]
+        else:
+            command = [program, "-p", str(pdf.resolve()), "-o", folder]
+        call(command, "MinerU", pdf)
+        yield from read(Path(folder), pdf, pages)
+
+
+def call(command: Sequence[str], name: str, pdf: Path) -> None:
+    """Runs a program that reads a paper, with all that it starts, to its end.
+
+    Raises:
+        UserError: it fails, in its own last words, or takes too long.
+    """
+    limit = 20 * SECONDS_A_PAGE
+    with supervise(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            out, errors = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise UserError(f"{pdf}: {name} did not end within {limit:g} s") from None
+    if process.returncode:
+        lines = (errors or out).decode(errors="replace").strip().splitlines()
+        raise UserError(f"{pdf}: {name} failed: {one_line(lines[-1], 200) if lines else process.returncode}")
+
+
+def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
+    """Yields the pages of a paper as MinerU read it.
+
+    Args:
+        output: its folder or zip.
+        pdf: the paper.
+        pages: numbers from 1; None for all.
+
+    Raises:
+        UserError: no output of MinerU there, or damaged.
+    """
+    with _Output(output) as found:
+        blocks = found.pages()
+        for page in worker.pages(pdf, None, "image", pages):
+            made = [
+                block
+                for order, item in enumerate(blocks.get(page.number, ()))
+                for block in _blocks(item, page.number, found, order)
+            ]
+            yield page.model_copy(update={"blocks": made})
+
+
+class _Output:
+    """The files MinerU wrote, in a folder or a zip."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._zip: zipfile.ZipFile | None = None
+
+    def __enter__(self) -> _Output:
+        path = self.path
+        if path.is_dir() and not self._jsons(path):
+            path = next(iter(sorted(path.rglob("*.zip"))), path)
+        if path.is_file():
+            try:
+                self._zip = zipfile.ZipFile(path)
+            except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+                raise UserError(f"{path}: not a zip that MinerU wrote; give its output folder or zip") from None
+        elif not path.is_dir():
+            raise UserError(f"{path}: no such folder; give the output folder or zip of MinerU")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._zip:
+            self._zip.close()
+
+    @staticmethod
+    def _jsons(folder: Path) -> list[Path]:
+        return [path for path in sorted(folder.rglob("*.json")) if _is_layout(path.name)]
+
+    def _names(self) -> list[str]:
+        if self._zip:
+            return self._zip.namelist()
+        return [str(path.relative_to(self.path)) for path in self._jsons(self.path)]
+
+    def bytes(self, name: str, limit: int) -> bytes | None:
+        """A file by its name; None where it is missing, too big or outside.
+
+        Raises:
+            UserError: it is there and cannot be read: the archive is encrypted or damaged.
+        """
+        parts = PurePosixPath(name).parts
+        if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+            return None
+        try:
+            if self._zip:
+                return _unpacked(self._zip, self.path, name, limit)
+            file = (self.path / name).resolve()
+            if not file.is_relative_to(self.path.resolve()) or file.stat().st_size > limit:
+                return None
+            return file.read_bytes()
+        except (OSError, KeyError):
+            return None
+
+    def pages(self) -> dict[int, list[dict[str, Any]]]:
+        """Blocks by page number, each with a `bbox` in fractions, and the folder its pictures are in."""
+        names = sorted((name for name in self._names() if _is_layout(name)), key=lambda name: "content_list" in name)
+        if not names:
+            raise UserError(f"{self.path}: holds no middle_json.json and no content_list.json of MinerU")
+        data = self.bytes(names[0], MAX_JSON)
+        try:
+            layout = json.loads(data or b"")
+        except (ValueError, RecursionError):
+            raise UserError(f"{self.path}: {names[0]} is damaged or too big") from None
+        folder = str(PurePosixPath(names[0]).parent)
+        try:
+            found = _listed(layout) if isinstance(layout, list) else _middle(layout)
+        except (AttributeError, TypeError, ValueError, KeyError):
+            raise UserError(f"{self.path}: {names[0]} is not in a layout of MinerU that is known here") from None
+        return {page: [{**item, "folder": folder} for item in items] for page, items in found.items()}
+
+
+def _unpacked(archive: zipfile.ZipFile, path: Path, name: str, limit: int) -> bytes | None:
+    info = archive.getinfo(name)
+    if info.flag_bits & 1:
+        raise UserError(f"{path}: {name} in it is encrypted; unpack it yourself and give the folder")
+    try:
+        return archive.read(info) if info.file_size <= limit else None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError) as error:
+        raise UserError(f"{path}: {name} in it is damaged ({one_line(error, 100)}); make it anew") from None
+
+
+def _is_layout(name: str) -> bool:
+    base = PurePosixPath(name).name
+    return base == "middle_json.json" or base.endswith("content_list.json")
+
+
+def _middle(layout: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
+    return {int(page["page_idx"]) + 1: list(page.get("blocks", [])) for page in layout["pages"]}
+
+
+def _listed(layout: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
+    """The older list: boxes in thousandths."""
+    pages: dict[int, list[dict[str, Any]]] = {}
+    for item in layout:
+        box = [float(value) / 1000 for value in item.get("bbox") or (0, 0, 1000, 1000)]
+        pages.setdefault(int(item.get("page_idx", 0)) + 1, []).append({**item, "bbox": box})
+    return pages
+
+
+def _blocks(item: dict[str, Any], page: int, output: _Output, order: int) -> Iterator[Block]:
+    try:
+        left, top, right, bottom = (min(1.0, max(0.0, float(value))) for value in item["bbox"])
+    except (KeyError, TypeError, ValueError):
+        return
+    box = Box(page=page, left=min(left, right), top=min(top, bottom), right=max(left, right), bottom=max(top, bottom))
+    kind = _KINDS.get(str(item.get("type", "text")), "text")
+    text, caption = _text(item), _caption(item)
+    picture = _picture(item, output) if kind in ("figure", "table", "formula") else None
+    if kind == "formula" and text:
+        text = f"${text.strip().strip('$').strip()}$"
+    unread = kind == "formula" and not text
+    lines = [Line(text=line, box=box, unread=unread) for line in text.split("\n") if line.strip()]
+    if unread:
+        lines = [Line(text=UNREAD, box=box, confidence=0.0, unread=True)]
+    if lines or picture:
+        yield Block(kind=kind, box=box, lines=lines, picture=picture, caption=caption, origin="mineru")
+
+
+def _text(item: dict[str, Any]) -> str:
+    for name in ("table_body", "text", "latex"):
+        if isinstance(item.get(name), str):
+            return table_rows(item[name]) if "<t" in item[name] else str(item[name])
+    content = item.get("content")
+    if isinstance(content, str):
+        return table_rows(content) if "<table" in content else content
+    if isinstance(content, list):
+        return "".join(_span(span) for span in content if isinstance(span, dict))
+    items = item.get("list_items")
+    return "\n".join(str(one) for one in items) if isinstance(items, list) else ""
+
+
+def _span(span: dict[str, Any]) -> str:
+    kind = str(span.get("type", ""))
+    if "caption" in kind or "footnote" in kind:
+        return ""
+    inner = _text(span)
+    styles = span.get("styles") or ()
+    if "equation" in kind or "formula" in kind:
+        return f"${inner.strip()}$" if inner.strip() else ""
+    if "subscript" in styles:
+        return f"$_{{{inner}}}$"
+    return f"$^{{{inner}}}$" if "superscript" in styles else inner
+
+
+def _caption(item: dict[str, Any]) -> str:
+    for name in ("image_caption", "img_caption", "table_caption", "chart_caption"):
+        value = item.get(name)
+        if value:
+            return " ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+    content = item.get("content")
+    parts = content if isinstance(content, list) else []
+    return " ".join(_text(part) for part in parts if isinstance(part, dict) and "caption" in str(part.get("type", "")))
+
+
+def _picture(item: dict[str, Any], output: _Output) -> Image | None:
+    content = item.get("content")
+    parts = content if isinstance(content, list) else []
+    for part in (item, *(part for part in parts if isinstance(part, dict))):
+        name = part.get("image_path") or part.get("img_path")
+        if isinstance(name, str) and name:
+            data = output.bytes(str(PurePosixPath(item["folder"]) / name), MAX_PICTURE)
+            if data and data[:3] in (b"\xff\xd8\xff", b"\x89PN"):
+                return Image(bytes=data, path=PurePosixPath(name).name)
+    return None
+
+
+class _Rows(HTMLParser):
+    """Cells of an HTML table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A row or a cell begins."""
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th") and self.rows:
+            span = next((value for name, value in attrs if name == "colspan" and value and value.isdigit()), "1")
+            self.rows[-1] += [""] * (min(int(span), 50) - 1) + [""]
+
+    def handle_data(self, data: str) -> None:
+        """Text of a cell."""
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+def table_rows(html: str) -> str:
+    """An HTML table as lines, with tabs between cells; its tags are read and nothing else in it is used."""
+    parser = _Rows()
+    parser.feed(html)
+    return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)
+
+
+_LANGUAGES: Final = {"zh": "ch", "en": "en", "ko": "korean"}
+_CODE: Final = (
+    "import sys; from rapid_doc import RapidDoc; RapidDoc(lang=sys.argv[3])([sys.argv[1]], output_dir=sys.argv[2])"
+)
+
+
+def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
+    """Calls RapidDoc on a paper and yields its pages.
+
+    Args:
+        pdf: the paper.
+        language: of its text; None: Chinese with English, which is RapidDoc's own default.
+        pages: numbers from 1; None for all.
+
+    Raises:
+        UserError: RapidDoc is not installed, cannot fetch its models, fails, or takes too long.
+    """
+    if importlib.util.find_spec("rapid_doc") is None:
+        raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
+    with tempfile.TemporaryDirectory(prefix="rapid-doc-") as folder:
+        command = [sys.executable, "-c", _CODE, str(pdf.resolve()), folder, _LANGUAGES.get(language or "zh", "ch")]
+        call(command, "RapidDoc", pdf)
+        for page in read(Path(folder), pdf, pages):
+            blocks = [block.model_copy(update={"origin": "rapid_doc"}) for block in page.blocks]
+            yield page.model_copy(update={"blocks": blocks})

@@ -1,0 +1,244 @@
+"""A model parses each question by the paper's template, and its parse is held against that of the rules.
+
+Contract: nothing a model says gets into a draft. Where it differs from the rules, the difference is a doubt of kind
+"parse" for the reviewer; a text that is not on the page is called that. What it says is read as JSON of the template's
+schema, bounded in size, and nothing else. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from livek12.core.prompts import load_prompt, text_message
+from livek12.core.records import Key, Request, Sampling
+from livek12.core.replies import Unreadable, object_schema, parse_object
+from livek12.core.store import Store
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.matching import with_doubt
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.templates import Template
+from livek12.engines.asking import REPLIES, Asker
+from livek12.engines.spec import model_spec
+
+MAX_PAGE_TEXT: Final = 24_000
+"""Characters of a page that a model is given; a page of print has about 5,000."""
+MAX_PAGE_TOKENS: Final = 8192
+MAX_QUESTIONS: Final = 200
+_ENOUGH: Final = 24
+"""Letters of a question's beginning that tell it from others."""
+_PAGE_TASK: Final = "ingest-page"
+
+
+def unread(
+    asker: Asker, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
+) -> tuple[list[str], list[str]]:
+    """What a model reads on the pages and the rules do not.
+
+    Args:
+        asker: asks the model.
+        pages: of the paper, as they were read.
+        drafts: what the rules made of them.
+        template: the kind of paper.
+
+    Returns:
+        A line for each question that no draft holds, and lines on what the model said as a whole.
+    """
+    texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
+    requests = [_page_request(number, text, template) for number, text in texts.items() if text.strip()]
+    lost: list[tuple[int, str]] = []
+    notes: list[str] = []
+    read = invented = 0
+    held = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
+    for reply in asker.replies(requests, lambda key, text: _questions(text), whole=True):
+        number = int(reply.key.question_id.removeprefix("page "))
+        if reply.value is None:
+            notes.append(f"{asker.model}, page {number}: {reply.problem}")
+            continue
+        page = _bare(texts[number])
+        for named, question in reply.value:
+            read += 1
+            begun = _bare(question)
+            if not begun or _bare(named) not in page or begun not in page:
+                invented += 1
+            elif not any(begun[:_ENOUGH] in one for one in held):
+                text = f"question {one_line(named, 20)}, page {number}: {asker.model} reads it, the rules do not"
+                lost.append((number, f"{text}: {one_line(question, 80)}"))
+    said = (
+        f"{asker.model} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
+    )
+    if invented:
+        said += f", and {invented} do not stand on their page as it says"
+    return [line for _, line in sorted(lost)], [said, *sorted(notes)]
+
+
+def _text(page: PageBlocks) -> str:
+    return "\n".join(block.text for block in page.blocks if block.kind not in ("header", "footer"))
+
+
+def _page_request(number: int, text: str, template: Template) -> Request:
+    form = object_schema(questions={"type": "array", "items": template.json_form()})
+    return Request(
+        key=Key(task=_PAGE_TASK, question_id=f"page {number}"),
+        messages=[text_message("system", page_instructions(template)), text_message("user", text)],
+        sampling=Sampling(temperature=0.0, max_tokens=MAX_PAGE_TOKENS),
+        answer_schema=form,
+    )
+
+
+def page_instructions(template: Template) -> str:
+    """What a model is told about a page of the papers of a template."""
+    return load_prompt("livek12.dataset_builders.ingest", "parse_page.txt").filled(template.told()).strip()
+
+
+def _questions(text: str) -> list[tuple[str, str]]:
+    """Number and text of each question.
+
+    Raises:
+        Unreadable: not in the schema's form.
+    """
+    rows: Any = parse_object(text).get("questions")
+    if not isinstance(rows, list) or len(rows) > MAX_QUESTIONS:
+        raise Unreadable(f'has no list of at most {MAX_QUESTIONS} questions under "questions"')
+    found = []
+    for row in rows:
+        named, said = (row.get("number"), row.get("question")) if isinstance(row, dict) else (None, None)
+        if not isinstance(named, str) or not isinstance(said, str) or not named.strip():
+            raise Unreadable("names a question without a number or a text")
+        found.append((named, said))
+    return found
+
+
+MAX_TEXT = 8000
+MAX_TOKENS = 2048
+"""Of a reply; one for a short question gets fewer."""
+_TASK = "ingest"
+
+
+class Parser:
+    """A model that parses questions by templates.
+
+    Args:
+        spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
+        folder: where its replies are remembered; None remembers none.
+
+    Raises:
+        UserError: no such engine, or a model that it cannot run.
+    """
+
+    def __init__(self, spec: str, folder: Path | None = None) -> None:
+        self._engine = model_spec(spec, "--parse-by").start()
+        self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
+        self.name = self._engine.model
+
+    def close(self) -> None:
+        """Gives memory and processes back."""
+        self._engine.close()
+        self._asker.close()
+
+    def check(self, drafts: Sequence[Draft], template: Template) -> tuple[list[Draft], list[str]]:
+        """The drafts with a doubt wherever the model's parse differs, and lines on what it said as a whole."""
+        replies: dict[str, Any] = {}
+        problems: list[str] = []
+        requests = (_request(draft, template) for draft in drafts)
+        for reply in self._asker.replies(requests, lambda key, text: parse_object(text)):
+            if reply.value is None:
+                problems.append(f"{reply.key.question_id}: {reply.problem}")
+            else:
+                replies[reply.key.question_id] = reply.value
+        checked = [_compare(draft, replies[draft.id]) if draft.id in replies else draft for draft in drafts]
+        differing = sum(len(new.doubts) > len(old.doubts) for new, old in zip(checked, drafts, strict=True))
+        lines = [
+            f"{self.name} parsed {len(replies)} of {len(drafts)} questions by template {template.name};"
+            f" it differs from the rules in {differing}, which are as the rules have them"
+        ]
+        return checked, [*lines, *(f"{self.name}, {problem}" for problem in problems)]
+
+    def unread(
+        self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
+    ) -> tuple[list[str], list[str]]:
+        """What the model reads on the pages and the rules do not: see `template_pages.unread`."""
+        return unread(self._asker, pages, drafts, template)
+
+
+def instructions(template: Template) -> str:
+    """What a model is told about the papers of a template."""
+    return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(template.told()).strip()
+
+
+def _request(draft: Draft, template: Template) -> Request:
+    text = f"{draft.number}. {draft.markdown[:MAX_TEXT]}"
+    room = min(MAX_TOKENS, 200 + len(text))
+    return Request(
+        key=Key(task=_TASK, question_id=draft.id),
+        messages=[text_message("system", instructions(template)), text_message("user", text)],
+        sampling=Sampling(temperature=0.0, max_tokens=room),
+        answer_schema=template.json_form(),
+    )
+
+
+def _compare(draft: Draft, said: dict[str, Any]) -> Draft:
+    page = _bare(f"{draft.number} {draft.markdown} {draft.points or ''}")
+    lines = [
+        _differs("number", draft.number, said.get("number"), page),
+        _differs("points", f"{draft.points:g}" if draft.points is not None else "", _number(said.get("points")), page),
+        _types(draft, said.get("question_type")),
+        _question(said.get("question"), page),
+        _differs("answer", " ".join(draft.answer), said.get("answer"), page),
+        *_options(draft, said.get("options"), page),
+    ]
+    for line in lines:
+        if line:
+            draft = with_doubt(draft, "parse", line, 0.4)
+    return draft
+
+
+def _differs(what: str, ours: str, theirs: object, page: str) -> str:
+    if not isinstance(theirs, str) or not theirs.strip() or _bare(theirs) == _bare(ours):
+        return ""
+    shown = one_line(theirs, 60)
+    if _bare(theirs) not in page:
+        return f"{what}: the model wrote {shown!r}, which is not on the page"
+    return f"{what}: the rules read {ours!r}, the model {shown!r}"
+
+
+def _question(theirs: object, page: str) -> str:
+    """A text is the page's where nine in ten of its letters are there, in whatever order: formulas are spelt anew."""
+    if not isinstance(theirs, str) or not (said := _bare(theirs[:MAX_TEXT])) or said in page:
+        return ""
+    there = sum((Counter(said) & Counter(page)).values())
+    if there >= 0.9 * len(said):
+        return ""
+    return f"question: the model wrote {one_line(theirs, 60)!r}, much of which is not on the page"
+
+
+def _types(draft: Draft, theirs: object) -> str:
+    if not isinstance(theirs, str) or theirs == draft.question_type:
+        return ""
+    return f"type: the rules read {draft.question_type}, the model {one_line(theirs, 40)}"
+
+
+def _options(draft: Draft, theirs: object, page: str) -> list[str]:
+    if not isinstance(theirs, list):
+        return []
+    read = {str(o.get("label", "")).strip(" .()"): str(o.get("text", "")) for o in theirs[:10] if isinstance(o, dict)}
+    ours = {option.label: option.text for option in draft.options}
+    if read.keys() != ours.keys():
+        return [
+            f"options: the rules read {', '.join(ours) or 'none'}, the model {one_line(', '.join(read), 60) or 'none'}"
+        ]
+    return [line for label in ours if (line := _differs(f"option {label}", ours[label], read[label], page))]
+
+
+def _number(value: object) -> str | None:
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _bare(text: str) -> str:
+    """A text as two spellings of it agree: compatible letters, no spaces, dollars and braces."""
+    return re.sub(r"[\s${}\\]+", "", unicodedata.normalize("NFKC", text)).lower()

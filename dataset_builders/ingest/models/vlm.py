@@ -1,0 +1,429 @@
+"""A paper's pages as a vision-language model reads them, behind any engine that takes pictures.
+
+Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
+page and names its regions; for the others our own layout does. Each region but a figure is shown by itself and read in
+the model's documented form (`vlm_forms`). Replies are remembered in the folder, nothing is asked twice; what is not in
+its form is asked again, and after three times a region is left unread, with its picture and a note on the page; a page
+whose layout cannot be had ends the paper. Ink outside all regions is said too.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from livek12.core.errors import UserError
+from livek12.core.prompts import image_part, text_message, text_part
+from livek12.core.records import Image, Key, Language, Message, Request, Sampling
+from livek12.core.replies import Unreadable, glimpse
+from livek12.core.store import Store
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import worker
+from livek12.dataset_builders.ingest.models.mineru import table_rows
+from livek12.dataset_builders.ingest.pages import pdf
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
+from livek12.engines.asking import REPLIES, Asker
+from livek12.engines.spec import ModelSpec, model_spec
+
+Element = Literal["text", "table", "formula"]
+MAX_TEXT: Final = 20_000
+"""Characters of one element; a page of print has about 5,000."""
+MAX_REGIONS: Final = 1000
+_RECORD: Final = re.compile(
+    r"<\|box_start\|>(\d{1,4}) (\d{1,4}) (\d{1,4}) (\d{1,4})<\|box_end\|><\|ref_start\|>(\w{1,40})<\|ref_end\|>"
+    r"(?:<\|rotate_(up|right|down|left)\|>)?(?:<\|txt_contd_tgt\|>|<\|txt_contd\|>)?\s*"
+)
+_DEGREES: Final = {"up": 0, "right": 90, "down": 180, "left": 270, None: 0}
+_KINDS: Final[dict[str, Kind | None]] = {
+    **dict.fromkeys(
+        ("text", "title", "doc_title", "paragraph_title", "list_item", "ref_text", "index", "phonetic", "code",
+         "algorithm", "formula_number"), "text"
+    ),
+    "table": "table", "equation": "formula",
+    **dict.fromkeys(("image", "chart", "image_block", "unknown"), "figure"),
+    **dict.fromkeys(
+        ("table_caption", "image_caption", "code_caption", "caption", "table_footnote", "image_footnote", "footnote"),
+        "caption",
+    ),
+    **dict.fromkeys(("header", "aside_text"), "header"),
+    **dict.fromkeys(("footer", "page_number", "page_footnote"), "footer"),
+    **dict.fromkeys(("list", "equation_block", "inline_formula"), None),
+}  # fmt: skip
+"""Of MinerU2.5; None: what is in it is listed by itself."""
+_OTSL: Final = re.compile(r"<(fcel|ecel|lcel|ucel|xcel|nl)>")
+_SPECIAL: Final = re.compile(r"<\|[^|<>]{0,40}\|>|[\x00-\x08\x0b-\x1f\x7f]")
+_PAIRS: Final = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"))
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class DocumentForm:
+    """How a model is asked.
+
+    Attributes:
+        name: of the model.
+        named: words in a served model's name that tell it.
+        prompts: by kind of element.
+        layout: the prompt for a page's layout; "" for a model that reads elements alone.
+        system: its system prompt; None: none is sent.
+        fields: of every request at an endpoint, besides what the user says.
+    """
+
+    name: str
+    named: tuple[str, ...]
+    prompts: Mapping[Element, str]
+    layout: str = ""
+    system: str | None = None
+    fields: Mapping[str, object] | None = None
+
+
+FORMS: Final = {
+    form.name: form
+    for form in (
+        DocumentForm(
+            "mineru2.5",
+            ("mineru",),
+            {"text": "\nText Recognition:", "table": "\nTable Recognition:", "formula": "\nFormula Recognition:"},
+            layout="\nLayout Detection:",
+            system="You are a helpful assistant.",
+            fields={"skip_special_tokens": False},
+        ),
+        DocumentForm(
+            "paddleocr-vl",
+            ("paddleocr",),
+            {"text": "OCR:", "table": "Table Recognition:", "formula": "Formula Recognition:"},
+        ),
+        DocumentForm(
+            "glm-ocr",
+            ("glm-ocr", "glmocr", "glm_ocr"),
+            {"text": "Text Recognition:", "table": "Table Recognition:", "formula": "Formula Recognition:"},
+        ),
+    )
+}
+
+
+def form_of(model: str, name: str = "") -> DocumentForm:
+    """The form of a model, by the form's name or by the model's.
+
+    Raises:
+        UserError: no such form, or a model's name that tells none.
+    """
+    if name:
+        if name not in FORMS:
+            raise UserError(f"--vlm-form {name!r}: choose {', '.join(FORMS)}")
+        return FORMS[name]
+    found = [form for form in FORMS.values() if any(word in model.lower() for word in form.named)]
+    if len(found) != 1:
+        raise UserError(f"--vlm {model}: its name does not say what it is; add --vlm-form {', '.join(FORMS)}")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class PageRegion:
+    """One thing that a layout names: its kind, its place in fractions of the page, how far it is turned."""
+
+    kind: Kind
+    left: float
+    top: float
+    right: float
+    bottom: float
+    degrees: int = 0
+
+    @property
+    def element(self) -> Element | None:
+        """What it is read as; None for a figure."""
+        if self.kind == "figure":
+            return None
+        return self.kind if self.kind in ("table", "formula") else "text"
+
+
+def layout_of(reply: str) -> list[PageRegion]:
+    """The regions of a page in MinerU2.5's form, in reading order.
+
+    Raises:
+        Unreadable: anything beside its records, a box off the page, an unknown kind, too many of them.
+    """
+    at = 0
+    found: list[PageRegion | None] = []
+    text = reply.strip()
+    while at < len(text):
+        record = _RECORD.match(text, at)
+        if record is None:
+            raise Unreadable(
+                f"is no layout: {glimpse(text[at : at + 200])}; a server must leave special tokens in"
+                if "<|box_start|>" not in text
+                else f"has something else than a record of a layout in it: {glimpse(text[at : at + 200])}"
+            )
+        at = record.end()
+        if len(found) == MAX_REGIONS:
+            raise Unreadable(f"names more than {MAX_REGIONS} regions")
+        found.append(_region(record))
+    kept = [region for region in found if region is not None]
+    if not kept:
+        raise Unreadable("names no region")
+    return list(dict.fromkeys(kept))
+
+
+def _region(record: re.Match[str]) -> PageRegion | None:
+    numbers = [int(record[index]) for index in range(1, 5)]
+    if max(numbers) > 1000:
+        raise Unreadable(f"has a box off the page: {record[0][:80]}")
+    name = record[5].lower()
+    if name not in _KINDS:
+        raise Unreadable(f"names a kind of region that is not known: {name}")
+    (left, right), (top, bottom) = sorted(numbers[0::2]), sorted(numbers[1::2])
+    kind = _KINDS[name]
+    if kind is None or left == right or top == bottom:
+        return None
+    return PageRegion(kind, left / 1000, top / 1000, right / 1000, bottom / 1000, _DEGREES[record[6]])
+
+
+def element_of(reply: str, element: Element) -> str:
+    """What an element says: lines of text, a table's rows with tabs between cells, or LaTeX without dollar signs.
+
+    Raises:
+        Unreadable: it is empty, too long, holds special tokens, or is not in the element's form.
+    """
+    text = reply.strip()
+    if not text:
+        raise Unreadable("is empty")
+    if len(text) > MAX_TEXT:
+        raise Unreadable(f"is {len(text)} characters long")
+    if special := _SPECIAL.search(text):
+        raise Unreadable(f"holds {special[0]!r}, which is no text")
+    if element == "table":
+        return _table(text)
+    if element == "formula":
+        return _formula(text)
+    return _HEADING.sub("", _dollars(text))
+
+
+def _table(text: str) -> str:
+    if "<table" in text.lower():
+        if not (text.lower().startswith("<table") and text.lower().endswith("</table>")):
+            raise Unreadable(f"is not one table: {glimpse(text)}")
+        return table_rows(text)
+    pieces = _OTSL.split(text)
+    if len(pieces) < 3 or pieces[0].strip():
+        raise Unreadable(f"is no table: {glimpse(text)}")
+    rows: list[list[str]] = [[]]
+    for token, said in zip(pieces[1::2], pieces[2::2], strict=True):
+        cell = " ".join(said.split())
+        if token == "nl":
+            if cell:
+                raise Unreadable(f"has text between two rows of a table: {glimpse(cell)}")
+            rows.append([])
+        elif cell and token != "fcel":
+            raise Unreadable(f"has text in a cell that is empty or another's: {glimpse(cell)}")
+        else:
+            rows[-1].append(cell)
+    return "\n".join("\t".join(row) for row in rows if row)
+
+
+def _formula(text: str) -> str:
+    for opening, closing in (*_PAIRS, ("$", "$")):
+        if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing):
+            text = text[len(opening) : -len(closing)]
+            break
+    said = " ".join(text.split())
+    if not said or "$" in said.replace(r"\$", ""):
+        raise Unreadable(f"is not one formula: {glimpse(text)}")
+    return said
+
+
+def _dollars(text: str) -> str:
+    r"""Formulas between \( \), \[ \] or $$ as between dollar signs."""
+    for opening, closing in _PAIRS:
+        if text.count(opening) != text.count(closing) or (opening == closing and text.count(opening) % 2):
+            raise Unreadable(f"opens a formula and does not close it: {glimpse(text)}")
+        text = text.replace(opening, "$").replace(closing, "$")
+    return text
+
+
+Picture = Any
+LAYOUT_TOKENS: Final = 8192
+ELEMENT_TOKENS: Final = 4096
+_SIDE: Final = 1036
+"""Of the square that MinerU2.5 is shown a page as, in pixels."""
+_LEAST: Final = 28
+"""Pixels of a crop's shorter side; what is smaller gets a margin."""
+_INK: Final = 160
+_OUTSIDE: Final = 0.02
+"""Share of a page's ink outside all regions from which it is said."""
+_TASK: Final = "ingest-vlm"
+
+
+class Reader:
+    """A model that reads pages.
+
+    Args:
+        spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
+        form: one of `vlm_forms.FORMS`; "": by the model's name.
+        folder: where its replies are remembered; None remembers none.
+
+    Raises:
+        UserError: no such engine or form, or a model that it cannot run.
+    """
+
+    def __init__(self, spec: str, form: str = "", folder: Path | None = None) -> None:
+        named = model_spec(spec, "--vlm")
+        self.form = form_of(named.model, form)
+        self._engine = _with_fields(named, self.form).start()
+        self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
+        self.name = self._engine.model
+
+    def close(self) -> None:
+        """Gives memory and processes back."""
+        self._engine.close()
+        self._asker.close()
+
+    def pages(self, path: Path, language: Language | None, numbers: range | None = None) -> Iterator[PageBlocks]:
+        """Yields the pages of a paper.
+
+        Args:
+            path: the PDF.
+            language: of the text, for our own layout; None: found out.
+            numbers: of the pages, from 1; None for all.
+
+        Raises:
+            UserError: the paper cannot be read, or the model gives no layout of a page.
+        """
+        for page in worker.pages(path, language, "image" if self.form.layout else "auto", numbers):
+            picture = _opened(page.image)
+            if self.form.layout:
+                regions = self._layout(path, page.number, picture)
+                blocks = [Block(kind=one.kind, box=_box(page.number, one)) for one in regions]
+            else:
+                blocks = page.blocks
+                regions = [
+                    PageRegion(one.kind, one.box.left, one.box.top, one.box.right, one.box.bottom) for one in blocks
+                ]
+            read, notes = self._read(page.number, picture, regions, blocks)
+            notes += _outside(picture, regions, self.name)
+            yield page.model_copy(update={"blocks": read, "notes": [*page.notes, *notes]})
+
+    def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
+        square = picture.resize((_SIDE, _SIDE))
+        request = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
+        (reply,) = self._asker.replies([request], lambda _, text: layout_of(text), whole=True)
+        if reply.value is None:
+            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(reply.problem, 300)}")
+        return reply.value
+
+    def _read(
+        self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
+    ) -> tuple[list[Block], list[str]]:
+        """The blocks with what the model read in each, and notes on what it did not."""
+        elements = {f"{number}.{index}": region.element for index, region in enumerate(regions)}
+        crops = {f"{number}.{index}": _crop(picture, region) for index, region in enumerate(regions)}
+        requests = (
+            self._request(name, pdf.png(crops[name]), self.form.prompts[element], ELEMENT_TOKENS)
+            for name, element in elements.items()
+            if element is not None
+        )
+        said: dict[str, str] = {}
+        notes = []
+        for reply in self._asker.replies(requests, self._element(elements), whole=True):
+            name = reply.key.question_id
+            if reply.value is None:
+                place = name.partition(".")[2]
+                notes.append(
+                    f"{self.name} did not read region {int(place) + 1} of page {number}: {one_line(reply.problem, 200)}"
+                )
+            else:
+                said[name] = reply.value
+        made = [
+            _block(block, region, said.get(f"{number}.{index}"), crops[f"{number}.{index}"])
+            for index, (region, block) in enumerate(zip(regions, blocks, strict=True))
+        ]
+        return made, sorted(notes)
+
+    @staticmethod
+    def _element(elements: dict[str, Any]) -> Any:
+        return lambda key, text: element_of(text, elements[key.question_id])
+
+    def _request(self, name: str, image: Image, prompt: str, tokens: int) -> Request:
+        system = [text_message("system", self.form.system)] if self.form.system else []
+        return Request(
+            key=Key(task=_TASK, question_id=name),
+            messages=[*system, Message(role="user", content=[image_part(image), text_part(prompt)])],
+            images={image.sha256: image},
+            sampling=Sampling(temperature=0.0, max_tokens=tokens),
+        )
+
+
+def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
+    """The model with what its form needs of an endpoint, unless the user says otherwise."""
+    if not form.fields or spec.runs_on != "openai":
+        return spec
+    given = spec.engine_args.get("extra_body") or {}
+    return ModelSpec(spec.model, spec.engine, {**spec.engine_args, "extra_body": {**form.fields, **given}})
+
+
+def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) -> Block:
+    """A block as it was read; one that was not is a picture and a line that stands in it only."""
+    if region.element is None:
+        return block.model_copy(update={"lines": [], "picture": block.picture or pdf.png(crop), "origin": "vlm"})
+    pictured = region.element != "text"
+    if said is None:
+        line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
+        return block.model_copy(update={"lines": [line], "picture": pdf.png(crop), "origin": "vlm", "confidence": 0.0})
+    texts = [f"${said}$"] if region.element == "formula" else [line for line in said.split("\n") if line.strip()]
+    same = len(texts) == len(block.lines)
+    lines = [
+        Line(text=text, box=block.lines[index].box, size=block.lines[index].size, bold=block.lines[index].bold)
+        if same
+        else Line(text=text, box=block.box)
+        for index, text in enumerate(texts)
+    ]
+    picture = pdf.png(crop) if pictured else None
+    return block.model_copy(update={"lines": lines, "picture": picture, "origin": "vlm", "confidence": 1.0})
+
+
+def _box(page: int, region: PageRegion) -> Box:
+    return Box(page=page, left=region.left, top=region.top, right=region.right, bottom=region.bottom)
+
+
+def _opened(image: Image) -> Picture:
+    from PIL import Image as Pictures
+
+    picture = Pictures.open(io.BytesIO(image.bytes or b""))
+    return picture.convert("RGB")
+
+
+def _crop(picture: Picture, region: PageRegion) -> Picture:
+    """A region by itself, upright, and no smaller than a model takes."""
+    from PIL import ImageOps
+
+    left, right = round(region.left * picture.width), round(region.right * picture.width)
+    top, bottom = round(region.top * picture.height), round(region.bottom * picture.height)
+    crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    if region.degrees:
+        crop = crop.rotate(region.degrees, expand=True)
+    short = _LEAST - min(crop.size)
+    return ImageOps.expand(crop, border=(short + 1) // 2, fill="white") if short > 0 else crop
+
+
+def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
+    """A note where ink of the page is in no region."""
+    from PIL import ImageDraw
+
+    ink = picture.convert("L").point(lambda value: 255 if value < _INK else 0)
+    every = ink.histogram()[255]
+    pen = ImageDraw.Draw(ink)
+    for region in regions:
+        corners = (
+            region.left * ink.width,
+            region.top * ink.height,
+            region.right * ink.width,
+            region.bottom * ink.height,
+        )
+        pen.rectangle(corners, fill=0)
+    left = ink.histogram()[255]
+    if not every or left / every < _OUTSIDE:
+        return []
+    return [f"{left / every:.0%} of what is printed on this page is in no region that was read by {name}"]

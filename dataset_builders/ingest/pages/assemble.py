@@ -1,0 +1,627 @@
+"""Pieces of a page put in order: columns, paragraphs, captions, and at last the records.
+
+Contract: pieces are in points from the top left of the page; what comes out are `Block`s in reading order, one column
+after the other. Text layers and OCR meet here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Final
+
+from livek12.core.records import Image
+from livek12.dataset_builders.ingest.pages import layout
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+
+_RUN: Final = 1.5
+"""Letter sizes of white space that end a run of text."""
+_GAP: Final = 0.75
+"""Letter sizes of white space that may part two columns; between words there is less."""
+_NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
+_TITLE: Final = re.compile(
+    r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
+)
+_HUNG: Final = 6.0
+"""Letter sizes between a number and the text that it is hung out of, at most."""
+_TEXT: Final = 4.0
+"""Letter sizes that this text has at least."""
+_BESIDE: Final = 4.0
+"""Letter sizes right of a column's edge within which its lines begin."""
+_LEAST_AT_EDGE: Final = 0.25
+_HEADS: Final = 4
+"""Lines across the middle of a page in landscape: its title and subject, its head and its foot."""
+_FEWEST: Final = 3
+"""Numbers that make a count: two may stand side by side in a line."""
+_GUTTER_EDGE: Final = 6.0
+"""Points: the numbers of one column begin within these."""
+
+
+@dataclass(slots=True)
+class Segment:
+    """Text on one line without a wide gap.
+
+    Attributes:
+        number: of the question that may begin here; 0 for none.
+        titled: it reads like the title of a section.
+        digits: it is nothing but this number; 0 where it is anything else.
+        size: of its first letter.
+        gaps: white space within it that is wider than between words: left and right edge.
+    """
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    number: int = 0
+    gaps: tuple[tuple[float, float], ...] = ()
+    later: tuple[int, ...] = ()
+    titled: bool = False
+    digits: int = 0
+    size: float = 0.0
+
+    def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
+        """Itself, or its two parts where white space within it covers an x and a margin on both sides."""
+        for place, (left, right) in enumerate(self.gaps):
+            if left <= x - margin and x + margin <= right:
+                yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
+                yield replace(
+                    self,
+                    left=right,
+                    number=self.later[place],
+                    gaps=self.gaps[place + 1 :],
+                    later=self.later[place + 1 :],
+                )
+                return
+        yield self
+
+
+def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
+    """Runs of text; a gap of one and a half letters ends one."""
+    rows: dict[int, list[Glyph]] = {}
+    for glyph in glyphs:
+        if glyph.text.strip():
+            rows.setdefault(round(glyph.base / 3), []).append(glyph)
+    done: list[Segment] = []
+    for row in rows.values():
+        pieces: list[list[Glyph]] = []  # without any gap
+        for glyph in sorted(row, key=lambda glyph: glyph.left):
+            if pieces and glyph.left - max(_ends(one) for one in pieces[-1][-3:]) < _GAP * glyph.size:
+                pieces[-1].append(glyph)
+            else:
+                pieces.append([glyph])
+        numbers = [_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True)]
+        first = 0
+        for place in range(1, len(pieces) + 1):
+            ends = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
+                _RUN * pieces[place][0].size
+            )
+            if ends:
+                done.append(_segment(pieces[first:place], numbers[first:place]))
+                first = place
+    _name_hung(done)
+    return done
+
+
+def _name_hung(runs: Sequence[Segment]) -> None:
+    """Numbers that stand alone begin questions where text on their right is about as high, on whatever base line."""
+    for run in runs:
+        if run.digits and not run.number:
+            for other in runs:
+                level = min(run.bottom, other.bottom) - max(run.top, other.top) > 0.5 * (run.bottom - run.top)
+                wide = other.right - other.left > _TEXT * run.size and run.size > 0.9 * other.size
+                if level and wide and 0 < other.left - run.right < _HUNG * run.size:
+                    run.number = run.digits
+
+
+def _ends(glyph: Glyph) -> float:
+    """Where a letter ends with the white space of its own: a full-width comma has half a letter of it."""
+    return max(glyph.right, glyph.advance)
+
+
+def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
+    letters = [glyph for piece in pieces for glyph in piece]
+    text = "".join(glyph.text for glyph in letters)
+    return Segment(
+        letters[0].left,
+        max(glyph.right for glyph in letters),
+        min(glyph.top for glyph in letters),
+        max(glyph.bottom for glyph in letters),
+        numbers[0],
+        tuple((max(g.right for g in one), other[0].left) for one, other in pairwise(pieces)),
+        tuple(numbers[1:]),
+        bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
+        int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
+        letters[0].size,
+    )
+
+
+def _number(piece: Sequence[Glyph], after: Sequence[Glyph]) -> int:
+    """The number that a piece of a line begins with; one without a sign behind it has text there."""
+    match = _NUMBER.match("".join(glyph.text.strip() for glyph in piece[:12]))
+    if match and not match[2]:
+        size = piece[0].size
+        hung = bool(after) and after[-1].right - after[0].left > _TEXT * size
+        return int(match[1]) if hung and after[0].left - piece[-1].right < _HUNG * size else 0
+    return int(match[1]) if match else 0
+
+
+def gutter(
+    texts: Sequence[Segment],
+    others: Sequence[Bounds],
+    dividers: Sequence[Rule],
+    width: float,
+    before: float | None = None,
+    *,
+    landscape: bool = False,
+) -> float | None:
+    """X of the white space between two columns; None where there is one column.
+
+    Args:
+        texts: the text.
+        others: figures, tables and frames.
+        dividers: long vertical lines.
+        width: of the page.
+        before: the gutter of the page before, believed where nothing speaks against it.
+        landscape: the page is wider than it is high: two columns unless text crosses its middle.
+    """
+    for rule in dividers:
+        x = (rule.left + rule.right) / 2
+        if 0.3 * width < x < 0.7 * width and any(r.right < x for r in texts) and any(r.left > x for r in texts):
+            return x
+    spans = [(run.left, run.right) for run in texts] + [(box[0], box[2]) for box in others]
+    if not spans:
+        return before
+    left, right = min(span[0] for span in spans), max(span[1] for span in spans)
+    best: tuple[bool, int, int, float, float] | None = None
+    for step in range(50, 151):
+        x = left + (right - left) * step / 200
+        runs = [part for run in texts for part in run.parted(x)]
+        spans = [(run.left, run.right) for run in runs] + [(box[0], box[2]) for box in others]
+        crossing = sum(a - 2 < x < b + 2 for a, b in spans)
+        lefts = [(a, b) for a, b in spans if b <= x - 2]
+        rights = [(a, b) for a, b in spans if a >= x + 2]
+        if not lefts or not rights or crossing > 0.12 * len(spans):
+            continue
+        counted = _counts_on(runs, x)
+        free = landscape and crossing <= _HEADS and abs(x - width / 2) < 0.06 * width
+        if not counted and not (70 <= step <= 130 and _filled(lefts, rights, x, (left, right), crossing, free)):
+            continue
+        end, start = max(b for _, b in lefts), min(a for a, _ in rights)
+        narrow = 0 if free else round(end - start)  # a sheet in landscape is folded in the middle
+        score = (not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x)
+        if best is None or score < best:
+            best = score
+    if best:
+        return best[-1]
+    if before is not None and sum(1 for run in texts if any(_over(part, before) for part in run.parted(before))) <= (
+        0.12 * len(texts)
+    ):
+        return before
+    return None
+
+
+def _over(run: Segment, x: float) -> bool:
+    return run.left + 6 < x < run.right - 6
+
+
+def _filled(
+    lefts: Sequence[tuple[float, float]],
+    rights: Sequence[tuple[float, float]],
+    x: float,
+    ends: tuple[float, float],
+    crossing: int,
+    free: bool,
+) -> bool:
+    """Whether enough of the text on both sides is as wide as a column's."""
+    if min(len(lefts), len(rights)) < (3 if free else 5):
+        return False
+    fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
+    fill_right = sum(b - a > 0.55 * (ends[1] - x) for a, b in rights)
+    if free or (fill_left >= max(2, 0.3 * len(lefts)) and fill_right >= max(2, 0.2 * len(rights))):
+        return True  # one alone may be a running head
+    return min(fill_left, fill_right) >= 3 and crossing <= 0.06 * (len(lefts) + len(rights) + crossing)
+
+
+def _counts_on(runs: Sequence[Segment], x: float) -> bool:
+    """Whether the questions at the left edge of what is right of an x go on counting where those left of it stop."""
+    left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
+    columns = _edge_numbers(left), _edge_numbers(right)
+    return _turns(*columns) is not None and all(map(_at_edge, columns, (left, right)))
+
+
+def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
+    """Whether text begins where the numbers of a column do: a single number may stand anywhere within a line."""
+    if len(numbers) > 1:
+        return True
+    reach = numbers[0].left + _BESIDE * (numbers[0].bottom - numbers[0].top)
+    return sum(run.left < reach for run in runs) >= _LEAST_AT_EDGE * len(runs)
+
+
+def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
+    """What begins with a number at the left edge of some text, from top to bottom."""
+    opening = [run for run in runs if run.number]
+    if not opening:
+        return []
+    edge = min(run.left for run in opening)
+    if any(run.left < edge - _GUTTER_EDGE for run in runs):
+        edge = min(run.left for run in runs)
+    found = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
+    return [
+        run
+        for place, run in enumerate(found)
+        if not (0 < place < len(found) - 1 and found[place + 1].number == found[place - 1].number + 1)
+    ]  # a number between two that follow each other is the rest of a sentence
+
+
+def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
+    """The questions of a left column that go on counting where a right one stopped: bands begin with them.
+
+    None where the numbers of the two columns make no such count.
+    """
+    if not left or not right or len(left) + len(right) < _FEWEST:
+        return None
+    columns, places, side, last = (left, right), [1, 0], 0, left[0].number
+    turns: list[Segment] = []
+    crossed = False
+    while places[0] < len(left) or places[1] < len(right):
+        here, there = (
+            column[place] if place < len(column) else None
+            for column, place in ((columns[at], places[at]) for at in (side, 1 - side))
+        )
+        anew = not here and there is not None and there.number == 1 and min(len(left), len(right)) > 1
+        if there and (there.number == last + 1 or anew) and not (here and here.number == last + 1):
+            turns += [there] if side else []
+            side, crossed = 1 - side, True
+        elif not here or not (here.number > last or here.number == 1):
+            return None
+        last = columns[side][places[side]].number
+        places[side] += 1
+    return turns if crossed else None
+
+
+def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
+    """Top and bottom of what stands across both columns, in order."""
+    begins = min((run.left for run in texts if run.left > middle), default=middle)
+    runs = [part for run in texts for part in (run.parted(middle) if _is_parted(run, middle, begins) else (run,))]
+    across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
+    across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
+    lefts = [run for run in runs if run.right <= middle]
+    numbered = _edge_numbers(lefts)
+    for turn in _turns(numbered, _edge_numbers([run for run in runs if run.left >= middle])) or []:
+        above = max((run.top for run in numbered if run.top < turn.top), default=0.0)
+        begins = min((run.top for run in lefts if run.titled and above < run.top < turn.top), default=turn.top)
+        across.append((begins - 1, begins - 1))
+    done: list[tuple[float, float]] = []
+    for top, bottom in sorted(across):
+        if done and top <= done[-1][1]:
+            done[-1] = (done[-1][0], max(done[-1][1], bottom))
+        else:
+            done.append((top, bottom))
+    return done
+
+
+def _is_parted(run: Segment, middle: float, begins: float) -> bool:
+    """Whether white space within a run reaches from the middle to where the right column begins."""
+    return any(left < middle < right and right > begins - 3 for left, right in run.gaps)
+
+
+Crop = Callable[[Bounds], Image]
+"""A region in points, as a picture."""
+CAPTION: Final = re.compile(
+    r"(第?\s*\d{0,3}\s*题?\s*(图|圖|表)\s*[\d一二三四五六①-⑳甲乙丙(（]*.{0,18}|<?\s*(그림|표|자료)\s*\d*\s*>?.{0,18}|(fig(ure)?|table)\.?\s*\d+.{0,60}|\(?[가-하]\)?|[甲乙丙丁]|\(?[a-h]\))$",
+    re.IGNORECASE,
+)
+_LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
+_BOXED: Final = re.compile(r"\d{1,3}．")
+"""The number of a question in a box, as `marks.name_numbers` writes it."""
+_EDGE: Final = 0.12
+"""Of the page's width: turned text this near to its edge is no part of what is asked."""
+UNSURE: Final = 0.6
+"""OCR that is less sure of a line has not read it."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A block before it is put in order."""
+
+    kind: Kind
+    box: Bounds
+    lines: list[TextLine] = field(default_factory=list)
+    caption: str = ""
+
+
+@dataclass(slots=True)
+class Sheet:
+    """What was found on a page, in points.
+
+    Attributes:
+        glyphs: of running text.
+        pieces: figures and tables.
+        rules: free rules (fractions, blanks).
+        frames: boxes around text.
+        dividers: long vertical lines.
+        unread: ink that nothing explains; `assembled` leaves what is in no line.
+    """
+
+    number: int
+    width: float
+    height: float
+    origin: Origin
+    glyphs: list[Glyph]
+    pieces: list[Piece]
+    rules: list[Rule]
+    frames: list[Bounds]
+    dividers: list[Rule]
+    unread: list[Bounds] = field(default_factory=list)
+
+
+def centre(glyph: Glyph) -> tuple[float, float]:
+    """Of its ink."""
+    return (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+
+
+def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Block], float | None]:
+    """The blocks of a page in reading order, and where its columns part.
+
+    Args:
+        sheet: what stands on it.
+        crop: cuts out a picture.
+        before: where the columns of the page before part.
+    """
+    edge, sheet.glyphs = _edges(sheet)
+    aside = _turned(sheet)
+    edge += [piece for piece in aside if piece.kind == "header"]
+    sheet.pieces += [piece for piece in aside if piece.kind != "header"]
+    runs = segments(sheet.glyphs)
+    solid = [piece.box for piece in sheet.pieces]
+    landscape = sheet.width > 1.25 * sheet.height
+    middle = gutter(runs, solid, sheet.dividers, sheet.width, before, landscape=landscape)
+    ordered: list[tuple[Piece, int]] = [(piece, 0) for piece in edge]
+    for region, column in _regions(runs, solid, middle, sheet):
+        ordered += [(piece, column) for piece in _column(region, sheet)]
+    return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
+
+
+def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
+    """Text in a frame at the left or right edge of the paper is a tab, no part of a line; a number may begin one."""
+    tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
+    pieces: list[Piece] = []
+    glyphs = sheet.glyphs
+    for tab in tabs:
+        inside = [glyph for glyph in glyphs if layout.contains(tab, *centre(glyph))]
+        if _BOXED.fullmatch("".join(glyph.text for glyph in inside).strip()) and tab[2] < 0.5 * sheet.width:
+            continue
+        glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *centre(glyph))]
+        lines = lines_of(inside, [])
+        if lines:
+            pieces.append(Piece("header", layout.around([line.box for line in lines]), lines))
+    return pieces, glyphs
+
+
+def _turned(sheet: Sheet) -> list[Piece]:
+    """Takes what runs up or down the page out of its text, each line a piece; at the edge it is a head's."""
+    turned = [glyph for glyph in sheet.glyphs if not glyph.upright]
+    sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright]
+    pieces: list[Piece] = []
+    for group in layout.groups([(g.left, 0.0, g.right, 1.0) for g in turned], 0.0):
+        inside = [turned[at] for at in group]
+        box = layout.around([(g.left, g.top, g.right, g.bottom) for g in inside])
+        text = "".join(glyph.text for glyph in inside).strip()
+        line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
+        at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
+        pieces += [Piece("header" if at_edge else "text", box, [line])] if text else []
+    return pieces
+
+
+def _regions(
+    runs: Sequence[Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
+) -> list[tuple[Bounds, int]]:
+    """Rectangles in reading order, each with the number of its column."""
+    if middle is None:
+        return [((-1e4, -1e4, 1e4, 1e4), 0)]
+    done: list[tuple[Bounds, int]] = []
+    at = -1e4
+    across = bands(runs, solid, middle, sheet.width)
+    for rule in sheet.dividers:
+        if abs((rule.left + rule.right) / 2 - middle) < 3:
+            head = [band[1] for band in across if band[0] <= rule.top]
+            foot = [band[0] for band in across if band[1] >= rule.bottom]
+            across = [band for band in across if rule.top < band[0] and band[1] < rule.bottom]
+            across = [*([(-1e4, max(head))] if head else []), *across, *([(min(foot), 9e3)] if foot else [])]
+    for top, bottom in [*across, (1e4, 1e4)]:
+        done.append(((-1e4, at, middle, top), 0))
+        done.append(((middle, at, 1e4, top), 1))
+        if bottom < 1e4:
+            done.append(((-1e4, top, 1e4, bottom), 0))
+        at = bottom
+    return done
+
+
+def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
+    inside = [glyph for glyph in sheet.glyphs if _within(region, *centre(glyph))]
+    rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
+    own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
+    labels, inside = _figure_labels(inside, own)
+    found = lines_of(inside, rules)
+    upright = [(r.left, r.top, r.right, r.bottom) for r in sheet.rules if not r.flat and _within(region, r.left, r.top)]
+    _unsound([*found, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
+    lines, captions = _captions(found, own)
+    paragraphs = _paragraphs(lines, own, sheet.frames)
+    return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
+
+
+def _unsound(lines: Sequence[TextLine], upright: Sequence[Bounds], sheet: Sheet) -> None:
+    """Marks the lines in which ink, or a short upright line, stands that was not read."""
+    for box in upright:
+        for line in lines:
+            inside = line.box[0] < box[0] < line.box[2] and line.box[1] - 1 < (box[1] + box[3]) / 2 < line.box[3] + 1
+            line.sound = line.sound and not (inside and box[3] - box[1] < 3 * line.size)
+    left: list[Bounds] = []
+    for box in sheet.unread:
+        near = [line for line in lines if _in_line(box, line)]
+        if near:
+            min(near, key=lambda line: abs(line.box[1] + line.box[3] - box[1] - box[3])).sound = False
+        else:
+            left.append(box)
+    sheet.unread = left
+
+
+def _in_line(box: Bounds, line: TextLine) -> bool:
+    left, top, right, bottom = line.box
+    beside = left - 1.2 * line.size < box[2] and box[0] < right + 1.2 * line.size
+    level = top - 0.4 * line.size < (box[1] + box[3]) / 2 < bottom + 0.3 * line.size
+    return beside and level and box[3] - box[1] < max(3 * line.size, bottom - top + line.size)
+
+
+def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[TextLine], list[Piece]]:
+    """Gives each figure its caption; the other lines, and the captions."""
+    kept: list[TextLine] = []
+    captions: list[Piece] = []
+    figures = [piece for piece in own if piece.kind == "figure"]
+    for line in lines:
+        near = [one for one in figures if not one.caption and _under_figure(line.box, [one])]
+        if not near or not is_caption(line.text):
+            kept.append(line)
+            continue
+        figure = min(near, key=lambda one: min(abs(line.box[1] - one.box[3]), abs(one.box[1] - line.box[3])))
+        figure.caption = line.text.strip()
+        captions.append(Piece("caption", line.box, [line]))
+    for figure in figures:
+        labels = [line for line in figure.lines if is_label(line.text)]
+        if len(labels) == 1 and not figure.caption:
+            figure.caption = labels[0].text.strip()
+    return kept, captions
+
+
+def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Glyph]]:
+    """Labels of options (A., ①) that stand alone beside figures become pieces of their own."""
+    figures = [piece for piece in own if piece.kind in ("figure", "table")]
+    if not figures:
+        return [], glyphs
+    pieces: list[Piece] = []
+    taken: set[int] = set()
+    for run in layout.runs(glyphs, 0.9):
+        text = "".join(glyph.text for glyph in run).strip()
+        box = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+        size = run[0].size
+        middle = (box[1] + box[3]) / 2
+        before_figure = _LABEL.fullmatch(text) and any(
+            piece.box[1] - size < middle < piece.box[3] + size and -2 < piece.box[0] - box[2] < 4 * size
+            for piece in figures
+        )
+        if before_figure and not any(
+            abs(g.base - run[0].base) < 0.3 * size and 0 <= g.left - box[2] < 2 * size and g.text.strip()
+            for g in glyphs
+        ):
+            taken.update(id(glyph) for glyph in run)
+            pieces.append(Piece("text", box, lines_of(run, [])))
+    return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
+
+
+def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
+    """From top to bottom; figures side by side, and the labels before them, from left to right."""
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: (piece.box[1], piece.box[0])):
+        aside = piece.kind in ("figure", "table") or id(piece) in labels
+        last = rows[-1] if rows else None
+        if last and aside and all(one.kind in ("figure", "table") or id(one) in labels for one in last):
+            top, bottom = min(one.box[1] for one in last), max(one.box[3] for one in last)
+            if min(bottom, piece.box[3]) - max(top, piece.box[1]) > 0.5 * min(
+                bottom - top, piece.box[3] - piece.box[1]
+            ):
+                last.append(piece)
+                continue
+        rows.append([piece])
+    return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
+
+
+def _within(region: Bounds, x: float, y: float) -> bool:
+    return region[0] <= x < region[2] and region[1] <= y < region[3]
+
+
+def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
+    """Lines that follow each other as the column's lines do; a gap, a figure or a frame ends a paragraph."""
+    done: list[Piece] = []
+    ordered = sorted(lines, key=lambda line: line.base)
+    steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
+    usual = steps[len(steps) // 2] if steps else 0.0
+    for line in ordered:
+        last = done[-1] if done else None
+        if last and _follows(last.lines[-1], line, usual, own, frames):
+            last.lines.append(line)
+            last.box = layout.around([last.box, line.box])
+        else:
+            done.append(Piece("text", line.box, [line]))
+    for piece in done:
+        if len(piece.lines) == 1 and CAPTION.match(piece.lines[0].text) and _under_figure(piece.box, own):
+            piece.kind = "caption"
+    return done
+
+
+def _under_figure(box: Bounds, own: Sequence[Piece]) -> bool:
+    return any(
+        (-2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24)
+        and box[0] < piece.box[2]
+        and box[2] > piece.box[0]
+        for piece in own
+    )
+
+
+def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
+    size = max(last.size, line.size)
+    gap = line.box[1] - last.box[3]
+    if gap > 0.9 * size and line.base - last.base > 1.35 * usual:
+        return False
+    if gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
+        return False
+    if any(_parts(frame, last, line) for frame in frames):
+        return False
+    return not any(last.box[3] - 2 < piece.box[1] and piece.box[1] < line.box[3] for piece in own)
+
+
+def _parts(frame: Bounds, last: TextLine, line: TextLine) -> bool:
+    """Whether one of two lines stands in the frame and the other does not."""
+    first, second = (
+        layout.contains(frame, (one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2) for one in (last, line)
+    )
+    return first != second
+
+
+def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
+    lines = [_record(line, sheet) for line in piece.lines]
+    wanted = piece.kind in ("figure", "table") or any(line.unread for line in lines)
+    sure = [line.confidence for line in lines]
+    return Block(
+        kind=piece.kind,
+        box=box_of(piece.box, sheet),
+        column=column,
+        lines=lines,
+        picture=crop(piece.box) if wanted else None,
+        caption=piece.caption,
+        origin=sheet.origin,
+        confidence=sum(sure) / len(sure) if sure else 1.0,
+    )
+
+
+def _record(line: TextLine, sheet: Sheet) -> Line:
+    return Line(
+        text=line.text,
+        box=box_of(line.box, sheet),
+        size=line.size / sheet.height,
+        bold=line.bold,
+        confidence=round(line.confidence if line.sound else min(line.confidence, 0.5), 3),
+        unread=not line.sound or line.confidence < UNSURE,
+    )
+
+
+def box_of(box: Bounds, sheet: Sheet) -> Box:
+    """Points as fractions of the page."""
+    left, right = sorted(min(1.0, max(0.0, value / sheet.width)) for value in (box[0], box[2]))
+    top, bottom = sorted(min(1.0, max(0.0, value / sheet.height)) for value in (box[1], box[3]))
+    return Box(page=sheet.number, left=left, top=top, right=right, bottom=bottom)

@@ -1,0 +1,467 @@
+"""Atoms written down, from left to right: text as it is, formulas as LaTeX with their scripts.
+
+Contract: `written` gives a whole line with formulas between dollar signs, `tex` the LaTeX of what stands in a fraction,
+a root or a script. A line that ends in Hangul keeps the space behind it: Korean breaks lines within words.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+
+FUNCTIONS: Final = frozenset(
+    (
+        "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh "
+        "ln log lg lim max min exp sup inf det gcd arg dim ker"
+    ).split()
+)
+LIMITS: Final = frozenset(("\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\sum", "\\prod", "\\bigcup", "\\bigcap"))
+"""What carries its limits below and above."""
+ACCENTS: Final = {
+    "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
+    "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
+    "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
+    "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
+}  # fmt: skip
+WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
+BRACES: Final = frozenset("⏞⏟")
+BELOW: Final = frozenset("⏝⏟\u0332")
+"""Accents that stand under their letters."""
+OPEN: Final = "([{⟨⌊⌈"
+PIECES: Final = {
+    "⎧": "{", "⎨": "{", "⎩": "{", "⎪": "", "⎫": "}", "⎬": "}", "⎭": "}",
+    "⎛": "(", "⎜": "(", "⎝": "(", "⎞": ")", "⎟": ")", "⎠": ")",
+    "⎡": "[", "⎢": "[", "⎣": "[", "⎤": "]", "⎥": "]", "⎦": "]",
+}  # fmt: skip
+"""Tall brackets are stacked from pieces."""
+
+_NAMES: Final = {
+    "−": "-", "×": "\\times", "÷": "\\div", "±": "\\pm", "∓": "\\mp", "·": "\\cdot", "⋅": "\\cdot", "∙": "\\cdot",
+    "≤": "\\le", "⩽": "\\le", "≦": "\\le", "≥": "\\ge", "⩾": "\\ge", "≧": "\\ge", "≠": "\\ne", "≈": "\\approx",
+    "≡": "\\equiv", "∼": "\\sim", "≅": "\\cong", "∝": "\\propto", "∞": "\\infty", "∈": "\\in", "∉": "\\notin",
+    "∋": "\\ni", "⊂": "\\subset", "⊃": "\\supset", "⊆": "\\subseteq", "⊇": "\\supseteq", "⊊": "\\subsetneq",
+    "⫋": "\\subsetneqq", "∪": "\\cup", "∩": "\\cap", "∅": "\\varnothing", "∁": "\\complement", "∀": "\\forall",
+    "∃": "\\exists", "¬": "\\neg", "∧": "\\wedge", "∨": "\\vee", "⇒": "\\Rightarrow", "⇔": "\\Leftrightarrow",
+    "⇐": "\\Leftarrow", "→": "\\to", "←": "\\leftarrow", "↔": "\\leftrightarrow", "⟶": "\\longrightarrow",
+    "↦": "\\mapsto", "⇌": "\\rightleftharpoons", "∑": "\\sum", "∏": "\\prod", "∫": "\\int", "∬": "\\iint",
+    "∮": "\\oint", "⋃": "\\bigcup", "⋂": "\\bigcap", "∂": "\\partial", "∇": "\\nabla", "√": "\\sqrt", "∠": "\\angle",
+    "∥": "\\parallel", "∦": "\\nparallel", "⊥": "\\perp", "⟂": "\\perp", "△": "\\triangle",
+    "∘": "\\circ", "⚬": "\\circ", "○": "\\circ", "°": "^{\\circ}",
+    "⋯": "\\cdots", "…": "\\ldots", "⋮": "\\vdots", "⋱": "\\ddots", "′": "'", "″": "''",
+    "‴": "'''", "∣": "|", "∖": "\\setminus",
+    "⌊": "\\lfloor", "⌋": "\\rfloor", "⌈": "\\lceil", "⌉": "\\rceil", "⟨": "\\langle", "⟩": "\\rangle",
+    "∴": "\\therefore", "∵": "\\because", "⊕": "\\oplus", "⊗": "\\otimes", "{": "\\{", "}": "\\}", "%": "\\%",
+    "#": "\\#", "&": "\\&", "$": "\\$", "_": "\\_", "^": "\\hat{}", "~": "\\sim", "\\": "\\backslash", "∗": "*",
+    "∶": ":", "ℓ": "\\ell", "Å": "\\mathring{A}", "ℏ": "\\hbar", "ℎ": "h", "∆": "\\Delta", "Ω": "\\Omega", "µ": "\\mu",
+    "ϕ": "\\phi", "φ": "\\varphi", "ϵ": "\\epsilon", "ε": "\\varepsilon", "ϑ": "\\vartheta", "ϖ": "\\varpi",
+    "ϱ": "\\varrho", "ς": "\\varsigma", "ο": "o", "⩵": "==", "≔": ":=", "≪": "\\ll", "≫": "\\gg", "⋆": "\\star",
+    "∎": "\\blacksquare", "♯": "\\sharp",
+}  # fmt: skip
+_STYLES: Final = (("DOUBLE-STRUCK", "mathbb"), ("FRAKTUR", "mathfrak"), ("SCRIPT", "mathcal"), ("BOLD", "boldsymbol"))
+
+
+def symbol(character: str) -> str:
+    """LaTeX of one character of a formula."""
+    if character in _NAMES:
+        return _NAMES[character]
+    if character.isascii():
+        return character
+    name = unicodedata.name(character, "")
+    plain = unicodedata.normalize("NFKC", character)
+    if name.startswith("GREEK"):
+        return _greek(name, character)
+    if len(plain) == 1 and plain != character and (plain.isascii() or unicodedata.name(plain, "").startswith("GREEK")):
+        inner = symbol(plain)
+        style = next((style for word, style in _STYLES if word in name), None)
+        return f"\\{style}{{{inner}}}" if style and plain.isalpha() else inner
+    return character
+
+
+def _greek(name: str, character: str) -> str:
+    words = name.split()
+    if len(words) >= 4 and words[2] == "LETTER":
+        word = words[3].lower().replace("lamda", "lambda")
+        if words[1] == "CAPITAL":
+            latin = unicodedata.normalize("NFKC", character)
+            return (
+                f"\\{word.capitalize()}" if latin in "ΓΔΘΛΞΠΣΥΦΨΩ" else {"\u0391": "A", "\u0392": "B"}.get(latin, latin)
+            )
+        return f"\\{word}"
+    return character
+
+
+def is_math_letter(character: str) -> bool:
+    """Whether it belongs to one of Unicode's mathematical alphabets, or only ever stands in formulas."""
+    code = ord(character)
+    return 0x1D400 <= code <= 0x1D7FF or character in "ℎℝℤℕℚℂℙℓ" or (0x2200 <= code <= 0x22FF and character not in "∶∼")
+
+
+AXIS: Final = 0.26
+"""Height of the fraction bar over the base line, in letter sizes."""
+FENCES: Final = frozenset("()[]{}|∣‖⟨⟩⌊⌋⌈⌉")
+"""Signs that are stretched to what they enclose: their middle says where they stand, their size nothing."""
+BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
+
+
+@dataclass(slots=True)
+class Atom:
+    """Something that is set like one letter: a glyph, a word, a fraction."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    base: float
+    size: float
+    math: bool = False
+    built: bool = False
+    bold: bool = False
+    sound: bool = True
+    advance: float = 0.0
+    upright: bool = False
+    confidence: float = 1.0
+
+    @property
+    def middle(self) -> float:
+        """X of its centre."""
+        return (self.left + self.right) / 2
+
+    @property
+    def axis(self) -> float:
+        """Y of the line it is centred on."""
+        return self.base - AXIS * self.size
+
+    @property
+    def height(self) -> float:
+        """Of its ink."""
+        return self.bottom - self.top
+
+
+def atom_of(glyph: Glyph) -> Atom:
+    """A glyph as an atom."""
+    math = glyph.math or (len(glyph.text) == 1 and is_math_letter(glyph.text))
+    base, size = glyph.base, glyph.size
+    if glyph.text in FENCES and glyph.math:
+        size = min(size, glyph.bottom - glyph.top)
+        base = (glyph.top + glyph.bottom) / 2 + AXIS * size
+    return Atom(
+        glyph.text,
+        glyph.left,
+        glyph.top,
+        glyph.right,
+        glyph.bottom,
+        base,
+        size,
+        math,
+        bold=glyph.bold,
+        sound=glyph.sound,
+        advance=glyph.advance,
+        confidence=glyph.confidence,
+        upright=len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha(),
+    )
+
+
+def around(atoms: Sequence[Atom]) -> Bounds:
+    """The smallest box around all."""
+    return (
+        min(atom.left for atom in atoms),
+        min(atom.top for atom in atoms),
+        max(atom.right for atom in atoms),
+        max(atom.bottom for atom in atoms),
+    )
+
+
+def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
+    """One atom in the place of its parts.
+
+    Args:
+        text: its LaTeX.
+        atoms: the parts.
+        base: y of its base line.
+        size: of its letters.
+        extra: a box it covers as well.
+    """
+    left, top, right, bottom = around(atoms)
+    if extra:
+        left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
+    sound = all(atom.sound for atom in atoms)
+    sure = sum(atom.confidence for atom in atoms) / len(atoms)
+    return Atom(text, left, top, right, bottom, base, size, True, True, sound=sound, advance=right, confidence=sure)
+
+
+class Finder:
+    """Atoms by where they stand; taken ones are gone."""
+
+    def __init__(self, atoms: list[Atom]) -> None:
+        self.atoms = sorted(atoms, key=lambda atom: atom.left)
+        self.lefts = [atom.left for atom in self.atoms]
+        self.widest = max((atom.right - atom.left for atom in atoms), default=0.0)
+
+    def between(self, left: float, right: float) -> list[Atom]:
+        """Those whose centre is between two x, from left to right."""
+        first = bisect.bisect_left(self.lefts, left - self.widest)
+        last = bisect.bisect_right(self.lefts, right)
+        return [atom for atom in self.atoms[first:last] if left <= atom.middle <= right]
+
+    def replace(self, gone: Sequence[Atom], new: Sequence[Atom]) -> None:
+        """Puts one thing in the place of its parts."""
+        for atom in gone:
+            at = bisect.bisect_left(self.lefts, atom.left)
+            while self.atoms[at] is not atom:
+                at += 1
+            del self.atoms[at], self.lefts[at]
+        for atom in new:
+            at = bisect.bisect_left(self.lefts, atom.left)
+            self.atoms.insert(at, atom)
+            self.lefts.insert(at, atom.left)
+            self.widest = max(self.widest, atom.right - atom.left)
+
+
+WIDE_GAP: Final = "    "
+"""Stands for a gap of more than a letter, as between options."""
+_NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
+"""What carries no script: one behind it belongs to the letter that follows."""
+_NUMBER: Final = re.compile(r"\d+(\.\d+)?")
+_NEUTRAL: Final = re.compile(r"[0-9+\-=<>()\[\],.:;|/*!'′%°]+$")
+
+
+@dataclass(slots=True)
+class _Token:
+    text: str
+    math: bool
+    left: float
+    right: float
+    size: float
+    space: bool = False
+
+
+def tex(atoms: Sequence[Atom]) -> str:
+    """LaTeX of what stands in a fraction, a root or a script; several rows of it become one after the other."""
+    ordered = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: (atom.left, atom.right))
+    if not ordered:
+        return ""
+    tokens = _tokens(ordered, _reference(ordered))
+    return _formula(tokens)
+
+
+def _reference(atoms: Sequence[Atom]) -> Atom:
+    """The letter that says where a small line is and how big: of the biggest ones, the one in the middle."""
+    plain = [atom for atom in atoms if not atom.built and atom.text not in FENCES | BIG] or list(atoms)
+    size = max(atom.size for atom in plain)
+    usual = sorted((atom for atom in plain if atom.size >= 0.87 * size), key=lambda atom: atom.base)
+    return usual[len(usual) // 2]
+
+
+def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
+    """Letters of a line from left to right, scripts gone to what they belong to."""
+    tokens: list[_Token] = []
+    at = 0
+    while at < len(row):
+        atom = row[at]
+        if not atom.text.strip():
+            tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True))
+            at += 1
+            continue
+        shift = _shift(atom, reference)
+        if not shift:
+            tokens.append(_plain(atom))
+            at += 1
+            continue
+        scripts: list[Atom] = []
+        while at < len(row) and row[at].text.strip() and _shift(row[at], reference):
+            scripts.append(row[at])
+            at += 1
+        _script(tokens, scripts, reference)
+        bare = at < len(row) and row[at].text in ")]" and bool(tokens) and "{}" in tokens[-1].text
+        for script in scripts:
+            script.sound = script.sound and not bare and not _too_big(script, reference)
+    return tokens
+
+
+def _too_big(script: Atom, reference: Atom) -> bool:
+    """Whether a letter off the line is as big as those on it: part of something in two dimensions that was not read."""
+    return len(script.text) == 1 and script.text.isalnum() and script.size > 0.83 * reference.size
+
+
+def _shift(atom: Atom, reference: Atom) -> int:
+    """1 raised, -1 lowered, 0 on the line."""
+    if atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
+        return 0
+    if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
+        return 0
+    if atom.built or atom.text in FENCES or atom.height > 1.35 * atom.size:
+        off = (reference.axis - atom.axis) if atom.built else reference.axis - (atom.top + atom.bottom) / 2
+        limit = 0.34 if atom.size > 0.85 * reference.size else 0.2
+        return 0 if abs(off) < limit * reference.size else (1 if off > 0 else -1)
+    off = reference.base - atom.base
+    if atom.size > 0.83 * reference.size:
+        return 0 if abs(off) < 0.3 * reference.size else (1 if off > 0 else -1)
+    if atom.text in "∘" and off > 0.1 * reference.size:
+        return 1
+    return 0 if abs(off) < 0.08 * reference.size else (1 if off > 0 else -1)
+
+
+def _plain(atom: Atom) -> _Token:
+    text = atom.text if atom.built or not atom.math else symbol(atom.text)
+    if not atom.sound:
+        text = UNREAD
+    return _Token(text, atom.math, atom.left, max(atom.right, min(atom.advance, atom.right + atom.size)), atom.size)
+
+
+def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
+    raised = [atom for atom in scripts if _shift(atom, reference) > 0]
+    lowered = [atom for atom in scripts if _shift(atom, reference) < 0]
+    text = ""
+    for mark, atoms in (("_", lowered), ("^", raised)):
+        inner = tex(atoms) if atoms else ""
+        if inner:
+            text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
+    while tokens and tokens[-1].space:
+        tokens.pop()
+    left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
+    size = reference.size
+    if tokens and tokens[-1].text.endswith("】"):  # a title carries no script: OCR saw half of a fraction
+        tokens += [_plain(atom) for atom in scripts]
+    elif tokens and left - tokens[-1].right < 0.8 * size and tokens[-1].text not in _NO_BASE:
+        last = tokens[-1]
+        if not last.math and len(last.text) > 1 and not last.text.isascii():  # a run that OCR read: its last letter
+            tokens.append(_Token(last.text[-1], False, last.right, last.right, last.size))
+            last.text = last.text[:-1]
+            last = tokens[-1]
+        if not last.math:
+            last.text, last.math = _roman(last.text) if last.text.isalnum() or last.text.isascii() else "{}", True
+            _absorb(tokens)
+        last = tokens[-1]
+        last.text, last.right = last.text + text, right
+    elif any(atom.math for atom in scripts):
+        tokens.append(_Token("{}" + text, True, left, right, size))
+    else:
+        tokens += [_plain(atom) for atom in scripts]
+
+
+def _roman(text: str) -> str:
+    if text.isascii() and text.isalpha():
+        return f"\\mathrm{{{text}}}"
+    return text if text.isascii() else f"\\text{{{text}}}"
+
+
+def _absorb(tokens: list[_Token]) -> None:
+    """Letters right before one that carries a script belong to its formula (the C of CO₂)."""
+    last = tokens[-1]
+    while len(tokens) > 1:
+        before = tokens[-2]
+        near = last.left - before.right < 0.15 * last.size
+        if before.math or before.space or not near or not (before.text.isascii() and before.text.isalnum()):
+            return
+        inner = re.fullmatch(r"\\mathrm\{(.*)\}", last.text)
+        if not inner:
+            return
+        last.text = f"\\mathrm{{{before.text}{inner[1]}}}"
+        last.left = before.left
+        del tokens[-2]
+
+
+def _formula(tokens: Sequence[_Token]) -> str:
+    """All tokens as one formula."""
+    text = ""
+    for token in tokens:
+        piece = token.text if token.math else _in_formula(token.text)
+        if not piece.strip():
+            continue
+        if text and re.search(r"\\[A-Za-z]+$", text) and piece[0].isalpha():
+            text += " "
+        text += piece
+    return text
+
+
+def _in_formula(text: str) -> str:
+    if any(unicodedata.category(character) == "Lo" for character in text):
+        return f"\\text{{{text}}}" if " " in text else text
+    return "".join(symbol(character) for character in text)
+
+
+def written(row: list[Atom], head: Atom) -> str:
+    """The line's text, formulas between dollar signs."""
+    tokens = _tokens(row, head)
+    _neutral(tokens)
+    text = ""
+    at = 0
+    previous: _Token | None = None
+    while at < len(tokens):
+        end = at + 1
+        if tokens[at].math:
+            while (
+                end < len(tokens)
+                and (tokens[end].math or (tokens[end].space and end + 1 < len(tokens) and tokens[end + 1].math))
+                and _gap(tokens[end - 1], tokens[end]) < 1.3
+            ):
+                end += 1
+            piece = _formula(tokens[at:end])
+            piece = f"${piece}$" if piece and not _NUMBER.fullmatch(piece) else piece
+        else:
+            piece = tokens[at].text
+        gap = _gap(previous, tokens[at]) if previous else 0.0
+        if gap > 1.4 and not tokens[at].space:
+            text = text.rstrip() + WIDE_GAP
+        elif gap > 0.22 and text and not text[-1].isspace() and _spaced(text[-1], piece[:1]):
+            text += " "
+        text += piece
+        previous = tokens[end - 1] if not tokens[end - 1].space else previous
+        at = end
+    text = re.sub(r"(?<! ) {2,3}(?! )", " ", text).lstrip()
+    bare = text.rstrip()
+    return f"{bare} " if len(bare) < len(text) and "가" <= bare[-1:] <= "힣" else bare
+
+
+def _gap(before: _Token | None, after: _Token) -> float:
+    return (after.left - before.right) / max(before.size, 0.1) if before else 0.0
+
+
+def _spaced(before: str, after: str) -> bool:
+    """Chinese has no spaces between characters; Latin and Korean words do."""
+    return not (_ideographic(before) or _ideographic(after))
+
+
+def _ideographic(character: str) -> bool:
+    return bool(character) and (
+        unicodedata.name(character, "").startswith("CJK")
+        or "\u3000" <= character <= "\u30ff"
+        or "\uff00" <= character <= "\uffef"
+    )
+
+
+def _neutral(tokens: list[_Token]) -> None:
+    """Digits, signs and brackets between two pieces of a formula belong to it."""
+    at = 0
+    while at < len(tokens):
+        end = at
+        while end < len(tokens) and not tokens[end].math and not tokens[end].space and _NEUTRAL.match(tokens[end].text):
+            end += 1
+        if end == at:
+            at += 1
+            continue
+        before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < 0.5
+        after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < 0.5
+        run = tokens[at:end]
+        if (
+            (before and after)
+            or (before and run[0].text in "=<>+-")
+            or (before and run[0].text in ")]" and _open(tokens[:at]))
+        ):
+            for token in run:
+                token.math, token.text = True, _in_formula(token.text)
+        at = end
+
+
+def _open(tokens: Sequence[_Token]) -> bool:
+    text = "".join(token.text for token in tokens if token.math)
+    return text.count("(") + text.count("[") > text.count(")") + text.count("]")

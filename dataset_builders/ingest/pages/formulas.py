@@ -1,0 +1,685 @@
+"""Formulas set in two dimensions, put together: brackets, accents, fractions, roots, limits.
+
+Contract: each function takes the atoms of a column and gives them back with what it recognised in the place of its
+parts. Everything follows from geometry: a rule with something just above and just below is a fraction, one that a root
+sign ends at is a root. What cannot be told is left as it stands.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from livek12.dataset_builders.ingest.pages.atoms import (
+    ACCENTS,
+    AXIS,
+    BELOW,
+    BIG,
+    BRACES,
+    FENCES,
+    FUNCTIONS,
+    LIMITS,
+    PIECES,
+    WIDE,
+    Atom,
+    Finder,
+    around,
+    atom_of,
+    joined,
+    symbol,
+    tex,
+    written,
+)
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+
+BLANK: Final = "____"
+_HANGS: Final = 0.15
+"""Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
+
+
+def brackets(atoms: list[Atom]) -> list[Atom]:
+    """Tall brackets stacked from pieces become one."""
+    pieces = [atom for atom in atoms if atom.text in PIECES]
+    if not pieces:
+        return atoms
+    done: list[Atom] = [atom for atom in atoms if atom.text not in PIECES]
+    pieces.sort(key=lambda atom: (atom.middle, atom.top))
+    stacks: list[list[Atom]] = []
+    for piece in pieces:
+        for stack in stacks:
+            box = around(stack)
+            beside = abs(piece.middle - stack[0].middle) < 0.5 * piece.size
+            if beside and piece.top < box[3] + 0.35 * piece.size and piece.bottom > box[1] - 0.35 * piece.size:
+                stack.append(piece)
+                break
+        else:
+            stacks.append([piece])
+    for stack in stacks:
+        text = next((PIECES[atom.text] for atom in stack if PIECES[atom.text]), "|")
+        box = around(stack)
+        middle = (box[1] + box[3]) / 2
+        bracket = joined(text, stack, middle + AXIS * stack[0].size, stack[0].size)
+        bracket.built = False
+        done.append(bracket)
+    return done
+
+
+def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
+    """Accents over one letter or several go to them; a rule that runs into an accent is its shaft."""
+    signs = [atom for atom in atoms if atom.text in ACCENTS]
+    if not signs:
+        return atoms
+    finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
+    rest = [atom for atom in atoms if not atom.text.strip()]
+    for accent in signs:
+        shaft = next((rule for rule in rules if _shaft(rule, accent)), None)
+        if shaft:
+            accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
+            rules.remove(shaft)
+            rest_of = [a for a in finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size) if _head(a, shaft)]
+            finder.replace(rest_of, [])
+        long = accent.right - accent.left > 1.5 * accent.size
+        below = [
+            atom
+            for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
+            if -0.3 * atom.size
+            < (accent.top - atom.bottom if accent.text in BELOW else atom.top - accent.bottom)
+            < 0.6 * atom.size
+            and atom.size < 1.6 * accent.size
+            and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
+            and min(atom.right, accent.right) - max(atom.left, accent.left)
+            > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
+        ]
+        if below:
+            made = _accented(ACCENTS[accent.text], below, accent)
+            made.sound = made.sound and accent.text not in BRACES  # what is written at them is not read
+            finder.replace(below, [made])
+        else:
+            rest.append(accent)
+    return [*finder.atoms, *rest]
+
+
+def _shaft(rule: Rule, accent: Atom) -> bool:
+    beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5
+    tail = accent.height < 0.12 * accent.size  # a long arrow's shaft goes on behind its first piece
+    return (
+        beside
+        and (tail or rule.left < accent.left)
+        and accent.top - 1 < (rule.top + rule.bottom) / 2 < accent.bottom + 1
+    )
+
+
+def _head(atom: Atom, shaft: Rule) -> bool:
+    """Whether an unnamed sign is the head at the end of a long arrow's shaft."""
+    level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
+    return not atom.sound and level and atom.height < 0.4 * atom.size
+
+
+def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
+    inner = tex(below)
+    wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
+    text = f"\\{WIDE.get(name, name) if wide else name}{{{inner}}}"
+    box = (accent.left, accent.top, accent.right, accent.bottom)
+    return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
+
+
+_OVERHANG: Final = 0.3
+"""Letter sizes by which the line of a gap reaches beyond its number."""
+
+
+def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
+    """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
+
+    The rules that were none of these stay in `rules`.
+    """
+    spaces = [atom for atom in atoms if not atom.text.strip()]
+    finder = Finder([atom for atom in atoms if atom.text.strip()])
+    unused = [rule for rule in rules if not _read(finder, rule)]
+    rules[:] = unused
+    return [*finder.atoms, *spaces]
+
+
+def _read(finder: Finder, rule: Rule) -> bool:
+    """Puts what a rule makes of the letters around it in their place; says whether it makes anything."""
+    y = (rule.top + rule.bottom) / 2
+    near = [
+        atom
+        for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
+        if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
+    ]
+    above = _adjacent([atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False)
+    below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
+    if _root(finder, rule, near, y):
+        return True
+    if above and below and _is_fraction(finder, rule, above, below):
+        size = max(atom.size for atom in (*above, *below))
+        fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
+        made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
+        finder.replace([*above, *below], [made])
+    elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
+        finder.replace([], [blank])
+    elif below and _free(rule, above) and _covers(rule, below):
+        finder.replace(below, [_barred(rule, below)])
+    else:
+        return False
+    return True
+
+
+def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """Whether a rule parts a numerator and a denominator, and does not underline words of a line."""
+    words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
+    reach = 1.3 if words or _overhangs(rule, [*above, *below]) else 0.45
+    if not _snug(rule, above, below) or any(_runs_on(finder, rule, part, reach) for part in (above, below)):
+        return False
+    size = max(atom.size for atom in (*above, *below))
+    boxes = [around(part) for part in (above, below)]
+    centred = all(abs(box[0] + box[2] - rule.left - rule.right) < 0.8 * size for box in boxes)
+    return centred or not words
+
+
+def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
+    """Whether a rule is a good deal longer at one end than all that stands over and under it: a gap's line is."""
+    box = around(atoms)
+    return max(box[0] - rule.left, rule.right - box[2]) > _OVERHANG * max(atom.size for atom in atoms)
+
+
+def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """Whether a rule may be a fraction's: not much longer than what it parts, and close to it where it is long."""
+    size = max(atom.size for atom in (*above, *below))
+    length = rule.right - rule.left
+    widest = max(box[2] - box[0] for box in (around(above), around(below)))
+    gaps = (rule.top - around(above)[3], around(below)[1] - rule.bottom)
+    return length < widest + 2.5 * size and (length < 12 * size or max(gaps) < 0.35 * size) and length < 30 * size
+
+
+def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
+    """The row next to a rule: what touches it or hangs together with what touches it."""
+
+    def gap(atom: Atom) -> float:
+        return (atom.top - y) if down else (y - atom.bottom)
+
+    if not atoms:
+        return []
+    nearest = min(atoms, key=gap)
+    if gap(nearest) > 0.75 * nearest.size:
+        return []
+    size = max(atom.size for atom in atoms if gap(atom) < 0.75 * nearest.size)
+    reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
+    row: list[Atom] = []
+    for atom in sorted(atoms, key=gap):
+        if gap(atom) < reach and (not row or gap(atom) < max(gap(one) + one.height for one in row) + _HANGS * size):
+            row.append(atom)
+    far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
+    return row if far < 6 * size else []
+
+
+def _runs_on(finder: Finder, rule: Rule, part: list[Atom], reach: float) -> bool:
+    """Whether what stands over or under a rule is part of a longer line of text: the rule only underlines."""
+    size = max(atom.size for atom in part)
+    base = max(part, key=lambda atom: atom.size).base
+    left, right = min(atom.left for atom in part), max(atom.right for atom in part)
+    beside = finder.between(left - 1.6 * size, right + 1.6 * size)
+    return any(
+        atom not in part
+        and abs(atom.base - base) < 0.1 * size
+        and (0 <= atom.left - right < reach * size or 0 <= left - atom.right < reach * size)
+        and (atom.middle > rule.right + 1 or atom.middle < rule.left - 1)
+        for atom in beside
+    )
+
+
+def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
+    signs = [
+        atom
+        for atom in finder.between(rule.left - 24, rule.left + 6)
+        if atom.text == "√" and abs(atom.right - rule.left) < 0.35 * atom.size and abs(atom.top - y) < 0.35 * atom.size
+    ]
+    if not signs:
+        return False
+    sign = min(signs, key=lambda atom: abs(atom.right - rule.left))
+    inner = [
+        atom
+        for atom in near
+        if atom is not sign and atom.top > y - 0.15 * sign.size and atom.axis < sign.bottom + 0.1 * sign.size
+    ]
+    if not inner:
+        return False
+    index = [
+        atom
+        for atom in finder.between(sign.left - 0.6 * sign.size, sign.middle)
+        if atom is not sign
+        and atom.size < 0.8 * sign.size
+        and atom.bottom < sign.bottom - 0.3 * sign.height
+        and atom.bottom > sign.top - 0.3 * sign.size
+        and atom.right < sign.middle + 0.2 * sign.size
+    ]
+    order = f"[{tex(index)}]" if index and all(atom.text in "23456789n𝑛" for atom in index) else ""
+    parts = [sign, *inner, *(index if order else [])]
+    head = max(inner, key=lambda atom: atom.size)
+    base = head.base if not head.built else head.axis + AXIS * head.size
+    made = joined(f"\\sqrt{order}{{{tex(inner)}}}", parts, base, head.size, extra=(rule.left, y, rule.right, y))
+    finder.replace(parts, [made])
+    return True
+
+
+def _free(rule: Rule, above: list[Atom]) -> bool:
+    """Whether nothing stands right on a rule: what does belongs to the line of text before."""
+    return all(rule.top - atom.bottom > 0.45 * atom.size for atom in above)
+
+
+def _covers(rule: Rule, below: list[Atom]) -> bool:
+    left, top, right, bottom = around(below)
+    size = max(atom.size for atom in below)
+    gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
+    snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
+    plain = len(below) < 6
+    return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
+
+
+def _barred(rule: Rule, below: list[Atom]) -> Atom:
+    accent = Atom("\u0305", rule.left, rule.top, rule.right, rule.bottom, rule.bottom, below[0].size)
+    return _accented("bar", below, accent)
+
+
+def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
+    """A rule on the base line of a line of text is a blank to fill."""
+    for atom in finder.between(rule.left - 40, rule.right + 40):
+        if (
+            not atom.built
+            and -0.15 * atom.size < y - atom.base < 0.4 * atom.size
+            and (atom.right < rule.left + 2 or atom.left > rule.right - 2)
+        ):
+            blank = Atom(BLANK, rule.left, atom.base - 0.6 * atom.size, rule.right, y, atom.base, atom.size)
+            blank.advance = rule.right
+            return blank
+    return None
+
+
+def functions(atoms: list[Atom]) -> list[Atom]:
+    """Upright letters that spell a function become its name."""
+    letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
+    done = {id(atom) for atom in letters}
+    kept = [atom for atom in atoms if id(atom) not in done]
+    run: list[Atom] = []
+    for atom in [*letters, None]:
+        if run and (
+            atom is None
+            or abs(atom.base - run[-1].base) > 0.3
+            or not (-0.3 < (atom.left - run[-1].right) / atom.size < 0.28 or _ligature(run[-1], atom))
+        ):
+            kept += _named(run)
+            run = []
+        if atom is not None:
+            run.append(atom)
+    return kept
+
+
+def _ligature(one: Atom, other: Atom) -> bool:
+    """Whether two letters are one glyph: they have the same box."""
+    return (one.left, one.right) == (other.left, other.right)
+
+
+def _named(run: list[Atom]) -> list[Atom]:
+    word = "".join(atom.text for atom in run)
+    math = [atom.math for atom in run]
+    for start in range(len(word)):
+        for length in range(min(6, len(word) - start), 1, -1):
+            part = run[start : start + length]
+            name = word[start : start + length]
+            whole = start == 0 and length == len(word)
+            if name in FUNCTIONS and (whole or all(math)):
+                made = joined(f"\\{name}", part, part[0].base, part[0].size)
+                return [*_named(run[:start]), made, *_named(run[start + length :])]
+    return run
+
+
+def operators(atoms: list[Atom]) -> list[Atom]:
+    """Limits below and above sums and the like."""
+    heads = [atom for atom in atoms if _limited(atom)]
+    if not heads:
+        return atoms
+    finder = Finder([atom for atom in atoms if atom.text.strip()])
+    spaces = [atom for atom in atoms if not atom.text.strip()]
+    for head in sorted(heads, key=lambda atom: atom.left):
+        reach = 0.9 * head.size
+        near = [
+            atom
+            for atom in finder.between(head.left - reach, head.right + reach)
+            if atom is not head and atom.size < 0.85 * head.size
+        ]
+        under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
+        over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
+        if not under and not over:
+            continue
+        name = head.text if head.built else symbol(head.text)
+        text = name + (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
+        finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
+    return [*finder.atoms, *spaces]
+
+
+def _limited(atom: Atom) -> bool:
+    return (atom.text in LIMITS) if atom.built else (len(atom.text) == 1 and symbol(atom.text) in LIMITS)
+
+
+def _limit(near: list[Atom], head: Atom) -> list[Atom]:
+    """The small row centred on the operator."""
+    if not near:
+        return []
+    edge = (head.top + head.bottom) / 2
+    first_row = min(near, key=lambda atom: abs(atom.axis - edge))
+    row = sorted((a for a in near if abs(a.axis - first_row.axis) < 0.5 * first_row.size), key=lambda a: a.left)
+    core = min(row, key=lambda atom: abs(atom.middle - head.middle))
+    at = row.index(core)
+    first = last = at
+    while first > 0 and row[first].left - row[first - 1].right < 0.5 * core.size:
+        first -= 1
+    while last + 1 < len(row) and row[last + 1].left - row[last].right < 0.5 * core.size:
+        last += 1
+    return row[first : last + 1] if row[first].left < head.middle + 0.1 * head.size else []
+
+
+_MATRIX: Final = {"(": "pmatrix", "[": "bmatrix", "|": "vmatrix", "∣": "vmatrix"}
+_CLOSES: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣"}
+
+
+def cases(atoms: list[Atom]) -> list[Atom]:
+    """What stands in rows behind a tall brace becomes cases."""
+    braces = [atom for atom in atoms if atom.text == "{" and not atom.built and atom.height > 1.6 * atom.size]
+    for brace in sorted(braces, key=lambda atom: -atom.left):
+        size = brace.size
+        inside = [
+            atom
+            for atom in atoms
+            if atom.text.strip()
+            and atom.left > brace.middle
+            and atom.top > brace.top - 0.5 * size
+            and atom.bottom < brace.bottom + 0.5 * size
+        ]
+        closed = any(atom.text == "}" and atom.height > 0.7 * brace.height for atom in inside)
+        rows = [] if closed else _small_rows(inside, brace) or _rows_behind(inside, brace)
+        if len(rows) < 2:
+            continue
+        body = " \\\\ ".join(_wide(row) for row in rows)
+        parts = [brace, *(atom for row in rows for atom in row)]
+        made = joined(
+            f"\\begin{{cases}}{body}\\end{{cases}}", parts, (brace.top + brace.bottom) / 2 + AXIS * size, size
+        )
+        used = {id(atom) for atom in parts}
+        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+    return atoms
+
+
+def _small_rows(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
+    """Two rows set small, over and under the middle of a brace, up to the first big letter on its own line."""
+    middle = (brace.top + brace.bottom) / 2
+    reach = 0.2 * brace.height
+    big = [atom for atom in atoms if atom.size > 0.83 * brace.size]
+    level = [atom.left for atom in big if abs((atom.top + atom.bottom) / 2 - middle) < reach]
+    inside = [atom for atom in atoms if atom.right <= min(level, default=1e9) + 0.5]
+    if not inside or any(atom in big for atom in inside):
+        return []
+    halves = [[a for a in inside if ((a.top + a.bottom) / 2 > middle) == down] for down in (False, True)]
+    return halves if all(halves) else []
+
+
+def matrices(atoms: list[Atom]) -> list[Atom]:
+    """What stands in rows between two tall brackets of one height becomes a matrix."""
+    signs = [a for a in atoms if a.text in "()[]|∣" and not a.built and a.height > 1.35 * a.size and a.text.strip()]
+    for first in sorted((a for a in signs if a.text in _MATRIX), key=lambda atom: -atom.left):
+        last = min(
+            (a for a in signs if a.text == _CLOSES[first.text] and a.left > first.right and _level(a, first)),
+            key=lambda atom: atom.left,
+            default=None,
+        )
+        if last is None or first not in atoms or last not in atoms:
+            continue
+        inside = [
+            atom
+            for atom in atoms
+            if atom.text.strip() and first.middle < atom.middle < last.middle and atom not in (first, last)
+            if first.top - 1 < (atom.top + atom.bottom) / 2 < first.bottom + 1
+        ]
+        rows = _matrix_rows(inside)
+        if len(rows) < 2:
+            continue
+        cells = [_columns(row) for row in rows]
+        body = " \\\\ ".join(" & ".join(tex(cell) for cell in row) for row in cells)
+        parts = [first, *inside, last]
+        name, middle = _MATRIX[first.text], (first.top + first.bottom) / 2
+        text = f"\\begin{{{name}}}{body}\\end{{{name}}}"
+        made = joined(text, parts, middle + AXIS * first.size, first.size)
+        made.sound = made.sound and len({len(row) for row in cells}) == 1
+        used = {id(atom) for atom in parts}
+        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+    return atoms
+
+
+def _level(one: Atom, other: Atom) -> bool:
+    return abs(one.top - other.top) < 0.15 * one.size and abs(one.bottom - other.bottom) < 0.15 * one.size
+
+
+def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
+    """Rows one clear under the other; none where anything stands between them."""
+    size = max((atom.size for atom in atoms), default=0.0)
+    rows = _stacked(atoms, size, 0.83)
+    apart = all(min(a.top for a in low) > max(a.bottom for a in high) - 0.1 * size for high, low in pairwise(rows))
+    return rows if apart else []
+
+
+def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
+    """Atoms by the lines of those that are larger than this share of the full size; smaller ones join the nearest."""
+    rows: list[list[Atom]] = []
+    for atom in sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis):
+        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
+            rows[-1].append(atom)
+        else:
+            rows.append([atom])
+    for atom in (a for a in atoms if not (a.size > share * full or a.built)):
+        min(rows, key=lambda row: abs(row[0].axis - atom.axis)).append(atom)
+    return rows
+
+
+def _columns(row: list[Atom]) -> list[list[Atom]]:
+    """A row of a matrix, parted at wide gaps."""
+    ordered = sorted(row, key=lambda atom: atom.left)
+    cells = [[ordered[0]]]
+    for atom in ordered[1:]:
+        if atom.left - max(a.right for a in cells[-1]) > 0.7 * atom.size:
+            cells.append([atom])
+        else:
+            cells[-1].append(atom)
+    return cells
+
+
+def _wide(row: list[Atom]) -> str:
+    """A row of cases: a wide gap divides its value from its condition."""
+    ordered = sorted(row, key=lambda atom: atom.left)
+    for at in range(1, len(ordered)):
+        if ordered[at].left - max(atom.right for atom in ordered[:at]) > 0.9 * ordered[at].size:
+            return f"{tex(ordered[:at])} & {tex(ordered[at:])}"
+    return tex(ordered)
+
+
+def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
+    """Rows inside the height of a brace; what follows them on the brace's own line is not among them."""
+    if not atoms:
+        return []
+    full = max(atom.size for atom in atoms)
+    rows = _stacked(atoms, full, 0.87)
+    middle = (brace.top + brace.bottom) / 2
+    if len(rows) > 2:
+        centred = [one for one in rows if abs(one[0].axis - middle) < 0.3 * full]
+        outer = [one for one in rows if one not in centred]
+        if (
+            centred
+            and len(outer) >= 2
+            and min(a.left for a in centred[0]) > max(a.right for one in outer for a in one) - 1
+        ):
+            return outer
+    return rows
+
+
+_LONGEST_SCRIPT = 6
+"""Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
+_PLAIN_FENCE = 1.2
+"""Letter sizes: a bracket that is not higher stands on the base line of its line."""
+
+
+@dataclass(slots=True)
+class TextLine:
+    """One line: its text and where it stands, in points."""
+
+    text: str
+    box: Bounds
+    size: float
+    base: float
+    bold: bool
+    sound: bool
+    confidence: float = 1.0
+
+
+def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
+    """The lines of a column, from top to bottom; one that a rule runs over or through, unread, is not sound."""
+    atoms = [atom_of(glyph) for glyph in glyphs]
+    atoms = brackets(atoms)
+    rules = sorted(rules, key=lambda rule: rule.right - rule.left)
+    atoms = operators(functions(accents(atoms, rules)))
+    atoms = matrices(cases(operators(bars(atoms, rules))))
+    lines = [line for line in map(_line, _rows(atoms)) if line.text.strip()]
+    for rule in rules:
+        for line in lines:
+            line.sound = line.sound and not _cuts(rule, line, lines)
+    return lines
+
+
+def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Whether a rule of which nothing was made stands over letters of a line or through them, not under any."""
+    left, top, right, _ = line.box
+    y = (rule.top + rule.bottom) / 2
+    if min(right, rule.right) - max(left, rule.left) < 0.5 * (rule.right - rule.left):
+        return False
+    if not top - 0.3 * line.size < y < line.base - 0.12 * line.size:
+        return False
+    return not any(
+        other is not line
+        and other.box[0] < rule.right
+        and rule.left < other.box[2]
+        and 0 <= y - other.base < 0.5 * other.size
+        for other in lines
+    )
+
+
+def _rows(atoms: list[Atom]) -> list[list[Atom]]:
+    """Groups what stands on one line; the first of each group says where the line and how big its letters are."""
+    ink = [atom for atom in atoms if atom.text.strip()]
+    small = _small(ink)
+    rows: list[list[Atom]] = []
+    stretched = [atom for atom in ink if id(atom) not in small and _stretched(atom)]
+    loose = {id(atom) for atom in stretched}
+    for atom in sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis):
+        last = rows[-1] if rows else None
+        if last and atom.axis - sum(one.axis for one in last) / len(last) < 0.42 * min(atom.size, last[0].size):
+            last.append(atom)
+        else:
+            rows.append([atom])
+    _place(rows, [*stretched, *(atom for atom in ink if id(atom) in small)])
+    rows = [_headed(row, small) for row in rows]
+    for atom in atoms:
+        if not atom.text.strip():
+            home = min(rows, key=lambda row: abs(row[0].base - atom.base), default=None)
+            if home is not None and abs(home[0].base - atom.base) < 0.5 * home[0].size:
+                home.append(atom)
+    return rows
+
+
+def _stretched(atom: Atom) -> bool:
+    """Whether it is a bracket or a big sign whose base line does not say where its line is."""
+    if atom.built or atom.text not in FENCES | BIG:
+        return False
+    return (
+        atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
+    )
+
+
+def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
+    """Puts the letter first that is set as most of the line is."""
+    plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in FENCES | BIG] or row
+    sizes: dict[int, float] = {}
+    for atom in plain:
+        sizes[round(2 * atom.size)] = sizes.get(round(2 * atom.size), 0.0) + max(1.0, atom.right - atom.left)
+    common = max(sizes, key=lambda size: sizes[size])
+    usual = sorted((atom for atom in plain if round(2 * atom.size) == common), key=lambda atom: atom.base)
+    head = usual[len(usual) // 2]
+    return [head, *(atom for atom in row if atom is not head)]
+
+
+def _small(atoms: list[Atom]) -> set[int]:
+    """Scripts: smaller than what stands beside them, and raised or lowered."""
+    found: set[int] = set()
+    ordered = sorted(atoms, key=lambda atom: atom.left)
+    lefts = [atom.left for atom in ordered]
+    for atom in atoms:
+        if len(atom.text) > _LONGEST_SCRIPT and not atom.built:
+            continue
+        reach = 0.45 * atom.size
+        first = bisect.bisect_left(lefts, atom.left - 80)
+        for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
+            if other is atom or other.size < 1.15 * atom.size or other.text in FENCES:
+                continue
+            beside = (
+                -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size or 0 <= other.left - atom.right < reach
+            )
+            level = atom.top < other.bottom + 0.5 * other.size and atom.bottom > other.top - 0.75 * other.size
+            if atom.built or atom.text in FENCES:
+                shifted = abs(atom.axis - other.axis) > 0.2 * other.size
+            else:
+                shifted = abs(atom.base - other.base) > 0.1 * other.size
+            if beside and level and shifted:
+                found.add(id(atom))
+                break
+    return found
+
+
+def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
+    """Scripts go to the line whose letters they stand beside."""
+    spans = [(min(a.top for a in row), max(a.bottom for a in row), max(a.size for a in row)) for row in rows]
+    homes: dict[int, int] = {}
+    for atom in sorted(small, key=lambda atom: atom.left):
+        best, cost = None, 1e9
+        centre = (atom.top + atom.bottom) / 2
+        for at, (top, bottom, size) in enumerate(spans):
+            if not top - 0.7 * size < centre < bottom + 0.6 * size:
+                continue
+            for host in rows[at]:
+                gap = min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
+                away = gap + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
+                if id(host) in homes:
+                    away += 0.05 * size
+                if away < cost:
+                    best, cost = at, away
+        if best is None:
+            rows.append([atom])
+            spans.append((atom.top, atom.bottom, atom.size))
+        else:
+            rows[best].append(atom)
+            homes[id(atom)] = best
+
+
+def _line(row: list[Atom]) -> TextLine:
+    head = row[0]
+    ink = [atom for atom in row if atom.text.strip()]
+    ordered = sorted(row, key=lambda atom: (atom.left, atom.right))
+    try:
+        text, sound = written(ordered, head), all(atom.sound for atom in ink)
+    except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
+        text, sound = "".join(atom.text for atom in ordered), False
+    letters = sum(len(atom.text) for atom in ink)
+    bold = 2 * sum(len(atom.text) for atom in ink if atom.bold) > letters
+    plain = [atom for atom in ink if not atom.built] or ink
+    size = sorted(atom.size for atom in plain)[len(plain) // 2]
+    sure = sum(atom.confidence * len(atom.text) for atom in ink) / max(1, letters)
+    return TextLine(text, around(ink), size, head.base, bold, sound, sure)

@@ -1,0 +1,528 @@
+"""The text layer and the drawings of a page as pdfium gives them, in points from the top left of the page as shown.
+
+Contract: `read` gives every printed glyph once (fake bold prints some twice), with where it stands, and every path
+and picture as a `Rule` (a thin line along an axis) or a `Shape`. Nothing here knows what a paper is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby, pairwise
+from typing import Any, Final
+
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape
+
+MAX_OBJECTS: Final = 20_000
+MAX_DEPTH: Final = 8
+_OUTLINE: Final = 40
+"""Points of an outline that are kept: a sign of a formula has fewer."""
+_FAINT: Final = 90
+"""Grey values (of 255) from white: what is filled lighter than this can be printed over."""
+THIN: Final = 2.6
+"""Points: what is thinner is a line."""
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """What was found so far."""
+
+    width: float
+    height: float
+    rules: list[Rule] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+
+
+def read_drawings(
+    page: Any, shown: Affine, width: float, height: float, bars: list[Rule]
+) -> tuple[list[Rule], list[Shape], bool]:
+    """The drawings of a page, and whether these are all.
+
+    Args:
+        page: of pdfium.
+        shown: from the page's own coordinates to points from the top left.
+        width: of the page.
+        height: of the page.
+        bars: rules that are set as glyphs.
+    """
+    import pypdfium2.raw as c
+
+    found = _Drawn(width, height)
+    objects = PageObjects(page, shown)
+    for item, kind, to_page in objects:
+        if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
+            box = _box(c, item, to_page)
+            if box:
+                found.shapes.append(Shape("image", *box))
+        elif kind == c.FPDF_PAGEOBJ_PATH:
+            _path(c, item, to_page, found)
+    return _merged([*found.rules, *bars]), found.shapes, objects.whole
+
+
+class PageObjects:
+    """The objects of a page and of its forms in the order they are painted: each with its kind and where it lies.
+
+    Args:
+        page: of pdfium.
+        shown: from the page's own coordinates to those wanted; an object's own are set into these by its forms.
+    """
+
+    def __init__(self, page: Any, shown: Affine) -> None:
+        self._page, self._shown = page.raw, shown
+        self._left = MAX_OBJECTS
+
+    @property
+    def whole(self) -> bool:
+        """Whether none was left out so far."""
+        return self._left > 0
+
+    def __iter__(self) -> Iterator[tuple[Any, int, Affine]]:
+        import pypdfium2.raw as c
+
+        self._left = MAX_OBJECTS
+        get = partial(c.FPDFPage_GetObject, self._page)
+        yield from self._within(c, c.FPDFPage_CountObjects(self._page), get, self._shown, 0)
+
+    def _within(self, c: Any, count: int, get: Any, to_page: Affine, depth: int) -> Iterator[tuple[Any, int, Affine]]:
+        for index in range(count):
+            if self._left <= 0:
+                return
+            self._left -= 1
+            item = get(index)
+            kind = c.FPDFPageObj_GetType(item)
+            if kind == c.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH:
+                inner = to_page.after(_matrix(c, item))
+                get_inner = partial(c.FPDFFormObj_GetObject, item)
+                yield from self._within(c, c.FPDFFormObj_CountObjects(item), get_inner, inner, depth + 1)
+            else:
+                yield item, kind, to_page
+
+
+def address(item: Any) -> int:
+    """What tells an object of a page from the others; 0 for none."""
+    return ctypes.cast(item, ctypes.c_void_p).value or 0
+
+
+def _matrix(c: Any, item: Any) -> Affine:
+    matrix = c.FS_MATRIX()
+    c.FPDFPageObj_GetMatrix(item, matrix)
+    return Affine(matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
+
+
+def _box(c: Any, item: Any, to_page: Affine) -> Bounds | None:
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    if not c.FPDFPageObj_GetBounds(item, left, bottom, right, top):
+        return None
+    return to_page.bounds(left.value, bottom.value, right.value, top.value)
+
+
+def paint(item: Any) -> tuple[int, int, int, int]:
+    """Red, green, blue and how opaque (0 to 255) an object is filled; black where it does not say."""
+    import pypdfium2.raw as c
+
+    return _colour(c, item, c.FPDFPageObj_GetFillColor)
+
+
+def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
+    values = [ctypes.c_uint() for _ in range(4)]
+    if not get(item, *values):
+        return (0, 0, 0, 255)
+    red, green, blue, alpha = (value.value for value in values)
+    return (red, green, blue, alpha)
+
+
+def _pale(colour: tuple[int, int, int, int]) -> bool:
+    return colour[3] < 20 or min(colour[:3]) > 236
+
+
+def _is_faint(colour: tuple[int, int, int, int]) -> bool:
+    """Whether a colour is so light, on white paper, that letters over it can be read."""
+    return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
+
+
+def _path(c: Any, item: Any, to_page: Affine, found: _Drawn) -> None:
+    mode, stroke = ctypes.c_int(), ctypes.c_int()
+    c.FPDFPath_GetDrawMode(item, mode, stroke)
+    ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
+    filled = mode.value != 0 and not _pale(ground)
+    stroked = bool(stroke.value) and not _pale(_colour(c, item, c.FPDFPageObj_GetStrokeColor))
+    if not filled and not stroked:
+        return
+    own = to_page.after(_matrix(c, item))
+    for points, curved in _subpaths(c, item, own):
+        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), found)
+
+
+def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
+    """Each stroke of the pen: its points on the page, and whether it has curves."""
+    points: list[tuple[float, float]] = []
+    curved = False
+    x, y = ctypes.c_float(), ctypes.c_float()
+    for index in range(min(c.FPDFPath_CountSegments(item), 5000)):
+        segment = c.FPDFPath_GetPathSegment(item, index)
+        kind = c.FPDFPathSegment_GetType(segment)
+        c.FPDFPathSegment_GetPoint(segment, x, y)
+        point = own.point(x.value, y.value)
+        if kind == c.FPDF_SEGMENT_MOVETO:
+            if len(points) > 1:
+                yield points, curved
+            points, curved = [point], False
+            continue
+        points.append(point)
+        curved = curved or kind == c.FPDF_SEGMENT_BEZIERTO
+        if c.FPDFPathSegment_GetClose(segment) and points[0] != points[-1]:
+            points.append(points[0])
+    if len(points) > 1:
+        yield points, curved
+
+
+def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, found: _Drawn) -> None:
+    left, right = min(x for x, _ in points), max(x for x, _ in points)
+    top, bottom = min(y for _, y in points), max(y for _, y in points)
+    if (
+        right < 0
+        or bottom < 0
+        or left > found.width
+        or top > found.height
+        or not math.isfinite(left + right + top + bottom)
+    ):
+        return
+    if _is_line(points, right - left, bottom - top):
+        found.rules.append(Rule(left, top, right, bottom))
+        return
+    straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
+    if straight and filled:
+        kind = "frame" if len(points) <= 6 else "drawing"
+        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
+    elif straight:
+        for (x0, y0), (x1, y1) in pairwise(points):
+            found.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
+    elif max(right - left, bottom - top) > 1.0:
+        kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
+        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
+
+
+def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
+    """Whether a stroke is a thin line; the head of an arrow is as small, and slants."""
+    if min(wide, tall) >= THIN or max(wide, tall) <= 1.0:
+        return False
+    slants = any(abs(x0 - x1) > 0.8 and abs(y0 - y1) > 0.8 for (x0, y0), (x1, y1) in pairwise(points))
+    return min(wide, tall) < 1.2 or len(points) < 3 or not slants
+
+
+def _hugs(points: list[tuple[float, float]], left: float, top: float, right: float, bottom: float) -> bool:
+    """Whether an outline is a rectangle with round corners: each point lies on the border or in a corner."""
+    short = min(right - left, bottom - top)
+    if short < 8 or len(points) < 8:
+        return False
+    corner = short * (0.5 if max(right - left, bottom - top) > 1.6 * short else 0.22)
+    return all(
+        min(x - left, right - x, y - top, bottom - y) < 1.2
+        or (min(x - left, right - x) < corner and min(y - top, bottom - y) < corner)
+        for x, y in points
+    )
+
+
+def _merged(rules: list[Rule]) -> list[Rule]:
+    """Doubled and chained pieces of one line become one."""
+    done: list[Rule] = []
+    for flat in (True, False):
+        lines = [rule for rule in rules if rule.flat == flat and rule.length > 0]
+        lines.sort(
+            key=lambda r: (round((r.top + r.bottom) / 2) if flat else round((r.left + r.right) / 2), r.left, r.top)
+        )
+        for rule in lines:
+            for last in reversed(done[-6:]):
+                if last.flat == flat and _continues(last, rule, flat):
+                    last.left, last.top = min(last.left, rule.left), min(last.top, rule.top)
+                    last.right, last.bottom = max(last.right, rule.right), max(last.bottom, rule.bottom)
+                    break
+            else:
+                done.append(Rule(rule.left, rule.top, rule.right, rule.bottom))
+    return done
+
+
+def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
+    if flat:
+        same = abs(last.top + last.bottom - rule.top - rule.bottom) < 1.6
+        return same and rule.left <= last.right + 0.6 and last.left <= rule.right + 0.6
+    same = abs(last.left + last.right - rule.left - rule.right) < 1.6
+    return same and rule.top <= last.bottom + 0.6 and last.top <= rule.bottom + 0.6
+
+
+_SAME_PLACE: Final = 0.2
+"""Points between the left edges of two codes of one glyph, at most."""
+MAX_GLYPHS: Final = 20_000
+"""Of a page; the densest A3 sheet has 8,000."""
+
+
+@dataclass(slots=True)
+class Glyph:
+    """One printed character.
+
+    Attributes:
+        text: Unicode; `UNREAD` where the font does not say.
+        left, top, right, bottom: of its ink, in points.
+        base: y of the base line.
+        size: of the font, in points, as printed.
+        advance: x where the next character begins.
+        math: set in a font for formulas.
+        sound: whether `text` can be believed.
+        confidence: of the reading, 0 to 1; `text` is a whole run of letters where OCR read it.
+        item: address of the text object it is of; 0 where there is none.
+        upright: whether its line runs across the page.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    base: float
+    size: float
+    advance: float
+    font: str
+    bold: bool = False
+    math: bool = False
+    sound: bool = True
+    confidence: float = 1.0
+    item: int = 0
+    upright: bool = True
+
+
+@dataclass(slots=True)
+class RawPage:
+    """What stands on one page.
+
+    Attributes:
+        hidden: letters that are not printed (the text layer OCR puts behind a scan).
+        notes: what was left out, for a person.
+    """
+
+    width: float
+    height: float
+    glyphs: list[Glyph] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+    hidden: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def read(page: Any) -> RawPage:
+    """All of a page of pdfium."""
+    width, height = page.get_size()
+    shown = _shown(page, width, height)
+    raw = RawPage(width, height)
+    bars: list[Rule] = []
+    raw.glyphs = _once(_glyphs(page, shown, bars, raw))
+    _part_ligatures(raw.glyphs)
+    raw.rules, raw.shapes, whole = read_drawings(page, shown, raw.width, raw.height, bars)
+    if not whole:
+        raw.notes.append(f"only the first {MAX_OBJECTS} drawings were looked at: no exam's page has so many")
+    return raw
+
+
+def _shown(page: Any, width: float, height: float) -> Affine:
+    """From the page's own coordinates to points from the top left, with its rotation and crop applied."""
+    import pypdfium2.raw as c
+
+    many = 1000
+    points = []
+    for x, y in ((0.0, 0.0), (1000.0, 0.0), (0.0, 1000.0)):
+        left, top = ctypes.c_int(), ctypes.c_int()
+        c.FPDF_PageToDevice(page.raw, 0, 0, int(width * many), int(height * many), 0, x, y, left, top)
+        points.append((left.value / many, top.value / many))
+    (e, f), (ax, ay), (cx, cy) = points
+    return Affine((ax - e) / 1000, (ay - f) / 1000, (cx - e) / 1000, (cy - f) / 1000, e, f)
+
+
+def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterator[Glyph]:
+    import pypdfium2.raw as c
+
+    _unmark(page)
+    text = page.get_textpage()
+    layer = text.raw
+    count = c.FPDFText_CountChars(layer)
+    total = min(count, MAX_GLYPHS)
+    if count > total:
+        raw.notes.append(f"of {count} characters only the first {total} were read: no exam's page has so many")
+    fonts: dict[bytes, tuple[str, bool, bool]] = {}
+    left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
+    loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
+    name = ctypes.create_string_buffer(128)
+    index = -1
+    while index + 1 < total:
+        index += 1
+        at = index
+        code = c.FPDFText_GetUnicode(layer, at)
+        if 0xD800 <= code < 0xDC00 and at + 1 < total:
+            low = c.FPDFText_GetUnicode(layer, at + 1)
+            if 0xDC00 <= low < 0xE000 and _one_place(layer, at):
+                code, index = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), index + 1
+        if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
+            continue
+        c.FPDFText_GetFontInfo(layer, at, name, 128, flags)
+        if name.value not in fonts:
+            fonts[name.value] = _font(name.value)
+        font, bold, math_font = fonts[name.value]
+        c.FPDFText_GetMatrix(layer, at, matrix)
+        c.FPDFText_GetCharOrigin(layer, at, x, y)
+        c.FPDFText_GetLooseCharBox(layer, at, loose)
+        scale = math.hypot(matrix.c, matrix.d) * math.hypot(shown.c, shown.d)
+        size = c.FPDFText_GetFontSize(layer, at) * scale
+        box = shown.bounds(left.value, bottom.value, right.value, top.value)
+        base = shown.point(x.value, y.value)[1]
+        around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
+        along = abs(matrix.a * shown.a + matrix.b * shown.c)
+        upright = along >= abs(matrix.a * shown.b + matrix.b * shown.d)
+        character = _character(code)
+        if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
+            continue
+        item = c.FPDFText_GetTextObject(layer, at)
+        raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
+        known = _known(font, code)
+        unmapped = known is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
+        sound = known is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
+        if known == _BAR or (not sound and flat):
+            bars.append(Rule(*box))
+            continue
+        yield Glyph(
+            known or character, *box, base, size, max(around[2], box[2]), font,
+            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
+            upright=upright,
+        )  # fmt: skip
+
+
+def _one_place(layer: Any, at: int) -> bool:
+    """Whether two codes stand for one glyph: a font may give a glyph the first half of a letter, the next the other."""
+    import pypdfium2.raw as c
+
+    lefts = [ctypes.c_double(), ctypes.c_double()]
+    rest = [ctypes.c_double() for _ in range(3)]
+    boxed = [c.FPDFText_GetCharBox(layer, at + step, left, *rest) for step, left in enumerate(lefts)]
+    return not all(boxed) or abs(lefts[0].value - lefts[1].value) < _SAME_PLACE
+
+
+def _unmark(page: Any) -> None:
+    """Forgets texts written over spans (ActualText): pdfium gives all of one to its first glyph, the rest get none."""
+    import pypdfium2.raw as c
+
+    for index in range(min(c.FPDFPage_CountObjects(page.raw), MAX_OBJECTS)):
+        item = c.FPDFPage_GetObject(page.raw, index)
+        if c.FPDFPageObj_GetType(item) != c.FPDF_PAGEOBJ_TEXT:
+            continue
+        for at in reversed(range(c.FPDFPageObj_CountMarks(item))):
+            mark = c.FPDFPageObj_GetMark(item, at)
+            if c.FPDFPageObjMark_GetParamValueType(mark, b"ActualText") == c.FPDF_OBJECT_STRING:
+                c.FPDFPageObj_RemoveMark(item, mark)
+
+
+def _character(code: int) -> str:
+    if 0xFE00 <= code < 0xFE10:  # says which form of the letter before it is meant
+        return ""
+    if code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:
+        return ""
+    return UNREAD if _unsound(code) else chr(code)
+
+
+_TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
+"""What no font sets flat: a flat glyph that is called one of these has another meaning."""
+
+
+def _unsound(code: int) -> bool:
+    """Whether a code says nothing: none, private, a control sign, or half of a pair."""
+    return code in (0, 0xFFFD) or (code != 0x9 and unicodedata.category(chr(code)) in ("Co", "Cn", "Cc", "Cs"))
+
+
+_MATH_FONTS: Final = tuple("math cmmi cmsy cmex msbm msam eufm hyhwpeq mt-extra mtextra euclid symbol".split())
+
+
+def _font(name: bytes) -> tuple[str, bool, bool]:
+    """Its name without the subset's mark; whether it is bold; whether it sets formulas."""
+    try:
+        plain = name.decode("utf-8")
+    except UnicodeDecodeError:
+        plain = name.decode("euc-kr", "replace")
+    plain = plain.partition("+")[2] or plain
+    lower = plain.lower().replace(" ", "")
+    heavy = any(word in lower for word in ("bold", "heavy", "black", "simhei", "-bd", "견명조", "견고딕", "태고딕"))
+    return plain, heavy, any(word in lower for word in _MATH_FONTS)
+
+
+def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
+    """Each glyph once: fake bold prints it two or more times, some fonts name it twice."""
+    kept: list[Glyph] = []
+    seen: dict[tuple[str, int, int], list[Glyph]] = {}
+    for glyph in glyphs:
+        column, row = int(glyph.left // 4), int(glyph.base // 4)
+        near = (
+            other
+            for across in (-1, 0, 1)
+            for down in (-1, 0, 1)
+            for other in seen.get((glyph.text, column + across, row + down), ())
+        )
+        slack = 0.12 * glyph.size
+        if glyph.text.strip() and any(
+            abs(other.left - glyph.left) < slack and abs(other.base - glyph.base) < slack / 2
+            for other in near
+            if not (other.text == "f" and glyph.right - glyph.left > 0.45 * glyph.size)
+        ):
+            continue
+        seen.setdefault((glyph.text, column, row), []).append(glyph)
+        kept.append(glyph)
+    return kept
+
+
+def _part_ligatures(glyphs: list[Glyph]) -> None:
+    """Gives each letter of a ligature its share of the box that they all have, in place, so that their order holds."""
+    boxes = ((glyph.item, glyph.left, glyph.right, glyph.base) for glyph in glyphs)
+    for _, group in groupby(zip(boxes, glyphs, strict=True), key=lambda pair: pair[0]):
+        letters = [glyph for _, glyph in group]
+        left, step = letters[0].left, (letters[0].right - letters[0].left) / len(letters)
+        if len(letters) > 1 and all(glyph.text.isalpha() for glyph in letters):
+            for place, glyph in enumerate(letters):
+                glyph.left, glyph.right = left + place * step, left + (place + 1) * step
+
+
+_BAR: Final = "BAR"
+"""A horizontal line: of a fraction, a root or over letters."""
+
+
+def _italic(first: int, count: int) -> list[str]:
+    """Mathematical italic letters; the italic h has a place of its own."""
+    return ["\u210e" if code == 0x1D455 else chr(code) for code in range(first, first + count)]
+
+
+def _hyhwpeq() -> dict[int, str]:
+    table = {0xE05B: "∫", 0xE05C: "√", 0xE067: "∑", 0xE06D: _BAR, 0xE06E: "\u20d7", 0xE101: "|"}
+    runs: tuple[tuple[int, str | list[str]], ...] = (
+        (0xE000, _italic(0x1D434, 26)),
+        (0xE034, "1234567890"),
+        (0xE044, "()−=+[]{}"),
+        (0xE04F, ":"),
+        (0xE052, ",./<>"),
+        (0xE078, "⎧⎨⎩⎪"),
+        (0xE09D, "αβγδεζηθικλμνξοπ"),
+        (0xE0E5, _italic(0x1D44E, 26)),
+    )
+    for first, characters in runs:
+        table.update(zip(range(first, first + len(characters)), characters, strict=True))
+    return table
+
+
+_HYHWPEQ: Final = _hyhwpeq()
+"""The font of the equation editor of Hangul, the word processor Korean papers are set with; its code is the same in
+every file."""
+
+
+def _known(font: str, code: int) -> str | None:
+    """What a private-use code prints in a known equation font; None where it is not known: nothing is guessed."""
+    if not 0xE000 <= code < 0xF900:
+        return None
+    return _HYHWPEQ.get(code) if font.lower() == "hyhwpeq" else None

@@ -1,0 +1,468 @@
+"""Where things stand on a page: figures, tables, frames.
+
+Contract: works on a `RawPage`, in points from the top left; no text is read here beyond its position.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+
+_NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
+_POINTS: Final = re.compile(r"\d{1,2}")
+_NARROW, _WIDE, _PAGE = 0.15, 0.5, 0.55
+"""Shares: of the grid that its numbers take at most, and what is asked at least; of the page that the grid does."""
+_SAME: Final = 3.0
+"""Points by which the columns of one grid differ from page to page, at most."""
+_SHORTEST: Final = 12
+"""Letters of the longest that is asked: the cells of a key have fewer."""
+
+
+@dataclass(slots=True)
+class PageTable:
+    """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
+
+    box: Bounds
+    xs: list[float]
+    ys: list[float]
+    merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+    def cell_of(self, glyph: Glyph) -> tuple[int, int]:
+        """The cell a glyph stands in."""
+        x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+        column = max(0, min(len(self.xs) - 2, sum(1 for at in self.xs if at <= x) - 1))
+        row = max(0, min(len(self.ys) - 2, sum(1 for at in self.ys if at <= y) - 1))
+        return self.merged[(row, column)]
+
+    def cells(self, glyphs: Sequence[Glyph]) -> dict[tuple[int, int], list[Glyph]]:
+        """The letters in each cell that has some."""
+        left, top, right, bottom = self.box
+        found: dict[tuple[int, int], list[Glyph]] = {}
+        for glyph in glyphs:
+            x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+            if glyph.text.strip() and left <= x <= right and top <= y <= bottom:
+                found.setdefault(self.cell_of(glyph), []).append(glyph)
+        return found
+
+
+def is_asked(
+    table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width: float, before: Sequence[float] = ()
+) -> bool:
+    """Whether the rows of a grid are questions.
+
+    Args:
+        table: the grid.
+        cells: its letters.
+        width: of the page, in points.
+        before: where the columns of such a grid part at the end of the page before; one with the same columns goes on
+            with it, and its first row may be the rest of that page's last.
+    """
+    wide = table.xs[-1] - table.xs[0]
+    if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:
+        return False
+    if table.xs[2] - table.xs[1] < _WIDE * wide:
+        return False
+    numbers: list[int] = []
+    goes_on = len(before) == len(table.xs) and all(abs(x - y) < _SAME for x, y in zip(before, table.xs, strict=True))
+    longest = _SHORTEST if goes_on else 0
+    for row in range(len(table.ys) - 1):
+        said = _text(cells.get((row, 0), ()))
+        if number := _NUMBER.fullmatch(said):
+            numbers.append(int(number[1]))
+            longest = max(longest, len(_text(cells.get((row, 1), ()))))
+        elif said and row and table.merged[row, 1] != (row, 0):
+            return False  # only the first row may name the columns, and a title go over them
+    return longest >= _SHORTEST and all(later == one + 1 for one, later in pairwise(numbers))
+
+
+def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
+    """The letters of a page, with numbers and points of a grid of questions before what their rows ask."""
+    gone: set[int] = set()
+    cells = table.cells(glyphs)
+    for row in range(len(table.ys) - 1):
+        asked, inside = cells.get((row, 1)), cells.get((row, 0), [])
+        number = _NUMBER.fullmatch(_text(inside))
+        if not asked or not number:
+            continue
+        worth = [cells.get((row, column), []) for column in range(2, len(table.xs) - 1)]
+        worth = [cell for cell in worth if _POINTS.fullmatch(_text(cell))]
+        inside.sort(key=lambda glyph: glyph.left)
+        edge = min(glyph.left for glyph in asked)
+        first = min((g for g in asked if g.left < edge + g.size), key=lambda glyph: glyph.base)
+        one, down = inside[0], first.base - inside[0].base
+        one.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
+        one.base, one.top, one.bottom, one.right = first.base, one.top + down, one.bottom + down, inside[-1].right
+        gone.update(id(glyph) for cell in (inside[1:], *worth) for glyph in cell)
+    return [glyph for glyph in glyphs if id(glyph) not in gone]
+
+
+def _text(glyphs: Sequence[Glyph]) -> str:
+    return "".join(glyph.text for glyph in sorted(glyphs, key=lambda glyph: glyph.left)).strip()
+
+
+_MEET: Final = 2.6
+"""Points: lines that come closer than this meet."""
+_FEWEST: Final = 5
+"""Lines of the smallest sketch: a box and something at it."""
+_CORNERS: Final = 4
+_CLOSED: Final = 0.8
+"""Share of each side of a table that is drawn."""
+_FULL: Final = 0.35
+"""Share of a sketch that letters cover, at most: what has more is a form."""
+Cells = Mapping[tuple[int, int], tuple[int, int]]
+
+
+def is_grid(xs: Sequence[float], ys: Sequence[float], merged: Cells, rules: Sequence[Rule]) -> bool:
+    """Whether lines make a table: closed on all sides, and each cell, also a merged one, a rectangle.
+
+    Args:
+        xs: of the upright lines, ascending.
+        ys: of the flat lines, ascending.
+        merged: for each base cell (row, column) the cell that it is part of.
+        rules: the lines.
+    """
+    parts: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for cell, home in merged.items():
+        parts.setdefault(home, []).append(cell)
+    for cells in parts.values():
+        rows, columns = ({cell[axis] for cell in cells} for axis in (0, 1))
+        if len(cells) != (max(rows) - min(rows) + 1) * (max(columns) - min(columns) + 1):
+            return False
+    flat = [(rule.left, rule.right, (rule.top + rule.bottom) / 2) for rule in rules if rule.flat]
+    upright = [(rule.top, rule.bottom, (rule.left + rule.right) / 2) for rule in rules if not rule.flat]
+    level = all(_is_drawn(flat, y, xs[0], xs[-1]) >= _CLOSED for y in (ys[0], ys[-1]))
+    return level and all(_is_drawn(upright, x, ys[0], ys[-1]) >= _CLOSED for x in (xs[0], xs[-1]))
+
+
+def _is_drawn(lines: Sequence[tuple[float, float, float]], place: float, first: float, last: float) -> float:
+    """The share of a side that is drawn, by lines (start, end, place across)."""
+    at, covered = first, 0.0
+    for start, end, across in sorted(lines):
+        if abs(across - place) < 3 and end > at:
+            covered += max(0.0, min(end, last) - max(start, at))
+            at = max(at, end)
+    return covered / (last - first)
+
+
+def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> bool:
+    """Whether lines make a drawing.
+
+    Args:
+        rules: that stand near each other.
+        letters: boxes of all letters of the page.
+        size: of the page's ordinary letters.
+    """
+    upright = [rule for rule in rules if not rule.flat]
+    flat = [rule for rule in rules if rule.flat]
+    if len(rules) < _FEWEST or len(upright) < 2 or len(flat) < 2:
+        return False
+    left, right = min(rule.left for rule in rules), max(rule.right for rule in rules)
+    top, bottom = min(rule.top for rule in rules), max(rule.bottom for rule in rules)
+    if min(right - left, bottom - top) < 2.5 * size:
+        return False
+    if sum(_meet(one, other) for one in upright for other in flat) < _CORNERS:
+        return False
+    covered = sum(
+        (box[2] - box[0]) * (box[3] - box[1])
+        for box in letters
+        if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom
+    )
+    return covered < _FULL * (right - left) * (bottom - top)
+
+
+def _meet(upright: Rule, flat: Rule) -> bool:
+    x, y = (upright.left + upright.right) / 2, (flat.top + flat.bottom) / 2
+    return flat.left - _MEET < x < flat.right + _MEET and upright.top - _MEET < y < upright.bottom + _MEET
+
+
+NEAR: Final = 7.0
+"""Points: parts of one drawing stand closer than this."""
+MAX_PARTS: Final = 3000
+SMALL: Final = 14.0
+"""Points: what is smaller both ways is no figure."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What is no running text; `asked` are grids of questions, whose letters are."""
+
+    figures: list[Bounds] = field(default_factory=list)
+    tables: list[PageTable] = field(default_factory=list)
+    asked: list[PageTable] = field(default_factory=list)
+    frames: list[Bounds] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    dividers: list[Rule] = field(default_factory=list)
+
+
+def contains(box: Bounds, x: float, y: float) -> bool:
+    """Whether a point lies in the box."""
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+_OVERPRINTED: Final = 10
+"""Letters over a faint shape: more than the labels of a figure."""
+
+
+def around(boxes: Sequence[Bounds]) -> Bounds:
+    """The smallest box around all."""
+    return (
+        min(box[0] for box in boxes),
+        min(box[1] for box in boxes),
+        max(box[2] for box in boxes),
+        max(box[3] for box in boxes),
+    )
+
+
+def overlaps(one: Bounds, other: Bounds, slack: float = 0.0) -> bool:
+    """Whether two boxes touch, or come closer than `slack`."""
+    return (
+        one[0] - slack < other[2]
+        and other[0] - slack < one[2]
+        and one[1] - slack < other[3]
+        and other[1] - slack < one[3]
+    )
+
+
+def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
+    """Indices of boxes that hang together; by a sweep from top to bottom."""
+    parent = list(range(len(boxes)))
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    order = sorted(range(len(boxes)), key=lambda at: boxes[at][1])
+    active: list[int] = []
+    for at in order:
+        active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
+        for other in active:
+            if overlaps(boxes[at], boxes[other], slack):
+                parent[root(at)] = root(other)
+        active.append(at)
+    found: dict[int, list[int]] = {}
+    for at in range(len(boxes)):
+        found.setdefault(root(at), []).append(at)
+    return list(found.values())
+
+
+# ---- figures, tables, frames ----
+
+
+def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
+    """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones.
+
+    Args:
+        raw: the page.
+        before: the columns of the grid of questions that the page before ends with, if it does.
+    """
+    found = Found()
+    raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
+    body = body_size(raw.glyphs)
+    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, found)]
+    loose = _tables(raw, found, before)
+    boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
+    seeds = len(boxes)
+    boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
+    letters = [(glyph.left, glyph.top, glyph.right, glyph.bottom) for glyph in raw.glyphs if glyph.text.strip()]
+    for group in groups(boxes, NEAR):
+        drawn = [boxes[at] for at in group if at < seeds]
+        sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
+        drawn += [(rule.left, rule.top, rule.right, rule.bottom) for rule in sketch]
+        if not drawn:
+            found.rules += [loose[at - seeds] for at in group]
+            continue
+        core = around(drawn)
+        members = list(drawn)
+        for at in group:
+            if at >= seeds:
+                rule = loose[at - seeds]
+                if rule in sketch:
+                    continue
+                fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
+                if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
+                    members.append(boxes[at])
+                else:
+                    found.rules.append(rule)
+        _add_figure(found, around(members), len(drawn), raw)
+    found.figures = whole(found.figures)
+    return found
+
+
+def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
+    """Those of the rules that make drawings by themselves; rules of the page and of its columns are no part of one."""
+    short = [rule for rule in rules if _short(rule, raw)]
+    done: list[Rule] = []
+    for group in groups([(rule.left, rule.top, rule.right, rule.bottom) for rule in short], NEAR):
+        near = [short[at] for at in group]
+        done += near if is_sketch(near, letters, body) else []
+    return done
+
+
+def _short(rule: Rule, raw: RawPage) -> bool:
+    return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
+
+
+def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
+    """Whether a shape is part of a drawing; frames, grounds of text and watermarks under it are not."""
+    box = (shape.left, shape.top, shape.right, shape.bottom)
+    width, height = shape.right - shape.left, shape.bottom - shape.top
+    if width > 0.85 * raw.width and height > 0.6 * raw.height:
+        return False
+    if max(width, height) < 1.5 or (shape.kind == "image" and min(width, height) < 6):
+        return False
+    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
+    inside = step * sum(1 for g in raw.glyphs[::step] if contains(box, (g.left + g.right) / 2, (g.top + g.bottom) / 2))
+    if shape.faint and inside >= _OVERPRINTED:
+        return False
+    if shape.kind == "frame" or (shape.kind == "drawing" and inside >= 12 and width > 0.2 * raw.width):
+        if inside:
+            found.frames.append(box)
+            return False
+        return width < 0.5 * raw.width and height < 0.5 * raw.height
+    return True
+
+
+def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
+    """Whether no text of the body's size sits right on the rule, as on an underline or in a fraction."""
+    if not rule.flat:
+        return True
+    on = [
+        g
+        for g in glyphs
+        if rule.left - 1 <= (g.left + g.right) / 2 <= rule.right + 1 and 0 <= rule.top - g.bottom < 0.4 * body
+    ]
+    return len(on) * 0.5 * body < 0.6 * (rule.right - rule.left) or not on
+
+
+def body_size(glyphs: Sequence[Glyph]) -> float:
+    """Of a page's ordinary letters, in points."""
+    sizes = sorted(glyph.size for glyph in glyphs if glyph.text.strip())
+    return sizes[len(sizes) // 2] if sizes else 10.0
+
+
+def _add_figure(found: Found, box: Bounds, parts: int, raw: RawPage) -> None:
+    width, height = box[2] - box[0], box[3] - box[1]
+    if max(width, height) < SMALL or min(width, height) < 5 or (parts == 1 and width * height < 300):
+        return
+    clipped = (max(0.0, box[0]), max(0.0, box[1]), min(raw.width, box[2]), min(raw.height, box[3]))
+    if clipped[2] - clipped[0] > 4 and clipped[3] - clipped[1] > 4:
+        found.figures.append(clipped)
+
+
+def whole(figures: list[Bounds]) -> list[Bounds]:
+    """Figures that overlap are one."""
+    while True:
+        merged = [around([figures[at] for at in group]) for group in groups(figures, 1.0)]
+        if len(merged) == len(figures):
+            return merged
+        figures = merged
+
+
+def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
+    """Takes grids and frames out of the rules; gives back the others."""
+    loose: list[Rule] = []
+    boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
+    for group in groups(boxes, 2.2):
+        rules = [raw.rules[at] for at in group]
+        flat = [rule for rule in rules if rule.flat and rule.length > 8]
+        upright = [rule for rule in rules if not rule.flat and rule.length > 6]
+        tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
+        xs, ys = (
+            _positions([(r.left + r.right) / 2 for r in upright]),
+            _positions([(r.top + r.bottom) / 2 for r in flat]),
+        )
+        box = around([boxes[at] for at in group])
+        if len(xs) < 2 or len(ys) < 2:
+            found.dividers += tall
+            loose += rules
+            continue
+        table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
+        filled = table.cells(raw.glyphs)
+        if is_asked(table, filled, raw.width, before):
+            found.asked.append(table)
+            before = xs  # the grid of the next section has the same columns, however short what it asks
+            continue
+        found.dividers += tall
+        if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+            loose += rules
+            continue
+        cells, texts = set(table.merged.values()), len(filled)
+        own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
+        hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
+        odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
+        if len(cells) > 1 and texts and odd and not is_grid(xs, ys, table.merged, rules):
+            loose += rules
+        elif len(cells) == 1 or not texts:
+            if texts and hugs:
+                found.frames.append(box)
+            else:
+                loose += rules
+        elif len({cell[1] for cell in cells}) > 1 or len(cells) > 2:
+            if len({cell[1] for cell in cells}) == 1:
+                found.frames.append(box)
+            else:
+                found.tables.append(table)
+                found.dividers = [rule for rule in found.dividers if rule not in tall]  # they part cells
+        else:
+            found.frames.append(box)
+    return loose
+
+
+def _positions(values: list[float]) -> list[float]:
+    done: list[float] = []
+    for value in sorted(values):
+        if not done or value - done[-1] > 3.0:
+            done.append(value)
+    return done
+
+
+def _merge(
+    xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Base cells that no line parts are one; each is named by its first."""
+    home = {(row, column): (row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)}
+
+    def root(cell: tuple[int, int]) -> tuple[int, int]:
+        while home[cell] != cell:
+            cell = home[cell]
+        return cell
+
+    for row, column in sorted(home):
+        x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
+        if column + 2 < len(xs) and not any(
+            abs((r.left + r.right) / 2 - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1 for r in upright
+        ):
+            _unite(home, root((row, column)), root((row, column + 1)))
+        if row + 2 < len(ys) and not any(
+            abs((r.top + r.bottom) / 2 - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1 for r in flat
+        ):
+            _unite(home, root((row, column)), root((row + 1, column)))
+    return {cell: root(cell) for cell in home}
+
+
+def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], other: tuple[int, int]) -> None:
+    first, last = min(one, other), max(one, other)
+    home[last] = first
+
+
+def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
+    """Letters that follow each other with less than `gap` letter sizes between them."""
+    done: list[list[Glyph]] = []
+    for glyph in sorted(glyphs, key=lambda g: (round(g.base / 3), g.left)):
+        if not glyph.text.strip():
+            continue
+        last = done[-1][-1] if done else None
+        near = last is not None and -2 * glyph.size < glyph.left - last.right < gap * glyph.size
+        if last and near and abs(last.base - glyph.base) < 4:
+            done[-1].append(glyph)
+        else:
+            done.append([glyph])
+    return done

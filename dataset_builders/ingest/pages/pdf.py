@@ -1,0 +1,149 @@
+"""Opening and drawing PDFs that may be hostile: what cannot be read costs one line, what is drawn is bounded.
+
+Contract: `opened` gives a pdfium document or raises UserError with the file's name; `drawn` never draws more than
+`MAX_PIXELS`. Both run in the worker of a paper (`extract`), which has limits of time and memory of its own.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.core.errors import UserError, install
+from livek12.core.files import pointer_note
+from livek12.core.records import Image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+MAX_BYTES: Final = 512 << 20
+MAX_PIXELS: Final = 24_000_000
+"""Of one rendered page: an A3 page at 300 dpi has 17 million."""
+MAX_PAGES: Final = 400
+"""More pages than any paper has; a file with more is read in parts (`pages`)."""
+
+_KINDS: Final = (
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"PK\x03\x04", "a ZIP archive (or a Word or Hangul document)"),
+    (b"\xd0\xcf\x11\xe0", "an old Word or Hangul document"),
+    (b"GIF8", "a GIF picture"),
+    (b"{\\rtf", "an RTF document"),
+)
+_ERRORS: Final = {
+    "password": "it is encrypted and needs a password: save it without one",
+    "format": "it is damaged or cut off: get the file again",
+    "success": "it has no pages",
+    "security": "its encryption is not supported: save it without any",
+}
+
+
+def needed(how: str) -> None:
+    """Looks for the packages that reading by `how` needs, before any file is opened; none is imported.
+
+    Raises:
+        UserError: one is not installed.
+    """
+    names = ["pypdfium2", *(("rapidocr", "cv2") if how == "ocr" else ())]
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise UserError(f"reading papers needs {', '.join(missing)}: {install('ingest')}")
+
+
+def checked(path: Path) -> None:
+    """Looks at the file before anything parses it.
+
+    Raises:
+        UserError: it is missing, empty, too big or no PDF.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(1024)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    if not size:
+        raise UserError(f"{path}: the file is empty")
+    if size > MAX_BYTES:
+        raise UserError(f"{path}: {size >> 20} MiB, more than the limit of {MAX_BYTES >> 20} MiB: split the file")
+    if note := pointer_note(head):
+        raise UserError(f"{path}: is {note}")
+    if b"%PDF-" not in head:
+        raise UserError(f"{path}: not a PDF but {_kind(head)}: save it as PDF")
+
+
+def _kind(head: bytes) -> str:
+    for magic, name in _KINDS:
+        if head.startswith(magic):
+            return name
+    if b"<html" in head.lower() or b"<!doctype html" in head.lower():
+        return "a web page"
+    return "something else"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The document, closed afterwards.
+
+    Raises:
+        UserError: no PDF, encrypted, damaged, or without pages.
+    """
+    checked(path)
+    needed("text")
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(str(path))
+    except pypdfium2.PdfiumError as error:
+        raise UserError(f"{path}: {_reason(str(error))}") from None
+    try:
+        if not len(document):
+            raise UserError(f"{path}: it has no pages")
+        yield document
+    finally:
+        document.close()
+
+
+def _reason(error: str) -> str:
+    return next((line for word, line in _ERRORS.items() if word in error.lower()), f"it cannot be read ({error})")
+
+
+def drawn(page: Any, dpi: float, crop: tuple[float, float, float, float] | None = None) -> Picture:
+    """The page as a picture, at less than `dpi` where it would be too big.
+
+    Args:
+        page: of pdfium.
+        dpi: dots an inch.
+        crop: left, top, right, bottom in points of the page as shown; None for all of it.
+    """
+    width, height = page.get_size()
+    left, top, right, bottom = crop or (0.0, 0.0, width, height)
+    points = max(1.0, (right - left) * (bottom - top))
+    scale = min(dpi / 72, (MAX_PIXELS / points) ** 0.5)
+    margins = (left, height - bottom, width - right, top)
+    bitmap = page.render(scale=scale, crop=tuple(max(0.0, value) for value in margins))
+    picture: Picture = bitmap.to_pil().convert("RGB")
+    return picture
+
+
+def png(picture: Picture, path: str | None = None) -> Image:
+    """Encoded losslessly, with few colours where few are used (print is mostly grey)."""
+    if picture.mode == "RGB" and not _coloured(picture):
+        picture = picture.convert("L")
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", optimize=False)
+    return Image(bytes=buffer.getvalue(), path=path)
+
+
+def _coloured(picture: Picture) -> bool:
+    from PIL import ImageChops
+
+    small = picture.resize((max(1, picture.width // 4), max(1, picture.height // 4)))
+    red, green, blue = small.split()
+    differences = (ImageChops.difference(red, green), ImageChops.difference(green, blue))
+    return any(difference.point(lambda value: 255 * (value > 40)).getbbox() is not None for difference in differences)

@@ -1,0 +1,263 @@
+"""Holds the text layer of a page against its picture: letters that are not printed, ink that nothing read explains.
+
+Contract: the page is drawn a second time without its text. A letter at whose place both pictures are the same is not
+printed: it is clipped, covered, white on white, clear, or off the page. Ink that is in no letter's box, and drawn ink
+(of the picture without text) that no figure, table, frame or rule explains, is unexplained. No model and no OpenCV is
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.dataset_builders.ingest.pages import pdf
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, PageObjects, RawPage, address, paint
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image as Picture
+
+    Grey = np.ndarray[Any, np.dtype[np.uint8]]
+    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+_AS_IT_IS: Final = Affine(1, 0, 0, 1, 0, 0)
+_CHANGE: Final = 20
+"""Grey values (of 255) by which ink changes a picture at least."""
+_DARK: Final = 170
+"""Grey values below which there is ink."""
+_SPECK: Final = 5
+"""Dots of ink (at 144 dpi) that are no sign; a full stop of 10 points has nine."""
+_MOST: Final = 400
+"""Pieces of unexplained ink of one page."""
+
+
+@dataclass
+class Sight:
+    """A page as it is printed.
+
+    Attributes:
+        scale: dots a point.
+        full: grey values of the page.
+        drawn: of its drawings alone.
+    """
+
+    scale: float
+    full: Grey
+    drawn: Grey
+
+    def unexplained(self, glyphs: Sequence[Glyph], explained: Iterable[Bounds]) -> list[Bounds]:
+        """Boxes, in points, of ink that is in no letter's box and none of the others; and of drawings, in these alone.
+
+        Args:
+            glyphs: the letters that were read.
+            explained: boxes of figures, tables, rules.
+        """
+        rest = self.full < _DARK
+        for glyph in glyphs:
+            self._clear(rest, (glyph.left, glyph.top, glyph.right, glyph.bottom), 0.6)
+        rest |= self.drawn < _DARK
+        for box in explained:
+            self._clear(rest, box, 0.5)
+        return [_scaled(box, 1 / self.scale) for box in _pieces(rest)]
+
+    def _clear(self, mask: Mask, box: Bounds, margin: float) -> None:
+        left, top, right, bottom = (value * self.scale for value in _wider(box, margin))
+        mask[max(0, int(top)) : max(0, int(bottom) + 1), max(0, int(left)) : max(0, int(right) + 1)] = False
+
+
+def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
+    """Takes the letters that are not printed out of `raw`, with a note, and gives the page as it is printed.
+
+    Args:
+        page: of pdfium.
+        raw: what stands on it.
+        picture: of the page.
+        dpi: that it was drawn with.
+    """
+    import numpy as np
+
+    scale = picture.width / raw.width
+    full = _grey(picture)
+    texts = _Texts(page)
+    drawn = np.full_like(full, 255)
+    if raw.shapes or raw.rules:
+        with texts.without(range(len(texts.items))):
+            drawn = _grey(pdf.drawn(page, dpi))
+    sight = Sight(scale, full, drawn)
+    seen = _changed(raw.glyphs, full, drawn, scale)
+    for doubtful in (_overprinted(raw.glyphs, texts.place), _partly(raw.glyphs, seen, texts.place)):
+        if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
+            with texts.without(doubtful):
+                others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
+            seen = [one and (texts.place.get(g.item) not in doubtful or other)
+                    for g, one, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
+    paints = texts.paints()
+    seen = [one and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
+            for g, one in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
+    _with_spaces(raw.glyphs, seen)
+    hidden = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if not one]
+    raw.glyphs = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if one]
+    if hidden:
+        said = "".join(glyph.text for glyph in hidden)[:40]
+        many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
+        raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {said!r}")
+    return sight
+
+
+def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
+    """Text objects of which some letters are printed and some are not."""
+    letters = [(place[g.item], one) for g, one in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()]
+    return {at for at, one in letters if one} & {at for at, one in letters if not one}
+
+
+def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, scale: float) -> bool:
+    """Whether a letter is clear, or of the colour of what it stands on."""
+    red, green, blue, opaque = paint
+    grey = 0.299 * red + 0.587 * green + 0.114 * blue
+    if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
+        return opaque < _CHANGE
+    left, top, right, bottom = (round(v * scale) for v in (glyph.left, glyph.top, glyph.right, glyph.bottom))
+    ground: np.ndarray[Any, Any] = drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
+    return bool(glyph.text.strip()) and bool(ground.size) and bool((abs(ground - grey) < _CHANGE).all())
+
+
+def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
+    """White space between letters that are not printed is not printed either, in place."""
+    last = True
+    for at, glyph in enumerate(glyphs):
+        if glyph.text.strip():
+            last = seen[at]
+        else:
+            seen[at] = last
+
+
+def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> list[bool]:
+    """For each letter whether two pictures differ in its box; white space and what has no box is taken as printed."""
+    import numpy as np
+
+    differ = np.maximum(one, other) - np.minimum(one, other) > _CHANGE
+    tall, wide = differ.shape
+    done = []
+    for glyph in glyphs:
+        bare = not glyph.text.strip() or glyph.right - glyph.left < 0.05 or glyph.bottom - glyph.top < 0.05
+        left, right = (min(wide, max(0, round(x * scale + off))) for x, off in ((glyph.left, -1), (glyph.right, 1)))
+        top, bottom = (min(tall, max(0, round(y * scale + off))) for y, off in ((glyph.top, -1), (glyph.bottom, 1)))
+        done.append(bool(bare or differ[top:bottom, left:right].any()))
+    return done
+
+
+def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
+    """Text objects of which letters lie under letters of a later one: something between them may cover them."""
+    cells: dict[tuple[int, int], list[Glyph]] = {}
+    below: set[int] = set()
+    for glyph in glyphs:
+        if not glyph.text.strip() or glyph.item not in place:
+            continue
+        x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+        at = int(x // 24), int(y // 24)
+        near = (o for dx in (-1, 0, 1) for dy in (-1, 0, 1) for o in cells.get((at[0] + dx, at[1] + dy), ()))
+        for other in near:
+            if other.item != glyph.item and _on(glyph, other):
+                below.add(min(place[glyph.item], place[other.item]))
+        cells.setdefault(at, []).append(glyph)
+    return below
+
+
+def _on(one: Glyph, other: Glyph) -> bool:
+    """Whether the boxes of two letters overlap by more than letters that touch do."""
+    wide = min(one.right, other.right) - max(one.left, other.left)
+    tall = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return wide > 0.3 and tall > 0.3
+
+
+class _Texts:
+    """The text objects of a page, forms included, in the order they are painted."""
+
+    def __init__(self, page: Any) -> None:
+        import pypdfium2.raw as c
+
+        found = PageObjects(page, _AS_IT_IS)
+        self.items = [item for item, kind, _ in found if kind == c.FPDF_PAGEOBJ_TEXT]
+        self.place = {address(item): at for at, item in enumerate(self.items)}
+
+    def paints(self) -> list[tuple[int, int, int, int]]:
+        """How each is painted: red, green, blue, opaque; black where outlines are drawn."""
+        import pypdfium2.raw as c
+
+        filled = (c.FPDF_TEXTRENDERMODE_FILL, c.FPDF_TEXTRENDERMODE_FILL_CLIP)
+        return [
+            paint(item) if c.FPDFTextObj_GetTextRenderMode(item) in filled else (0, 0, 0, 255) for item in self.items
+        ]
+
+    @contextmanager
+    def without(self, places: Iterable[int]) -> Iterator[None]:
+        """The page without some of its text objects."""
+        import pypdfium2.raw as c
+
+        places = list(places)
+        modes = [c.FPDFTextObj_GetTextRenderMode(self.items[at]) for at in places]
+        for at in places:
+            c.FPDFTextObj_SetTextRenderMode(self.items[at], c.FPDF_TEXTRENDERMODE_INVISIBLE)
+        try:
+            yield
+        finally:
+            for at, mode in zip(places, modes, strict=True):
+                c.FPDFTextObj_SetTextRenderMode(self.items[at], mode)
+
+
+def _grey(picture: Picture) -> Grey:
+    import numpy as np
+
+    values: Grey = np.asarray(picture.convert("L"))
+    return values
+
+
+def _pieces(mask: Mask) -> list[Bounds]:
+    """Boxes of ink that hangs together, without specks: runs of each row, joined with those they touch in the next."""
+    import numpy as np
+
+    parent: list[int] = []
+    boxes: list[list[float]] = []
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    before: list[tuple[int, int, int]] = []
+    last = -2
+    for row in np.flatnonzero(mask.any(axis=1)).tolist():
+        line = np.flatnonzero(np.diff(np.concatenate(([0], mask[row].astype(np.int8), [0]))))
+        runs: list[tuple[int, int, int]] = []
+        for start, end in zip(line[::2].tolist(), line[1::2].tolist(), strict=True):
+            at = len(parent)
+            if at > 50 * _MOST:
+                break
+            parent.append(at)
+            boxes.append([start, row, end, row + 1, end - start])
+            for left, right, other in before if row == last + 1 else ():
+                if left <= end and start <= right:
+                    home = root(other)
+                    mine = root(at)
+                    if home != mine:
+                        parent[mine] = home
+                        a, b = boxes[home], boxes[mine]
+                        boxes[home] = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]), a[4] + b[4]]
+            runs.append((start, end, at))
+        before, last = runs, row
+    found = [boxes[at] for at in range(len(parent)) if parent[at] == at and boxes[at][4] > _SPECK]
+    return [(box[0], box[1], box[2], box[3]) for box in found[:_MOST]]
+
+
+def _scaled(box: Bounds, by: float) -> Bounds:
+    return (box[0] * by, box[1] * by, box[2] * by, box[3] * by)
+
+
+def _wider(box: Bounds, by: float) -> Bounds:
+    return (box[0] - by, box[1] - by, box[2] + by, box[3] + by)

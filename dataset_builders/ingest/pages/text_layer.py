@@ -1,0 +1,531 @@
+"""A page with a sound text layer, as blocks in reading order.
+
+Contract: `blocks_of` takes what `glyphs.read` gave and finds figures, tables and running text; letters inside a figure
+stay with it, as its lines. `sound` says whether a text layer can be believed at all. `name_brackets` tells tall
+brackets from their shape where their font does not say what they are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import mode
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.dataset_builders.ingest.pages import layout, pdf
+from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from livek12.dataset_builders.ingest.pages.sight import Sight
+
+
+ARROW: Final = "\u20d7"
+_TALLEST: Final = 7.0
+"""Letters of the page's ordinary size: what is higher is no sign of a formula."""
+_LABEL: Final = frozenset("ABCDEFGHabcdefgh①②③④⑤⑥⑦⑧.．、)）(（")
+
+
+def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
+    """Reads, in place, the signs that are drawn, and says which boxes' ink they explain.
+
+    Args:
+        raw: what stands on the page.
+        size: of its ordinary letters, in points.
+    """
+    kept: list[Shape] = []
+    read: list[Bounds] = []
+    for shape in raw.shapes:
+        near = _near(raw.glyphs, shape.box, size) if _may_be_sign(shape, size) else []
+        if near and (found := _root(shape, raw.rules, near)):
+            sign, rule = found
+            raw.glyphs.append(sign)
+            read.append((sign.left, sign.top, sign.right, sign.bottom))
+            if rule:
+                raw.rules.append(rule)
+        elif near and (arrow := _arrow(shape, raw.rules, near)):
+            raw.glyphs.append(arrow)
+            read.append(shape.box)
+        else:
+            kept.append(shape)
+    raw.shapes = kept
+    return read
+
+
+def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
+    """Outlines and grounds that letters stand right in the middle of."""
+    found = []
+    for shape in shapes:
+        inside = [g for g in glyphs if g.text.strip() and _holds(shape.box, g)]
+        if not inside or shape.kind == "image":
+            continue
+        left, top = min(g.left for g in inside), min(g.top for g in inside)
+        right, bottom = max(g.right for g in inside), max(g.bottom for g in inside)
+        size = max(g.size for g in inside)
+        even = abs(left + right - shape.left - shape.right) < 0.4 * size
+        level = abs(top + bottom - shape.top - shape.bottom) < 0.9 * size
+        if _crosses(shape, (left, top, right, bottom)):
+            continue
+        around = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
+        if even and level and around and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
+            found.append(shape.box)
+    return found
+
+
+def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
+    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has.
+
+    Args:
+        raw: what stands on the page; changed in place.
+        frames: boxes that are drawn with lines.
+    """
+    letters = [g for g in raw.glyphs if g.text.strip()]
+    named: set[int] = set()
+    corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
+    shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
+    for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
+        inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
+        if (
+            not inside
+            or len(inside) > 2
+            or not all(g.text.isdecimal() for g in inside)
+            or not enclosing([shape], inside)
+        ):
+            continue
+        middle = (shape.top + shape.bottom) / 2
+        row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
+        size = inside[0].size
+        near = [g for g in row if 0 <= g.left - shape.right < 3 * size]
+        if not near or any(0 <= shape.left - g.right < size for g in row):
+            continue
+        line = (
+            sorted((g for g in row if g.left >= shape.right and g.size > 0.8 * size), key=lambda g: g.left)[:8] or near
+        )
+        base = mode(round(g.base) for g in line)  # a root or a bracket right behind the number has one of its own
+        after = next(g for g in line if round(g.base) == base)
+        for glyph in inside:
+            glyph.base, glyph.size = after.base, after.size
+        if id(inside[-1]) not in named:  # a ground and its border hold the same number
+            raw.glyphs.append(_full_stop(inside[-1]))
+        named.add(id(inside[-1]))
+
+
+def _full_stop(digit: Glyph) -> Glyph:
+    """The full stop behind a digit, as a glyph of its own: each holds one character."""
+    edge = min(digit.right, digit.advance)
+    return replace(digit, text="．", left=edge, right=digit.right, math=False)
+
+
+def _crosses(shape: Shape, box: Bounds) -> bool:
+    """Whether an outline runs through a box."""
+    middles = (((x0 + x1) / 2, (y0 + y1) / 2) for (x0, y0), (x1, y1) in pairwise(shape.points))
+    inside = any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in (*shape.points, *middles))
+    return not shape.filled and (len(shape.points) < 4 or inside)
+
+
+def in_lines(figures: Sequence[Bounds], glyphs: Sequence[Glyph], size: float) -> list[Bounds]:
+    """Those of the drawings that stand within a line of text, beside more than an option's label.
+
+    Args:
+        figures: boxes of drawings.
+        glyphs: the letters of the page.
+        size: of its ordinary letters.
+    """
+    return [box for box in figures if box[3] - box[1] < 2.4 * size and _amid(box, glyphs, size)]
+
+
+def unread_sign(box: Bounds, glyphs: Sequence[Glyph], size: float) -> Glyph:
+    """A letter that says that something drawn within a line was not read.
+
+    Args:
+        box: around what is drawn.
+        glyphs: the letters of the page.
+        size: of its ordinary letters.
+    """
+    middle = (box[1] + box[3]) / 2
+    row = [g for g in glyphs if g.text.strip() and g.top < middle < g.bottom + 0.3 * size]
+    base = min(row, key=lambda g: abs((g.left + g.right) - (box[0] + box[2]))).base if row else box[3]
+    return Glyph(UNREAD, *box, base, size, box[2], "", sound=False)
+
+
+def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
+    middle = (box[1] + box[3]) / 2
+    row = [g for g in glyphs if g.text.strip() and g.top < middle < g.bottom + 0.3 * size and not _holds(box, g)]
+    before = sorted((g for g in row if g.right <= box[0] + 1), key=lambda g: -g.right)
+    after = sorted((g for g in row if g.left >= box[2] - 1), key=lambda g: g.left)
+    text = _run(before, box[0], size)
+    return any(character not in _LABEL for character in text) or bool(text and _run(after, box[2], size))
+
+
+def _run(glyphs: Sequence[Glyph], edge: float, size: float) -> str:
+    """The letters that follow one another from an edge on."""
+    text = ""
+    for glyph in glyphs:
+        if min(abs(glyph.left - edge), abs(glyph.right - edge)) > 1.2 * size:
+            break
+        text += glyph.text
+        edge = glyph.left if abs(glyph.right - edge) < abs(glyph.left - edge) else glyph.right
+    return text
+
+
+def _may_be_sign(shape: Shape, size: float) -> bool:
+    tall = shape.bottom - shape.top
+    return shape.kind == "drawing" and 3 <= len(shape.points) < 40 and 1.0 < tall < _TALLEST * size
+
+
+def _near(glyphs: Sequence[Glyph], box: Bounds, size: float) -> list[Glyph]:
+    return [
+        g
+        for g in glyphs
+        if g.text.strip()
+        and box[0] - size < (g.left + g.right) / 2 < box[2] + 60 * size
+        and g.bottom > box[1] - size
+        and g.top < box[3] + size
+    ]
+
+
+def _holds(box: Bounds, glyph: Glyph) -> bool:
+    return box[0] < (glyph.left + glyph.right) / 2 < box[2] and box[1] < (glyph.top + glyph.bottom) / 2 < box[3]
+
+
+# ---- roots ----
+
+
+def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[Glyph, Rule | None] | None:
+    """The sign, and the line over what it covers where that is part of the outline.
+
+    The outline goes down to a point and from there up to its highest, where the line begins.
+    """
+    left, top, right, bottom = shape.box
+    tall = bottom - top
+    thick = max(0.8, 0.12 * tall)
+    low = [x for x, y in shape.points if y > bottom - thick]
+    high = [x for x, y in shape.points if y < top + thick]
+    if not low or not high or min(high) <= min(low) or max(low) - min(low) > 0.5 * tall:
+        return None
+    begins = min(high)
+    hook = [y for x, y in shape.points if x < min(low)]
+    if not hook or min(hook) < top + 0.2 * tall or begins - left > 1.3 * tall or begins - min(low) > 0.9 * tall:
+        return None
+    if any(top + thick < y < bottom and x > begins + thick for x, y in shape.points):
+        return None
+    over = max(high) - begins > 0.3 * tall
+    line = Rule(begins, top, right, top + 0.5) if over else next((r for r in rules if _joins(r, begins, top)), None)
+    if line is None or not any(_under(g, line, bottom) for g in near):
+        return None
+    size = max(g.size for g in near if _under(g, line, bottom))
+    sign = Glyph("√", left, top, begins, bottom, bottom, size, begins, shape.kind, math=True)
+    return sign, line if over else None
+
+
+def _joins(rule: Rule, x: float, y: float) -> bool:
+    return rule.flat and abs(rule.left - x) < 1.5 and abs((rule.top + rule.bottom) / 2 - y) < 1.5
+
+
+def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
+    middle = (glyph.left + glyph.right) / 2
+    return line.left - 1 < middle < line.right + 1 and line.top < (glyph.top + glyph.bottom) / 2 < bottom + 1
+
+
+# ---- arrows ----
+
+
+def _arrow(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> Glyph | None:
+    """An arrow to the right right above letters: its head points there, its shaft is part of it or a rule."""
+    left, top, right, bottom = shape.box
+    middle = (top + bottom) / 2
+    shaft = next((r for r in rules if _runs_into(r, shape)), None)
+    start = min(left, shaft.left) if shaft else left
+    below = [g for g in near if start - 1 < (g.left + g.right) / 2 < right + 1 and g.top > middle - 0.1 * g.size]
+    below = [g for g in below if g.top - bottom < 0.5 * g.size]
+    if not below or not all(g.text.isalnum() for g in below):
+        return None
+    size = max(g.size for g in below)
+    if bottom - top > 0.5 * size or right - start < 0.3 * size:
+        return None
+    spread = [(x, abs(y - middle)) for x, y in shape.points]
+    wide = [x for x, off in spread if off > 0.35 * (bottom - top)]
+    tip = [off for x, off in spread if x > right - 0.12 * size]
+    pointed = (
+        bool(tip) and min(tip) < 0.2 * (bottom - top) + 0.1 and bool(wide) and min(wide) > start + 0.3 * (right - start)
+    )
+    if not pointed or (shaft is None and not _has_shaft(shape, middle)):
+        return None
+    return Glyph(ARROW, left, top, right, bottom, bottom, size, right, shape.kind, math=True)
+
+
+def _runs_into(rule: Rule, head: Shape) -> bool:
+    level = head.top - 0.5 < (rule.top + rule.bottom) / 2 < head.bottom + 0.5
+    return rule.flat and level and rule.left < head.left and head.left - 1.5 < rule.right < head.right + 1.5
+
+
+def _has_shaft(shape: Shape, middle: float) -> bool:
+    """Whether a stroke of the outline runs along its middle for most of its width."""
+    reach = 0.3 * (shape.bottom - shape.top) + 0.2
+    return any(
+        abs(y0 - middle) < reach and abs(y1 - middle) < reach and abs(x1 - x0) > 0.5 * (shape.right - shape.left)
+        for (x0, y0), (x1, y1) in pairwise(shape.points)
+    )
+
+
+_BRACKET_DPI: Final = 360
+_MOST_BRACKETS: Final = 400
+_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[A-H]\s*[.．、)]|\(?\d{1,2}\s*[.．、)]")
+_DRAWN: Final = 100
+"""A page without letters and with more drawings than these has its text as outlines."""
+LARGEST: Final = 200
+"""Points: what is set bigger is a watermark."""
+
+
+def sound(raw: RawPage) -> bool:
+    """Whether the text layer says what is printed: letters, and of scripts that go together."""
+    letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
+    if not letters:
+        drawn = sum(shape.kind == "drawing" for shape in raw.shapes) > _DRAWN
+        return not drawn and not any(shape.kind == "image" and _covers(shape, raw) for shape in raw.shapes)
+    if raw.hidden > 0.5 * len(letters):
+        return False
+    lost = sum(1 for glyph in letters if not glyph.sound)
+    odd = sum(1 for glyph in letters if glyph.sound and _odd(glyph.text))
+    return lost < 0.3 * len(letters) and odd < 0.25 * len(letters)
+
+
+def turned(raw: RawPage) -> int:
+    """By how many degrees (0, 90, 180, 270) a page is to be turned clockwise for its text to run from left to right."""
+    letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
+    steps = [(b.left - a.left, b.top - a.top) for a, b in pairwise(letters) if _next_to(a, b)]
+    ways = {0: 0, 90: 0, 180: 0, 270: 0}
+    for along, down in steps:
+        upright = abs(along) >= abs(down)
+        ways[(0 if along > 0 else 180) if upright else (270 if down > 0 else 90)] += 1
+    way = max(ways, key=lambda way: ways[way])
+    return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
+
+
+def _next_to(one: Glyph, other: Glyph) -> bool:
+    return max(abs(other.left - one.left), abs(other.top - one.top)) < 2 * max(one.size, other.size)
+
+
+def _covers(shape: Shape, raw: RawPage) -> bool:
+    return (shape.right - shape.left) * (shape.bottom - shape.top) > 0.5 * raw.width * raw.height
+
+
+def _odd(text: str) -> bool:
+    """Letters that papers do not use and wrong encodings are full of."""
+    code = ord(text[0])
+    return 0xA8 <= code <= 0x17F and unicodedata.category(text[0])[0] in "LSP" and text[0] not in "°±·×÷§®©«»´"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of a page.
+
+    Attributes:
+        blocks: in reading order.
+        middle: where its columns part, for the next page.
+        grid: where the columns of its last grid of questions part, for the next page; empty without one.
+        loose: boxes of ink, as fractions of the page, that is in no block.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    middle: float | None = None
+    grid: Sequence[float] = ()
+    loose: list[Box] = field(default_factory=list)
+
+
+def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sight | None = None) -> Reading:
+    """The blocks of a page.
+
+    Args:
+        raw: what stands on it.
+        number: of the page.
+        crop: cuts out a picture.
+        before: what the page before says of its columns and grids; an empty one where there is none.
+        seen: the page as it is printed, to tell what was not read.
+    """
+    size = layout.body_size(raw.glyphs)
+    drawn = read_drawn(raw, size)
+    found = layout.find(raw, before.grid)
+    name_numbers(raw, found.frames)
+    for box in in_lines(found.figures, raw.glyphs, size):
+        found.figures.remove(box)
+        if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
+            raw.glyphs.append(unread_sign(box, raw.glyphs, size))
+    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, found)]) if seen else []
+    glyphs = [glyph for glyph in raw.glyphs if glyph.size < LARGEST]
+    for grid in found.asked:
+        glyphs = dissolve(grid, glyphs)
+    pieces, glyphs = _labels(found.figures, glyphs)
+    for table in found.tables:
+        inside = [glyph for glyph in glyphs if layout.contains(table.box, *centre(glyph))]
+        glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *centre(glyph))]
+        pieces.append(Piece("table", table.box, table_lines(table, inside, found.rules)))
+    sheet = Sheet(
+        number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers, unread
+    )
+    blocks, middle = assembled(sheet, crop, before.middle)
+    loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
+    last = max((grid.box[3], grid.xs) for grid in found.asked)[1] if found.asked else ()
+    return Reading(blocks, middle, last, [box_of(box, sheet) for box in loose])
+
+
+def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:
+    """What ink needs no letter: figures, lines, the borders of frames, outlines and grounds around letters."""
+    boxes = [*found.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
+    boxes += enclosing(raw.shapes, raw.glyphs)
+    grounds = {shape.box for shape in raw.shapes if shape.filled}
+    for left, top, right, bottom in found.frames:
+        if (left, top, right, bottom) in grounds:
+            boxes.append((left, top, right, bottom))
+        boxes += [
+            (left, top, right, top),
+            (left, bottom, right, bottom),
+            (left, top, left, bottom),
+            (right, top, right, bottom),
+        ]
+    return boxes
+
+
+# ---- figures and tables ----
+
+
+def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], list[Glyph]]:
+    """Letters in and at a figure belong to it; labels of options never do."""
+    if not figures:
+        return [], glyphs
+    runs = layout.runs(glyphs, 0.9)
+    pieces: list[Piece] = []
+    taken: set[int] = set()
+    for box in figures:
+        inside: list[Glyph] = []
+        for run in runs:
+            if id(run[0]) not in taken and _belongs(run, box) and not _set_with(run, box, glyphs):
+                taken.update(id(glyph) for glyph in run)
+                inside += run
+        whole = layout.around([box, *((g.left, g.top, g.right, g.bottom) for g in inside)])
+        pieces.append(Piece("figure", whole, lines_of(inside, [])))
+    return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
+
+
+def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
+    """Whether letters that reach out of a figure are set right beside text out of it: an index below a line is its."""
+    left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+    if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
+        return False
+    own = set(map(id, run))
+    near = 0.3 * run[0].size
+    return any(
+        id(g) not in own
+        and g.text.strip()
+        and max(g.left - right, left - g.right) < near
+        and min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)
+        and not layout.contains(box, *centre(g))
+        for g in glyphs
+    )
+
+
+def _belongs(run: list[Glyph], box: Bounds) -> bool:
+    """Whether a run of letters stands in a figure, or is a short one that touches it."""
+    left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+    size = run[0].size
+    beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
+    reach = (box[0] - 1.2 * size, box[1], box[2] + 1.2 * size, box[3]) if beside else box
+    if len(run) <= 3 and all(glyph.text.isdecimal() for glyph in run):  # numbers along an axis
+        reach = (box[0] - 1.2 * size, box[1] - 0.6 * size, box[2] + 1.2 * size, box[3] + 0.6 * size)
+    if not layout.overlaps((left, top, right, bottom), reach, 0.0 if beside else 0.6 * size):
+        return False
+    shared = max(0.0, min(right, box[2]) - max(left, box[0])) * max(0.0, min(bottom, box[3]) - max(top, box[1]))
+    inside = shared > 0.5 * (right - left) * (bottom - top)
+    if not inside and right - left > 3.2 * run[0].size:
+        return False
+    label = _ANCHOR.match("".join(glyph.text for glyph in run))
+    return not label or (inside and left > box[0] + 0.1 * (box[2] - box[0]))
+
+
+def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
+    """Rows of a table, cells divided by tabs; a merged cell's text stands in its first."""
+    cells: dict[tuple[int, int], list[Glyph]] = {}
+    for glyph in glyphs:
+        cells.setdefault(table.cell_of(glyph), []).append(glyph)
+    texts = {cell: " ".join(line.text for line in lines_of(inside, rules)) for cell, inside in cells.items()}
+    lines = []
+    for row in range(len(table.ys) - 1):
+        columns = range(len(table.xs) - 1)
+        text = "\t".join(texts.get((row, at), "") if table.merged[row, at] == (row, at) else "" for at in columns)
+        inside = [glyph for cell, some in cells.items() if cell[0] == row for glyph in some]
+        box = (table.box[0], table.ys[row], table.box[2], table.ys[row + 1])
+        size = inside[0].size if inside else 0.0
+        lines.append(TextLine(text, box, size, box[3], False, all(glyph.sound for glyph in inside)))
+    return lines
+
+
+def name_brackets(page: Any, raw: RawPage) -> None:
+    """Names, in place, the tall brackets whose font does not say what they are; what is not clear stays unsound.
+
+    Fonts for formulas stretch these signs and give no Unicode for them.
+    """
+    tall = [
+        g
+        for g in raw.glyphs
+        if not g.sound and g.bottom - g.top > 1.15 * g.size and g.right - g.left < 0.75 * (g.bottom - g.top)
+    ]
+    if not tall:
+        return
+    import numpy as np
+
+    for glyph in tall[:_MOST_BRACKETS]:
+        box = (glyph.left - 0.2, glyph.top - 0.2, glyph.right + 0.2, glyph.bottom + 0.2)
+        picture = pdf.drawn(page, _BRACKET_DPI, box).convert("L")
+        text = _bracket(np.asarray(picture) < 140)
+        if text:
+            glyph.text, glyph.sound, glyph.math = text, True, True
+
+
+def _bracket(ink: np.ndarray[Any, Any]) -> str:
+    """The bracket a picture shows; "" where it is not clear.
+
+    Args:
+        ink: rows of a picture, true where it is black.
+    """
+    import numpy as np
+
+    rows = np.flatnonzero(ink.any(axis=1))
+    columns = np.flatnonzero(ink.any(axis=0))
+    if len(rows) < 20 or not len(columns):
+        return ""
+    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    height, width = ink.shape
+    filled = ink.any(axis=1)
+    if filled.mean() < 0.97:
+        return ""
+    x = np.arange(width)
+    centres = np.array([x[row].mean() if row.any() else np.nan for row in ink])
+    if width < 0.1 * height and ink.mean() > 0.6:
+        return "|"
+
+    def at(share: float) -> float:
+        one = int(share * (height - 1))
+        here: float = np.nanmean(centres[max(0, one - 1) : one + 2]) / max(1, width - 1)
+        return here
+
+    end, quarter, inner, middle = (at(0.03) + at(0.97)) / 2, (at(0.25) + at(0.75)) / 2, (at(0.4) + at(0.6)) / 2, at(0.5)
+    if abs(at(0.03) - at(0.97)) > 0.3 or abs(at(0.25) - at(0.75)) > 0.25:
+        return ""
+    ends = (ink[: max(1, height // 40)].any(axis=0).mean() + ink[-max(1, height // 40) :].any(axis=0).mean()) / 2
+    if abs(middle - quarter) < 0.06 and abs(inner - middle) < 0.06 and ends > 0.7 and abs(end - middle) > 0.12:
+        return "[" if end > middle else "]"
+    turn = abs(middle - quarter)
+    if turn > 0.18 and abs(inner - quarter) < 0.6 * turn and (end - quarter) * (quarter - middle) > 0:
+        return "{" if quarter > middle else "}"
+    if abs(end - middle) > 0.35 and (end - quarter) * (quarter - middle) > 0 and abs(inner - middle) < 0.15:
+        return "(" if end > middle else ")"
+    return ""

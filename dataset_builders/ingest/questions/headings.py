@@ -1,0 +1,289 @@
+"""Headers and footers: what stands in the margins of a page and of the pages around it.
+
+Contract: `marked` passes pages on, at most `LOOK` pages late, with lines of headers and footers in blocks of their own
+kind. A line is one when it stands in the outer parts of the page and each piece of it comes again, numbers aside, at
+the same height on a page near by (in whatever order: left and right pages mirror each other), or when it says that it
+is a page number or a notice of copyright.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.questions.points import says_worth
+
+LOOK: Final = 2
+TOP: Final = 0.13
+BOTTOM: Final = 0.88
+_NUMBER: Final = re.compile(
+    r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
+    re.IGNORECASE,
+)
+ASKED: Final = re.compile(
+    r"(?:Question|Problem|Q|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
+)
+"""Numbers a question, on a line of its own: it comes again on the next page with another number."""
+_LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
+"""A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
+_PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
+_BRACKETED: Final = re.compile(r"[(（]\d{1,2}[)）]")
+"""The number of a page where others have one too, else the marks of a part."""
+_PAGED: Final = "paged"
+"""Among what stands on the pages around: this page has its number at the place where they have theirs."""
+_LEVEL: Final = 0.01
+"""Of the page's height: what differs by less stands side by side."""
+_APART: Final = re.compile(r"\s{3,}|\t")
+"""Between the pieces of a line."""
+_COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
+
+
+def marked(pages: Iterable[PageBlocks]) -> Iterator[PageBlocks]:
+    """The pages, with headers and footers marked."""
+    behind: deque[set[str]] = deque(maxlen=LOOK)
+    ahead: deque[tuple[PageBlocks, set[str]]] = deque()
+    for page in pages:
+        ahead.append((page, _keys(page)))
+        if len(ahead) > LOOK:
+            yield _first(ahead, behind)
+    while ahead:
+        yield _first(ahead, behind)
+
+
+def _first(ahead: deque[tuple[PageBlocks, set[str]]], behind: deque[set[str]]) -> PageBlocks:
+    page, keys = ahead.popleft()
+    around = set().union(*behind, *(others for _, others in ahead))
+    behind.append(keys)
+    return _mark(page, around)
+
+
+def _zone(box: Box) -> str:
+    if box.bottom < TOP:
+        return "header"
+    return "footer" if box.top > BOTTOM else ""
+
+
+def _line_keys(line: Line) -> set[str]:
+    """What stands in a line of the margins, piece by piece; empty elsewhere."""
+    zone = _zone(line.box)
+    if not zone:
+        return set()
+    text = re.sub(rf"[\d\t]*{UNREAD}[\d\t{UNREAD}]*", "#", line.text)
+    pieces = (re.sub(r"\d+", "#", re.sub(r"\s+", "", piece)) for piece in _APART.split(text))
+    return {f"{zone}:{round(line.box.top * 50)}:{piece}" for piece in pieces if piece}
+
+
+def _near(key: str) -> set[str]:
+    zone, at, text = key.split(":", 2)
+    return {f"{zone}:{int(at) + step}:{text}" for step in (-1, 0, 1)}
+
+
+def _keys(page: PageBlocks) -> set[str]:
+    keys: set[str] = set()
+    for block in page.blocks:
+        if block.kind == "figure":
+            keys.add(_figure_key(block))
+        for line in block.lines:
+            keys |= {*_line_keys(line), _page_key(line)}
+    keys.discard("")
+    return keys
+
+
+def _figure_key(block: Block) -> str:
+    box = block.box
+    return f"{_zone(box)}:{round(box.top * 50)}:figure{round(box.right * 20 - box.left * 20)}" if _zone(box) else ""
+
+
+def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
+    texts = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
+    own = [line for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)]
+    ends = max((line.box.top for line in own), default=0.0)
+    around = around | {_PAGED} if any(_is_paged(line, around) for line in texts) else around
+    blocks: list[Block] = []
+    for block in page.blocks:
+        if block.kind == "figure":
+            key = _figure_key(block)
+            again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
+            blocks.append(block.model_copy(update={"kind": _zone(block.box)}) if again else block)
+        elif block.kind in ("text", "caption"):
+            blocks += _parted(block, around, ends)
+        else:
+            blocks.append(block)
+    return page.model_copy(update={"blocks": blocks})
+
+
+def _is_paged(line: Line, around: set[str]) -> bool:
+    """Whether a bare number stands where pages near by have one too."""
+    key = _page_key(line)
+    return bool(key) and bool(_near(key) & around)
+
+
+def _page_key(line: Line) -> str:
+    """The place of a line that is nothing but a number; "" for others."""
+    zone = _zone(line.box)
+    return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
+
+
+def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
+    kinds = [_kind(line, around, ends) for line in block.lines]
+    if not any(kinds):
+        return [block]
+    parts: list[Block] = []
+    for line, found in zip(block.lines, kinds, strict=True):
+        kind = found or block.kind
+        if parts and parts[-1].kind == kind:
+            last = parts[-1]
+            parts[-1] = last.model_copy(update={"lines": [*last.lines, line], "box": last.box.joined(line.box)})
+        else:
+            parts.append(block.model_copy(update={"kind": kind, "lines": [line], "box": line.box}))
+    return parts
+
+
+def _kind(line: Line, around: set[str], ends: float) -> str:
+    """Header or footer, where a line is one.
+
+    A bare number above the end of the text is no page's, nor is one where another has its place on other pages too.
+    """
+    zone = _zone(line.box)
+    text = line.text.strip()
+    if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
+        return ""
+    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
+        return zone
+    keys = _line_keys(line)
+    marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
+    asked = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
+    if _NUMBER.match(text) and not marks and not asked and (zone == "header" or line.box.top > ends - _LEVEL):
+        return zone
+    again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
+        key.endswith(":#") or _near(key) & around for key in keys
+    )
+    return zone if again else ""
+
+
+_LONGEST_TITLE = 160
+_CHINESE = re.compile(
+    r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，])\s*\S"
+    r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
+    r"|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
+)
+_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
+_PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
+_TITLE_WORDS = re.compile(
+    r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
+)
+_KOREAN = re.compile(
+    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
+    r"|\s*[5５오]\s*지\s*선\s*다\s*형.{0,30}"
+)
+_ENGLISH = re.compile(r"\s*(?:Part|Section|SECTION|PART)\s+(?:[IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
+_ENGLISH_TITLE = re.compile(
+    r"\s*(?:multiple[- ]choice|free[- ]response|short[- ]answer|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?)"
+    r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
+    re.IGNORECASE,
+)
+_RANGE = r"(\d{1,3})\s*(?:[~～∼〜\-–—－至到]|to|and|和|、)\s*(\d{1,3})"
+_PASSAGES = (
+    re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
+    re.compile(
+        rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
+    ),
+    re.compile(rf".*?\bquestions?\s+{_RANGE}\b.*", re.IGNORECASE),
+)
+_ANSWERS = re.compile(
+    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표)"
+    r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|marking\s+scheme)"
+    r".{0,40}$"
+    r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评分(?:标准|细则)|参考解答).{0,20}$",
+    re.IGNORECASE,
+)
+_BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
+_FIRST_ANSWER = re.compile(
+    r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
+)
+_NUMBER_HEAD = re.compile(r"题\s*号|문항(?:\s*번호)?|번호|No\.?|Question|Number|Item", re.IGNORECASE)
+_NOTICE = re.compile(
+    r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
+    r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
+    r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
+    r"|\s*(?:END OF (?:PAPER|TEST|EXAM|SECTION)|BLANK PAGE|Turn over)\b|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
+)
+ANSWER_HEAD = re.compile(
+    r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
+    r"|(?:答案|参考答案|正确答案|정답|Answer|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
+    re.IGNORECASE,
+)
+SOLUTION_HEAD = re.compile(
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    re.IGNORECASE,
+)
+_RULES = re.compile(
+    r"\s*[★☆*※]?\s*(?:考生)?\s*(?:注意事项|注意|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
+    re.I,
+)
+
+
+def is_section(text: str) -> bool:
+    """Whether a line is the title of a section."""
+    if len(text) > _LONGEST_TITLE:
+        return False
+    if _CHINESE.match(text):
+        return bool(_TITLE_WORDS.search(text))
+    return bool(_KOREAN.fullmatch(text) or _ENGLISH.match(text) or _ENGLISH_TITLE.fullmatch(text))
+
+
+def is_part_of_section(text: str) -> bool:
+    """Whether a section's title is that of a part, （一）, of the section before it."""
+    return bool(_PART_TITLE.match(text))
+
+
+def follows(text: str, last: str) -> bool:
+    """Whether the title of a section has the number behind that of another: 四、 behind 三、."""
+    one, other = (_CHINESE_NUMBER.match(said) for said in (last, text))
+    order = "一二三四五六七八九十"
+    return one is not None and other is not None and order.index(other[1]) == order.index(one[1]) + 1
+
+
+def short_title(text: str) -> str:
+    """The name in a section's title: without its number, its points and its instructions."""
+    bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，\s]*", "", text)
+    return re.split(r"[(（:：。．,，]", bare, maxsplit=1)[0].strip()[:24]
+
+
+def passage_range(text: str) -> tuple[int, int] | None:
+    """The numbers of the questions that share what follows."""
+    for pattern in _PASSAGES:
+        if (match := pattern.match(text)) and int(match[1]) < int(match[2]) <= int(match[1]) + 20:
+            return int(match[1]), int(match[2])
+    return None
+
+
+def begins_answers(text: str, below: str = "") -> bool:
+    """Whether the rest of the paper is its key: by the title, or by a bare 答案 and the first number below it."""
+    if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
+        return True
+    return len(text) <= 80 and bool(_ANSWERS.match(text))
+
+
+def is_key_table(rows: Sequence[str]) -> bool:
+    """Whether the rows of a table, cells between tabs, are numbers and the answers below them: a key needs no title."""
+    cells = [[cell.strip() for cell in row.split("\t")] for row in rows]
+    for numbers, answers in pairwise(cells):
+        if _NUMBER_HEAD.fullmatch(numbers[0]) and _BARE_ANSWERS.fullmatch(answers[0]):
+            many = sum(cell.isdigit() for cell in numbers[1:])
+            return many > 1 and 2 * sum(bool(cell) for cell in answers[1:]) > many
+    return False
+
+
+def begins_rules(text: str) -> bool:
+    """Whether a line is the title of the rules that candidates have to follow, which are numbered too."""
+    return bool(_RULES.match(text))
+
+
+def is_notice(text: str) -> bool:
+    """Whether a line tells the candidate something about the paper, up to the end of its column."""
+    return bool(_NOTICE.match(text))

@@ -1,0 +1,150 @@
+"""What type a question is: by its section's title, by its own words, by its options and blanks.
+
+Contract: gives a kind of `question_types` and how sure that is; the key may decide between those left open.
+"""
+
+from __future__ import annotations
+
+import re
+
+from livek12.core.question_types import CHOICE, FREE, kind_of, settle
+from livek12.core.records import CHOICE_TYPES, Language, QuestionType
+from livek12.dataset_builders.ingest.templates import Template
+from livek12.dataset_builders.reading.text import count_blanks
+
+_WORDS = {
+    "math": "数学 수학 mathematics math maths",
+    "physics": "物理 물리학 물리 physics",
+    "chemistry": "化学 화학 chemistry",
+    "biology": "生物 생명과학 생물 biology",
+    "chinese": "语文",
+    "korean": "국어",
+    "english": "英语 영어 english",
+    "history": "历史 한국사 세계사 동아시아사 역사 history",
+    "geography": "地理 한국지리 세계지리 지리 geography",
+    "politics": "政治 思想政治 道德与法治 정치와법 정치 politics",
+    "earth science": "지구과학",
+    "economics": "경제 economics",
+    "ethics": "생활과윤리 윤리와사상 윤리",
+}
+_OF_ALL = re.compile("수학능력")
+"""대학수학능력시험, the exam's own name, speaks of no 수학."""
+_BY_WORD = {word: subject for subject, words in _WORDS.items() for word in words.split()}
+
+
+def subject_of(text: str) -> str:
+    """The only subject that a text names."""
+    words = set(re.split(r"[\W\d_]+", text.lower()))
+    bare = _OF_ALL.sub("", re.sub(r"\s+", "", text))
+    found = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
+    return found.pop() if len(found) == 1 else ""
+
+
+_NAMES = re.compile(
+    r"单项选择题|单选题|多项选择题|多选题|不定项选择题|选择题|填空题|判断题|解答题|计算题|实验题|综合题|简答题|证明题|非选择题"
+    r"|[5５오]?\s*지?\s*선다형|객관식|단답형|서답형|주관식|서술형|논술형"
+    r"|multiple[- ]choice|free[- ]response|short[- ]answer"
+    r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|proofs?",
+    re.IGNORECASE,
+)
+_NOT_CHOICE = "非选择题"
+"""Says only what its questions are not."""
+_SINGLE = re.compile(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"有多[项个]|多项符合|有选错的得\s*0|全部选对|一[项个]或[者几多两]|不止一[项个]|all\s+that\s+apply|one\s+or\s+more",
+    re.IGNORECASE,
+)
+_ASKS_SEVERAL = re.compile(
+    r"[（(]\s*(?:多选|不定项|双选)|多选[）)，,]|select\s+all|choose\s+all|all\s+that\s+apply|모두\s*고르(?:시오|면)|모두\s*골라",
+    re.IGNORECASE,
+)
+_TRUE_FALSE = re.compile(
+    r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
+    re.IGNORECASE,
+)
+_PROVES = re.compile(r"求证|证明|prove|show\s+that|증명", re.IGNORECASE)
+_ASKS = re.compile(r"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하", re.IGNORECASE)
+_WRITES = re.compile(
+    r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|分析|explain|describe|justify|discuss|state\b", re.IGNORECASE
+)
+_WORKS_OUT = re.compile(
+    r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
+)
+_PART = re.compile(r"[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
+_PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
+
+
+def section_type(title: str) -> str | None:
+    """The name of a type that a section's title or instructions hold, as printed."""
+    match = _NAMES.search(title)
+    return " ".join(match[0].split()) if match else None
+
+
+def type_of(
+    text: str, has_options: bool, section: str, language: Language, template: Template
+) -> tuple[str, str | None, float]:
+    """The kind of a question, its name on the paper (None where none is printed), and how sure the kind is.
+
+    Args:
+        text: of the question, without its options.
+        has_options: whether options were found.
+        section: title and instructions of its section.
+        language: of the question.
+        template: of the paper, which may know names of types that are its own.
+    """
+    raw = section_type(section)
+    if raw is None and (own := template.type_in(section)) and (has_options or own[1].kind not in CHOICE_TYPES):
+        return own[1].kind, own[0], 1.0
+    if has_options:
+        return _choice(text, section, raw), raw, 1.0
+    kind = kind_of(_plain(raw)) if raw and raw != _NOT_CHOICE else None
+    if kind in (CHOICE, *CHOICE_TYPES):
+        return _choice(text, section, raw), raw, 0.4
+    if kind == "fill_in_blank" or (kind is None and count_blanks(text)):
+        return "fill_in_blank", raw, 1.0 if count_blanks(text) or kind else 0.7
+    if kind == FREE and count_blanks(text) and not _WORKS_OUT.search(text):
+        return "fill_in_blank", raw, 0.8
+    if _TRUE_FALSE.search(text):
+        return "true_false", raw, 0.9
+    if kind in (FREE, None) and _is_proof(text):
+        return "proof", raw, 0.9
+    if kind not in (FREE, None):
+        return str(kind), raw, 1.0
+    if _PARENTHESIS.search(text) and not _PART.search(text):
+        return CHOICE, raw, 0.3
+    if language == "ko" and not _WRITES.search(text):
+        return "short_answer", raw, 0.8
+    return FREE, raw, 0.9 if raw or _PART.search(text) else 0.7
+
+
+def settled(kind: str, answer: list[str]) -> QuestionType:
+    """The canonical type, once the key is known."""
+    letters = "".join(answer[0].split()) if len(answer) == 1 else ""
+    several = bool(re.fullmatch(r"[A-J]{2,}|[1-9]{2,}", letters))
+    return settle(kind, several=several, has_key=bool(answer))
+
+
+def _plain(raw: str) -> str:
+    return "선다형" if "선다형" in raw else re.sub(r"[-\s]+", "", raw) if raw.isascii() else raw
+
+
+def _choice(text: str, section: str, raw: str | None) -> str:
+    """One letter, several, or what the key says."""
+    if _ASKS_SEVERAL.search(text):
+        return "multiple_choice"
+    named = kind_of(_plain(raw)) if raw else None
+    if named in CHOICE_TYPES:
+        return str(named)
+    if _SEVERAL.search(section) and not _SINGLE.search(section):
+        return "multiple_choice"
+    return "single_choice" if _SINGLE.search(section) or (raw and "선다형" in raw) else CHOICE
+
+
+def _is_proof(text: str) -> bool:
+    """Whether every part that asks something asks for a proof."""
+    if not _PROVES.search(text):
+        return False
+    starts = [match.start() for match in _PART.finditer(text)] or [0]
+    pieces = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    asking = [piece for piece in pieces if _PROVES.search(piece) or _ASKS.search(piece)]
+    return bool(asking) and all(_PROVES.search(piece) and not _ASKS.search(piece) for piece in asking)

@@ -1,0 +1,250 @@
+"""Which lines begin a question: the best consistent run of numbers, not every line that begins with one.
+
+Contract: `anchors` gives the lines that begin questions, in order. Numbers go up by one; a gap, a step back or a line
+that stands further in than the others costs, so a list of statements within a question does not look like questions.
+Found by dynamic programming over all candidates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from livek12.dataset_builders.ingest.questions.stream import Item
+
+MAX_CANDIDATES = 2500
+"""Looked at, a style; the search is quadratic in them."""
+MAX_NUMBER = 200
+_FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
+"""What may stand before a number: a bracket for the answer."""
+_STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
+    (
+        "word",
+        re.compile(r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*\.?\s?(\d{1,3})\s*[.:．：)]?(?![\d~～-])\s*", re.I),
+        1.2,
+    ),
+    ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
+    (
+        "dot",
+        re.compile(
+            _FOR_ANSWER + r"[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"
+        ),
+        1.0,
+    ),
+    (
+        "dot",
+        re.compile(
+            r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"
+        ),
+        1.0,
+    ),
+    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
+    ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
+    ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z]|\s*\$)(?!\s*\d)\s*"), 0.7),
+    ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
+    ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*$"), 0.2),
+    ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
+    ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
+)
+"""Style, form, and how much a line of that form weighs."""
+_LEVEL = 0.012
+"""How far numbers of one column begin from each other at most, of the page's width."""
+_ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
+_OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
+"""A line of options is no sentence."""
+_MARK = re.compile(r"\s*[\[(（【]\s*\d{1,3}\s*[\])）】]\s*")
+_RIGHT = 0.3
+"""Of the page's width from the left edge of its column: a number in brackets that stands there alone is a mark."""
+_WRAPPED, _FULL = 0.3, 0.2
+"""What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
+lines may lack."""
+_COLUMN = 0.25
+"""Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
+_SURE = 1.0
+"""What a number weighs at least that is hardly anything but a question's."""
+_STRAY, _FEWEST_ROUND = 2, 8
+"""Numbers in brackets, (3), are parts of questions where others number these: more than two, or than a few of them."""
+_RESTART = 4.5
+"""What going back costs: more than a short list of statements brings."""
+_GAP, _WIDEST, _FAR = 0.5, 1.2, 12
+"""What a number that is missing costs, at most, and how many may be: less than a question at the margin weighs."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A line that begins a question.
+
+    Attributes:
+        place: index of the item.
+        number: of the question.
+        end: where the number ends in the line's text.
+        run: 0 for the first run of numbers, one more each time they go back.
+    """
+
+    place: int
+    number: int
+    end: int
+    run: int = 0
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    place: int
+    number: int
+    end: int
+    weight: float
+
+
+def anchors(
+    items: Sequence[Item], starts: Sequence[int] = (), without: range = range(0), sections: Sequence[int] = ()
+) -> list[Anchor]:
+    """The lines that begin questions.
+
+    Args:
+        items: the paper in reading order.
+        starts: places where a part of the paper begins, so that numbers may go back there.
+        without: places whose numbers are none of questions.
+        sections: places of sections' titles: where the first number behind one is 1, it may begin anew.
+    """
+    best: tuple[float, list[_Candidate]] = (0.0, [])
+    for style in ("word", "dot", "paren", "round"):
+        found = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
+        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(found[1]) < _FEWEST_ROUND)
+        if found[0] > best[0] and not parts:
+            best = found
+    return _with_runs(best[1])
+
+
+def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
+    found = []
+    begins: dict[tuple[int, int], float] = {}
+    for item in items:
+        column = item.box.page, item.column
+        begins[column] = min(item.box.left, begins.get(column, 1.0))
+    for place, item in enumerate(items):
+        if item.line is None or place in without:
+            continue
+        if _MARK.fullmatch(item.text) and item.box.left > begins[item.box.page, item.column] + _RIGHT:
+            continue
+        for name, pattern, weight in _STYLES:
+            match = pattern.match(item.line.text)
+            if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
+                share = _WRAPPED if _wrapped(items, place) else 1.0
+                found.append(_Candidate(place, int(match[1]), match.end(), share * weight))
+                break
+    lefts = _margins(items, found)
+    return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
+
+
+def _wrapped(items: Sequence[Item], place: int) -> bool:
+    """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
+    if not place:
+        return False
+    last, item = items[place - 1], items[place]
+    if last.line is None or last.block is not item.block or _ENDED.search(last.text) or _OPTION.search(last.text):
+        return False
+    width = item.block.box.right - item.block.box.left
+    return width > _COLUMN and last.box.right > item.block.box.right - _FULL * width
+
+
+def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
+    """Where most numbers of a column begin, by the parity of the page (bound books) and column."""
+    lefts: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for candidate in found[:MAX_CANDIDATES]:
+        item = items[candidate.place]
+        lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate.weight))
+    return {key: _densest(sorted(values)) for key, values in lefts.items()}
+
+
+def _densest(values: Sequence[tuple[float, float]]) -> float:
+    """The place, of sorted ones with their weights, around which most weight lies."""
+    sums, first, last, total = [], 0, 0, 0.0
+    for at, _ in values:
+        while last < len(values) and values[last][0] <= at + _LEVEL:
+            total += values[last][1]
+            last += 1
+        while values[first][0] < at - _LEVEL:
+            total -= values[first][1]
+            first += 1
+        sums.append(total)
+    return values[max(range(len(sums)), key=sums.__getitem__)][0]
+
+
+def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
+    """Weighs a candidate by how far it stands from where the others of its column begin."""
+    off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
+    bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
+    bold = 0.2 if item.line and item.line.bold else 0.0
+    return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + bold)
+
+
+def _best_run(
+    candidates: Sequence[_Candidate], starts: Sequence[int], sections: Sequence[int]
+) -> tuple[float, list[_Candidate]]:
+    scores: list[float] = []
+    before: list[int] = []
+    parts, titles = _parts(candidates, starts), _parts(candidates, sections)
+    for index, candidate in enumerate(candidates):
+        score, previous = candidate.weight - _opening(candidate.number), -1
+        since = _since_title(candidates, titles, index)
+        for earlier in range(index):
+            last = candidates[earlier].number
+            goes_on = any(number == 1 or number > last for number in since)
+            anew = candidate.number == 1 and titles[index] > titles[earlier] and not goes_on
+            step = _step(last, candidate.number, anew or parts[index] > parts[earlier])
+            if scores[earlier] - step + candidate.weight > score:
+                score, previous = scores[earlier] - step + candidate.weight, earlier
+        scores.append(score)
+        before.append(previous)
+    if not scores:
+        return 0.0, []
+    place = max(range(len(scores)), key=scores.__getitem__)
+    total, run = scores[place], []
+    while place >= 0:
+        run.append(candidates[place])
+        place = before[place]
+    return total, run[::-1]
+
+
+def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
+    """The numbers that stand between the last section's title and a candidate, without those that may well be none."""
+    numbers: set[int] = set()
+    if candidates[index].number == 1:
+        place = index - 1
+        while place >= 0 and titles[place] == titles[index]:
+            if candidates[place].weight >= _SURE or candidates[place].number == 1:
+                numbers.add(candidates[place].number)
+            place -= 1
+    return numbers
+
+
+def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]:
+    return [sum(start <= candidate.place for start in starts) for candidate in candidates]
+
+
+def _opening(number: int) -> float:
+    """A paper begins with 1; one that is an excerpt begins elsewhere, which costs little."""
+    return 0.0 if number == 1 else 0.5
+
+
+def _step(last: int, next_: int, new_part: bool) -> float:
+    if next_ == last + 1:
+        return 0.0
+    if next_ > last:
+        return min(_GAP * (next_ - last - 1), _WIDEST) if next_ - last <= _FAR else _RESTART
+    return 0.5 if new_part else _RESTART + (0 if next_ == 1 else 1.5)
+
+
+def _with_runs(chosen: Sequence[_Candidate]) -> list[Anchor]:
+    found: list[Anchor] = []
+    for candidate in chosen:
+        run = found[-1].run + (candidate.number <= found[-1].number) if found else 0
+        found.append(Anchor(candidate.place, candidate.number, candidate.end, run))
+    return found

@@ -1,0 +1,547 @@
+"""Which items of a paper make which question: numbers, sections, shared passages, parts; and where questions stand.
+
+Contract: every item of the body goes to one question, to a passage, to a section's title or to what stands before the
+first question; only notices and what comes behind the answers' title go elsewhere. Nothing here reads the text of a
+question: `parsing` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.headings import (
+    ANSWER_HEAD,
+    SOLUTION_HEAD,
+    begins_answers,
+    begins_rules,
+    follows,
+    is_key_table,
+    is_notice,
+    is_part_of_section,
+    is_section,
+    passage_range,
+    short_title,
+)
+from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+from livek12.dataset_builders.ingest.questions.texts import wraps
+
+_PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
+_NO_NAME = re.compile(
+    r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[a-z]{1,3}|[가나다라마]"
+)
+_FORM = re.compile(r"(?<![가-힣])(홀수|짝수)\s*형|[(（]\s*([AB])\s*[)）]?\s*(?:형|卷)")
+_TITLE_PAGE = re.compile(r"교시|영역|문제지|시험|卷|部分|\bpaper\b|\bsection\b", re.IGNORECASE)
+_LONGEST_HEADING = 50
+TOP = 0.2
+"""The part of a page, from above, in which its part of the paper is named."""
+
+
+def parts(stream: Stream) -> Mapping[int, str]:
+    """The name of the part of the paper that each page belongs to, "" where there is none.
+
+    An elective part is named in brackets at the top of its pages, or of its first where that is set as a title page; it
+    goes on to the next part's. The only name of a paper that stands on its first page is its subject, no part. Where
+    a file holds several forms of one paper (홀수형, 짝수형), the form's name goes first.
+    """
+    forms = _forms(stream)
+    several = len({*forms.values()}) > 1
+    begins = _begins(stream)
+    pages = sorted(stream.headings)
+    if len({*begins.values()}) == 1 and begins.get(pages[0]):
+        begins = {}
+    found, name = {}, ""
+    for place, page in enumerate(pages):
+        if place and forms[page] != forms[pages[place - 1]]:
+            name = ""
+        name = begins.get(page, name)
+        found[page] = " ".join(word for word in (forms[page] if several else "", name) if word)
+    return found
+
+
+def _begins(stream: Stream) -> dict[int, str]:
+    """The pages that name a part: on a title line, or on two pages running."""
+    pages = sorted(stream.headings)
+    named = {page: _names(stream, page) for page in pages}
+    everything = squeezed("".join(text for page in pages for text in _texts(stream, page)))
+    found: dict[int, str] = {}
+    for page in pages:
+        titled = {name for name, _ in named[page]} if any(title for _, title in named[page]) else set()
+        near = {name for other in (page - 1, page + 1) for name, _ in named.get(other, ())}
+        running = {name for name, _ in named[page]} & near
+        if names := titled or running:  # a title printed over another line reads as no name that comes again
+            found[page] = max(sorted(names), key=lambda name: (everything.count(f"({squeezed(name)})"), -len(name)))
+    return found
+
+
+def _forms(stream: Stream) -> dict[int, str]:
+    """The form each page is of; a page that does not say is of the form before it."""
+    found: dict[int, str] = {}
+    last = ""
+    for page in sorted(stream.headings):
+        names = [match for text in _headings(stream, page) for match in _FORM.finditer(text)]
+        if names:
+            last = f"{names[0][1]}형" if names[0][1] else names[0][2]
+        found[page] = last
+    return found
+
+
+def _texts(stream: Stream, page: int) -> list[str]:
+    items = (item for item in (*stream.titles, *stream.items) if item.box.page == page)
+    return [*stream.headings[page], *(item.text or item.block.text for item in items)]
+
+
+def _headings(stream: Stream, page: int) -> list[str]:
+    """What is printed at the top of a page, or was left out there as a header."""
+    items = [*stream.titles, *stream.items]
+    top = [item.text or item.block.text for item in items if item.box.page == page and item.box.bottom < TOP]
+    lines = [line for text in (*stream.headings[page], *top) for line in text.split("\n")]
+    return [line for line in lines if len(line) <= _LONGEST_HEADING]
+
+
+def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
+    """The names in brackets at the top of a page, and whether their line is that of a title page."""
+    found = set()
+    for text in _headings(stream, page):
+        for match in _PART_NAME.finditer(text):
+            name = " ".join(match[1].split())
+            if name[:1].isalpha() and not _NO_NAME.fullmatch(squeezed(name)):
+                found.add((name, bool(_TITLE_PAGE.search(text))))
+    return found
+
+
+_LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
+"""Lines."""
+_ONE = re.compile(r"\s*1\s*(?:[.．、)）]|\s)")
+"""Begins a list: of the rules, and behind it of the questions."""
+_PADDING = 1.0
+"""Heights of a letter that a question's box leaves around it."""
+
+
+@dataclass
+class Section:
+    """A titled part of a paper, with the instructions below its title; a part （一） has those of its 一、 above it."""
+
+    title: str = ""
+    items: list[Item] = field(default_factory=list)
+    above: str = ""
+
+    @property
+    def own(self) -> str:
+        """Title and instructions."""
+        return "\n".join(item.text for item in self.items)
+
+    @property
+    def text(self) -> str:
+        """Title and instructions, then those of the section that it is a part of."""
+        return f"{self.own}\n{self.above}" if self.above else self.own
+
+
+@dataclass
+class Segment:
+    """One question as found.
+
+    Attributes:
+        number: as printed.
+        end: where the number ends in the first line.
+        items: its lines, tables and pictures, in reading order.
+        section: the one it stands in.
+        elective: name of the elective part of the paper, "" outside.
+        passage: what it shares with its neighbours, before its own text.
+        repeated: the number is there twice in its part of the paper.
+        unread: the number was not read; what stands around it says that it is this one.
+        inline: its number stands within the passage.
+    """
+
+    number: int
+    end: int
+    items: list[Item]
+    section: Section
+    elective: str = ""
+    passage: list[Item] = field(default_factory=list)
+    repeated: bool = False
+    unread: bool = False
+    inline: bool = False
+
+
+@dataclass
+class Body:
+    """A paper, taken apart.
+
+    Attributes:
+        front: what stands before the first section and question.
+        segments: its questions, in order.
+        sections: all, in order.
+        answers: what comes behind the title of the answers.
+    """
+
+    front: list[Item] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    answers: list[Item] = field(default_factory=list)
+
+
+def segment(stream: Stream) -> Body:
+    """Takes a paper apart."""
+    end = _answers_begin(stream.items)
+    body = Body(answers=stream.items[end:])
+    items = stream.items[:end]
+    part_of = parts(stream)
+    titles = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    chosen = anchors(items, _part_starts(items, part_of), _rules(items), titles)
+    masthead = _masthead(items, chosen)
+    body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
+    _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
+    _drop_only_part(body.segments)
+    _name_sections(body.segments)
+    _mark_repeated(body.segments)
+    return body
+
+
+def _answers_begin(items: Sequence[Item]) -> int:
+    """Where the key begins: its title in the second half of the paper, or at the top of a page, or its table."""
+    for place, item in enumerate(items):
+        late = place > len(items) // 2
+        if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
+            return place
+        below = items[place + 1] if place + 1 < len(items) else item
+        if item.line and place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text):
+            return place
+    return len(items)
+
+
+def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
+    """What stands above all questions, sections and passages of the first page with questions, in whatever column."""
+    if not chosen:
+        return []
+    page = items[chosen[0].place].box.page
+    begun = [items[anchor.place] for anchor in chosen]
+    begun += [item for item in items if is_section(item.text) or passage_range(item.text)]
+    top = min(item.box.top for item in begun if item.box.page == page)
+    return [item for item in items if item.box.page == page and item.box.bottom <= top]
+
+
+def _rules(items: Sequence[Item]) -> range:
+    """Where the rules for candidates stand: from their title to that of the first section."""
+    for place, item in enumerate(items[: len(items) // 3]):
+        if item.line and begins_rules(item.text):
+            after = range(place + 1, min(len(items), place + _LONGEST_RULES))
+            end = next((later for later in after if is_section(items[later].text)), place)
+            ones = [later for later in after if _ONE.match(items[later].text)]
+            if ones and items[ones[0]].box.page > item.box.page:  # the rules have no numbers
+                return range(place, ones[0])
+            return range(place, end if end > place or len(ones) < 2 else ones[1])
+    return range(0)
+
+
+def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]:
+    starts, last = [], ""
+    for place, item in enumerate(items):
+        if (part := part_of.get(item.box.page, "")) != last:
+            starts.append(place)
+            last = part
+    return starts
+
+
+class _Sorter:
+    """Hands items out, one after the other, to whatever has begun last."""
+
+    def __init__(self, body: Body, part_of: Mapping[int, str]) -> None:
+        self.body, self.part_of = body, part_of
+        self.section = Section()
+        self.passages: list[tuple[tuple[int, int], list[Item]]] = []
+        self.target: list[Item] = []
+
+    def title(self, item: Item) -> None:
+        """A section begins; instructions may follow."""
+        within = is_part_of_section(item.text) and self.section.title
+        above = (self.section.above or self.section.own) if within else ""
+        self.section = Section(item.text, [item], above)
+        self.body.sections.append(self.section)
+        self.target, self.passages = self.section.items, []
+
+    def shared(self, item: Item, numbers: tuple[int, int]) -> None:
+        """A passage for several questions begins; within a section's instructions they are its beginning."""
+        self.passages.append((numbers, [item]))
+        self.target = self.passages[-1][1]
+
+    def question(self, anchor: Anchor, item: Item) -> None:
+        """A question begins."""
+        shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
+        part = self.part_of.get(item.box.page, "")
+        found = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
+        self.body.segments.append(found)
+        self.target = found.items
+
+
+def _distribute(
+    items: Sequence[Item], chosen: Mapping[int, Anchor], part_of: Mapping[int, str], body: Body, head: Container[int]
+) -> None:
+    sorter = _Sorter(body, part_of)
+    silent: tuple[int, int] | None = None
+    for place, item in enumerate(items):
+        column = item.box.page, item.column
+        if id(item) in head and body.segments:
+            continue
+        if column != silent:
+            silent = None
+        if place in chosen:
+            sorter.question(chosen[place], item)
+            silent = None
+        elif item.line and is_notice(item.text) and body.segments:
+            silent = column
+        elif silent:
+            continue
+        elif (
+            item.line
+            and is_section(item.text)
+            and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
+        ):
+            sorter.title(item)
+        elif item.line and (numbers := passage_range(item.text)) and _ahead(place, numbers, chosen):
+            sorter.shared(item, numbers)
+        else:
+            sorter.target.append(item)
+
+
+def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> bool:
+    """Whether what looks like a title is a line of a question: an indented "(一)" with no question soon after it."""
+    following = range(place + 1, min(len(items), place + _LONGEST_PASSAGE))
+    return not any(later in chosen for later in following)
+
+
+def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:
+    """Whether the questions that share a passage come after it."""
+    later = [anchor.number for where, anchor in chosen.items() if where > place]
+    return bool(later) and later[0] == numbers[0]
+
+
+def _drop_only_part(segments: Sequence[Segment]) -> None:
+    """A name that the first question has too is the paper's subject, unless numbers come again under another."""
+    numbers = [found.number for found in segments]
+    if segments and segments[0].elective and len(set(numbers)) == len(numbers):
+        for found in segments:
+            found.elective = ""
+
+
+def _name_sections(segments: Sequence[Segment]) -> None:
+    """Where numbers begin anew with each section, its title names the part that a question is of."""
+    names = {id(found.section): short_title(found.section.title) for found in segments}
+    numbers = [found.number for found in segments]
+    named = [(names[id(found.section)], found.number) for found in segments]
+    apart = len(set(named)) == len(named) and all(names.values())
+    if apart and len(set(numbers)) < len(numbers) and not any(found.elective for found in segments):
+        for found in segments:
+            found.elective = names[id(found.section)]
+
+
+def _mark_repeated(segments: Sequence[Segment]) -> None:
+    seen: set[tuple[str, int]] = set()
+    for found in segments:
+        found.repeated = (found.elective, found.number) in seen
+        seen.add((found.elective, found.number))
+
+
+MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
+"""A line that tells of numbers that were not found: the first and the last of them."""
+
+
+def missing_numbers(segments: Sequence[Segment]) -> list[str]:
+    """One line for each run of numbers that no question has, in each part of the paper."""
+    lines = []
+    for part in dict.fromkeys(found.elective for found in segments):
+        numbers = sorted({found.number for found in segments if found.elective == part})
+        first = 1 if not part else numbers[0]
+        absent = sorted(set(range(first, numbers[-1] + 1)) - set(numbers))
+        where = f" of {part}" if part else ""
+        for run in _runs(absent):
+            one = len(run) == 1
+            named = f"question {run[0]}" if one else f"questions {run[0]} to {run[-1]}"
+            lines.append(f"{named}{where} {'was' if one else 'were'} not found")
+    return lines
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def boxes(found: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
+    """Where a question stands: a box a column and page, as wide as the column, with white around it.
+
+    Args:
+        found: the question.
+        stream: the paper.
+        all_items: what stands in each column of each page, to keep clear of the neighbours.
+    """
+    groups: dict[tuple[int, int], list[Item]] = {}
+    for item in found.items:
+        groups.setdefault((item.box.page, item.column), []).append(item)
+    return [_box(items, stream.columns.get(key), all_items.get(key, ())) for key, items in groups.items()]
+
+
+def by_column(stream: Stream) -> dict[tuple[int, int], list[Item]]:
+    """The items of each column of each page."""
+    columns: dict[tuple[int, int], list[Item]] = {}
+    for item in stream.items:
+        columns.setdefault((item.box.page, item.column), []).append(item)
+    return columns
+
+
+def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: Sequence[Item]) -> Box:
+    box = items[0].box
+    for item in items[1:]:
+        box = box.joined(item.box)
+    sizes = [item.line.size for item in items if item.line and item.line.size > 0]
+    white = _PADDING * (sorted(sizes)[len(sizes) // 2] if sizes else 0.01)
+    left, right = (min(box.left, edges[0]), max(box.right, edges[1])) if edges else (box.left, box.right)
+    own = set(map(id, items))
+    others = [item.box for item in neighbours if id(item) not in own]
+    above = max((other.bottom for other in others if other.bottom <= box.top + white / 4), default=0.0)
+    below = min((other.top for other in others if other.top >= box.bottom - white / 4), default=1.0)
+    return Box(
+        page=box.page,
+        left=max(0.0, left - white / 2),
+        right=min(1.0, right + white / 2),
+        top=max(box.top - white, min(box.top, (above + box.top) / 2)),
+        bottom=min(box.bottom + white, max(box.bottom, (below + box.bottom) / 2)),
+    )
+
+
+_CONCLUDES = re.compile(r"\s*(?:故选|故答案|综上|所以选|因此选|따라서\s*정답)")
+_LAST_LABEL = re.compile(r"(?:^|\s)(?:[DEＤＥ]\s?[.．、]|[(（][DE][)）]|[④⑤])")
+_FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
+_LEAST_LINES, _LEAST_CHARACTERS = 3, 150
+"""Of a passage: fewer are none."""
+_LONGEST_INSTRUCTIONS = 400
+"""Characters of a section's title and instructions; more than these are a passage."""
+_FEWEST, _MOST = 3, 20
+"""Numbers that a passage holds: two may be any."""
+
+
+def recover(segments: Sequence[Segment]) -> list[Segment]:
+    """The questions, with those taken out of the one before whose numbers were not read.
+
+    Two keys stand below one question, and a number is missing behind it.
+    """
+    found: list[Segment] = []
+    for place, segment in enumerate(segments):
+        found.append(segment)
+        following = segments[place + 1] if place + 1 < len(segments) else None
+        if following is None or following.elective != segment.elective:
+            continue
+        heads = [index for index, item in enumerate(segment.items) if ANSWER_HEAD.match(item.text)]
+        if following.number - segment.number == 2 == len(heads):
+            start = _boundary(segment.items, heads)
+            lost = Segment(segment.number + 1, 0, segment.items[start:], segment.section, segment.elective, unread=True)
+            segment.items = segment.items[:start]
+            found.append(lost)
+    return found
+
+
+def _boundary(items: Sequence[Item], heads: Sequence[int]) -> int:
+    """Where the second question begins: behind the first one's conclusion, else behind the widest gap."""
+    between = range(heads[0] + 1, heads[1])
+    concluded = [index + 1 for index in between if _CONCLUDES.match(items[index].text)]
+    if concluded:
+        return concluded[-1]
+    return max(between, key=lambda index: items[index].box.top - items[index - 1].box.bottom, default=heads[1])
+
+
+def share(segments: Sequence[Segment], stream: Stream) -> None:
+    """Moves passages to the questions they are for, in place.
+
+    A passage stands between the options of one question and the number of the next, and is for those up to the next
+    passage or section.
+    """
+    passage: list[Item] = []
+    section: Section | None = None
+    for segment in segments:
+        if segment.section is not section:
+            section = segment.section
+            asked_within = bool(_FIRST_LABEL.match(segment.items[0].text[segment.end :].strip()))
+            passage = section.items[1:] if asked_within or len(section.own) > _LONGEST_INSTRUCTIONS else []
+        if segment.passage:
+            passage = []
+        segment.passage = segment.passage or passage
+        end = _options_end(segment.items, stream)
+        rest = segment.items[end:]
+        lines = [item.text for item in rest if item.line]
+        key = any(ANSWER_HEAD.match(line) or SOLUTION_HEAD.match(f"\n{line}") for line in lines)
+        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not key:
+            segment.items, passage = segment.items[:end], rest
+
+
+def _options_end(items: Sequence[Item], stream: Stream) -> int:
+    """Where the options of a question end: behind the paragraph of the last; the end where it has none."""
+    firsts = [place for place, item in enumerate(items) if _FIRST_LABEL.search(item.text)]
+    lasts = [
+        place for place, item in enumerate(items) if firsts and place >= firsts[0] and _LAST_LABEL.search(item.text)
+    ]
+    if not lasts:
+        return len(items)
+    end = lasts[-1] + 1
+    while end < len(items) and items[end].line and wraps(items[end - 1], stream.columns):
+        end += 1
+    return end
+
+
+def within(body: Body) -> None:
+    """Adds the questions that stand within passages (blanks to fill, or to choose a sentence for), in place.
+
+    A section has them that has no question of its own and in whose text the numbers that are due there all stand, each
+    alone and in order.
+    """
+    for section in body.sections:
+        own = [place for place, found in enumerate(body.segments) if found.section is section]
+        if own or not section.items:
+            continue
+        place = _place(body, section)
+        before = body.segments[place - 1] if place else None
+        after = body.segments[place] if place < len(body.segments) else None
+        first = before.number + 1 if before else 1
+        end = after.number if after and after.number > first else first + _MOST
+        found = _numbers(section.items, first, end)
+        if len(found) >= _FEWEST and (found[-1][0] == end - 1 or after is None or _more(body, section)):
+            part = before.elective if before else ""
+            body.segments[place:place] = [
+                Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
+                for number, item in found
+            ]
+
+
+def _place(body: Body, section: Section) -> int:
+    """Where in the questions those of a section belong."""
+    earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
+    return sum(1 for found in body.segments if id(found.section) in earlier)
+
+
+def _more(body: Body, section: Section) -> bool:
+    """Whether the next section has no question of its own either, and so may have the numbers that are left."""
+    place = body.sections.index(section) + 1
+    return place < len(body.sections) and all(found.section is not body.sections[place] for found in body.segments)
+
+
+def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:
+    """The numbers from `first` on that stand in the lines behind the title, each alone and in order."""
+    found: list[tuple[int, Item]] = []
+    number = first
+    for item in items[1:]:
+        at = 0
+        while number < end and (match := _alone(number).search(item.text, at)):
+            found.append((number, item))
+            number, at = number + 1, match.end()
+    return found
+
+
+def _alone(number: int) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_])(?<![.,:$]){number}(?![^\W_]|%|[.,:]\d)")

@@ -1,0 +1,338 @@
+"""A paper as one stream: the lines, tables and pictures of its pages in reading order, without what repeats on pages.
+
+Contract: nothing but headers, footers, page numbers and lines to write on is left out. Headers and footers are given
+back apart: a header may name the part of the paper that its page belongs to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.questions.headings import ASKED, is_section
+from livek12.dataset_builders.ingest.questions.points import says_worth
+
+MAX_ITEMS = 60_000
+"""More lines than this are no exam paper."""
+_PAGE_NUMBER = re.compile(
+    r"[-—–·\s]*(?:第\s*)?\d{1,3}\s*(?:页)?(?:\s*(?:/|[(（,，]?\s*共|of)\s*\d{1,3}\s*页?[)）]?)?[-—–·\s]*|page\s*\d+(?:\s*of\s*\d+)?",
+    re.IGNORECASE,
+)
+_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
+"""Options may read the same on several pages, and stand at the foot of them."""
+_HANGUL = re.compile(r"[가-힣]+")
+_PARTICLE = re.compile(
+    "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
+)
+"""What begins no word of Korean."""
+_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2})\s*$")
+_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
+"""A line of options may end in a number too."""
+_LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
+"""Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
+_SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
+"""The number of a question that is set as part of its first formula."""
+_CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
+_DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
+_GAP = "\ue000"
+"""Stands for a run of dots while a line is looked at."""
+_MARK = r"(?P<mark>[\[(（]\s*\d{1,3}\s*[\])）])?\s*"
+_RULED = re.compile(rf"\s*(?:\d{{1,2}}\s+)?(?:{_GAP}|_{{4}})[{_GAP}_＿\s.]*{_MARK}")
+"""A line to write on: dots or rules, perhaps a number before them and marks behind."""
+_LABELLED_RULE = re.compile(rf"(?P<label>[^\s{_GAP}]+(?: [^\s{_GAP}]+)?)\s*{_GAP}[{_GAP}\s.]*{_MARK}")
+_BEFORE_BRACKET = re.compile(rf"\s*{_GAP}[{_GAP}\s.]*(?=[(（]\s*[)）]\s*$)")
+"""Dots that lead to the bracket for the answer."""
+_WIDE = 0.3
+"""Of the page's width: a line of rules alone that is as wide is to be written on; a shorter one is a blank."""
+_FEWEST_ALIKE, _MOST_PAGES = 3, 0.6
+"""Pages, and their share, that have the same at the same place: it is no part of what is asked on one of them."""
+_FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
+"""Rows of a table of questions, and characters of the text of each: a key's are shorter."""
+_TOP = 0.25
+"""Lines over several columns in this part of a page, from above, are its headings."""
+_ABOVE, _BELOW = 0.14, 0.93
+"""Above and below these, lines that repeat on several pages, and page numbers, are headers and footers."""
+
+
+@dataclass
+class Item:
+    """A line of text, or a block with a picture or a table, at its place in the stream.
+
+    Attributes:
+        line: the line, or None for a picture or a table.
+        block: the block it is of.
+        box: around it.
+        column: of the page.
+    """
+
+    line: Line | None
+    block: Block
+    box: Box
+    column: int
+
+    @property
+    def text(self) -> str:
+        """Of the line; "" for a picture."""
+        return self.line.text.strip() if self.line else ""
+
+
+@dataclass
+class Stream:
+    """The paper in reading order.
+
+    Attributes:
+        items: what belongs to the body.
+        headings: the texts left out, by page: headers and footers.
+        titles: lines over several columns at the top of a page; they are among the headings too.
+        columns: left and right edge of each column, by page and column.
+        asked: number of the last question that a table's rows ask; 0 where there is none.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    headings: dict[int, list[str]] = field(default_factory=dict)
+    titles: list[Item] = field(default_factory=list)
+    columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    asked: int = 0
+
+
+def flatten(pages: Sequence[PageBlocks]) -> Stream:
+    """The stream of a paper."""
+    stream = Stream()
+    repeated = _repeated(pages)
+    ground = _ground(pages)
+    for page in pages:
+        stream.headings[page.number] = []
+        labels = {block.caption for block in page.blocks if block.kind == "figure" and is_label(block.caption)}
+        for block in page.blocks:
+            # Where a page has several, the text has to say which figure is which.
+            if block.kind == "caption" and labels == {block.text.strip()}:
+                continue
+            _add(block, page, repeated, ground, stream)
+    _edges(stream)
+    _spaced(stream.items)
+    _edge_marks(stream)
+    _pictures_behind_lines(stream.items)
+    return stream
+
+
+def _edge_marks(stream: Stream) -> None:
+    """Puts the points that stand bare at the right edge of a column in brackets, as other papers print them.
+
+    They are what ends several lines at the very same place, behind a wide gap.
+    """
+    found = [
+        (item, match)
+        for item in stream.items
+        if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
+    ]
+    rights = Counter(round(item.box.right / _LEVEL) for item, _ in found)
+    for item, match in found:
+        at = round(item.box.right / _LEVEL)
+        _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
+        if (
+            item.line
+            and abs(edge - item.box.right) < _AT_EDGE
+            and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
+        ):
+            said = f"{item.line.text[: match.start()]}    [{match[1]}]"
+            item.line = item.line.model_copy(update={"text": said})
+
+
+def _pictures_behind_lines(items: list[Item]) -> None:
+    """Puts a picture that stands beside a line, its top a little above, behind the line: that may begin a question."""
+    for place in range(len(items) - 2, -1, -1):
+        at = place
+        while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
+            items[at], items[at + 1] = items[at + 1], items[at]
+            at += 1
+
+
+def _stands_beside(picture: Item, line: Item) -> bool:
+    if line.line is None or (picture.box.page, picture.column) != (line.box.page, line.column):
+        return False
+    height = line.box.bottom - line.box.top
+    right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
+    return right and line.box.top - height < picture.box.top <= line.box.top
+
+
+def _spaced(items: Sequence[Item]) -> None:
+    """Lets each line that ends in Hangul say by a space behind it whether its word ends there too.
+
+    Korean breaks lines within words. The paper's own words decide: the pieces read elsewhere as one word, or as two.
+    Where they do not, a particle or an ending belongs to the word before it, and anything else begins a new one.
+    """
+    lines = [item for item in items if item.line]
+    words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
+    for item, following in pairwise(lines):
+        begins = _HANGUL.match(following.text)
+        if item.line and begins and (last := _HANGUL.search(item.line.text.rstrip()[::-1])) and last.start() == 0:
+            end, start = last[0][::-1], begins[0]
+            one, two = end + start in words, {end, start} <= words
+            apart = two if one != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
+            item.line = item.line.model_copy(update={"text": item.line.text.rstrip() + " " * apart})
+
+
+def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Place], stream: Stream) -> None:
+    if block.kind in ("header", "footer") and not _OPTIONS.match(block.text):
+        stream.headings[page.number].append(block.text)
+        return
+    if len(stream.items) >= MAX_ITEMS:
+        return
+    if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
+        for line in block.lines:
+            if _outside(line, repeated) or _place(line.text, line.box) in ground:
+                stream.headings[page.number].append(line.text)
+            elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
+                stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
+    elif rows := _asked_in_rows(block, stream):
+        stream.items += [Item(line, block, line.box, block.column) for line in rows]
+    elif block.kind == "figure" and _place("", block.box) in ground:
+        return
+    elif block.picture or block.lines:
+        stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _without_ruling(line: Line) -> Line | None:
+    """A line without the dots and rules that are to be written on; None where it has nothing else.
+
+    Dots within a sentence are a blank. Marks behind a dotted line are kept.
+    """
+    text = _DOTS.sub(_GAP, line.text)
+    dotted = text != line.text
+    if (ruled := _RULED.fullmatch(text)) and (dotted or line.box.right - line.box.left > _WIDE):
+        return _mark_alone(line, ruled["mark"]) if ruled["mark"] else None
+    if not dotted:
+        return line
+    text = _BEFORE_BRACKET.sub(" ", text)
+    if labelled := _LABELLED_RULE.fullmatch(text):
+        text = "    ".join(filter(None, (labelled["label"], labelled["mark"])))
+    return line.model_copy(update={"text": text.replace(_GAP, " ____ ")})
+
+
+def _mark_alone(line: Line, mark: str) -> Line:
+    """The marks behind a dotted line, where they stand."""
+    box = line.box.model_copy(update={"left": max(line.box.left, line.box.right - len(mark) * line.size)})
+    return line.model_copy(update={"text": mark, "box": box})
+
+
+def _numbered(line: Line) -> Line:
+    """A line with the number of its question in front of its first formula, not in it."""
+    number = _SET_NUMBER.match(line.text)
+    text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
+    return line.model_copy(update={"text": text}) if number else line
+
+
+def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
+    """The rows of a table whose first cells number questions, as lines that begin with their numbers.
+
+    They begin with 1, or go on with those of the table before, however few and short they are.
+    """
+    if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
+        return []
+    rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
+    numbers = [int(found[1]) if (found := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
+    asked = [place for place, number in enumerate(numbers) if number]
+    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
+    texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
+    goes_on = bool(asked) and numbers[asked[0]] == stream.asked + 1 and stream.asked > 0
+    begins = bool(asked) and asked[0] <= 1 and len(asked) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
+    if not follow or not (goes_on or begins) or asked[-1] - asked[0] >= 6 * len(asked):
+        return []
+    stream.asked = numbers[asked[-1]]
+    lines = []
+    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in asked) and len(rows[asked[0]]) > 2
+    for number, row, line in zip(numbers, rows, block.lines, strict=True):
+        cells = [cell for cell in (row[1:] if number else row) if cell]
+        if worth and number:
+            cells[-1] = f"[{cells[-1]}]"  # what the question is worth, as papers without tables print it
+        rest = "    ".join(cells)
+        lines.append(line.model_copy(update={"text": f"{number}. {rest}" if number else rest}))
+    return [line for line in lines if line.text.strip()]
+
+
+def _outside(line: Line, repeated: Counter[str]) -> bool:
+    """Whether a line at a page's edge is its number or repeats on other pages."""
+    if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()) or says_worth(line.text):
+        return False
+    text = line.text.strip()  # whether a bare number is the page's, `margins` tells by the pages around
+    return bool(_PAGE_NUMBER.fullmatch(text) and not text.isdecimal()) or repeated[_shape(text)] > 2
+
+
+def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
+    """How many pages have a line at their edge that is the same but for its digits."""
+    seen: Counter[str] = Counter()
+    for page in pages:
+        lines = (line for block in page.blocks for line in block.lines)
+        seen.update({shape for line in lines if _at_edge(line) and len(shape := _shape(line.text)) > 2})
+    return seen
+
+
+_Place = tuple[str, int, int, int]
+"""What stands somewhere, digits aside, and where: left, top and right in hundredths of the page."""
+
+
+def _place(text: str, box: Box) -> _Place:
+    return _shape(text), round(100 * box.left), round(100 * box.top), round(100 * box.right)
+
+
+def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
+    """What stands at the very same place of most pages: stamps, watermarks, bar codes, words in the margins."""
+    seen: Counter[_Place] = Counter()
+    for page in pages:
+        places = {_place(line.text, line.box) for block in page.blocks for line in block.lines if len(line.text) > 3}
+        places |= {_place("", block.box) for block in page.blocks if block.kind == "figure"}
+        seen.update(place for place in places if not _OPTIONS.match(place[0]))
+    fewest = max(_FEWEST_ALIKE, _MOST_PAGES * len(pages))
+    return {place for place, many in seen.items() if many >= fewest}
+
+
+def _at_edge(line: Line) -> bool:
+    middle = (line.box.top + line.box.bottom) / 2
+    return not _ABOVE < middle < _BELOW
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"[\d□]+", "#", squeezed(text))
+
+
+def _edges(stream: Stream) -> None:
+    """The columns' edges: of all pages with as many columns, since a short page does not fill its own.
+
+    All but the outermost twentieth of the lines stand between them. A line over several columns belongs to none: at
+    the top of a page it is a heading, unless it is the title of a section.
+    """
+    count: dict[int, int] = {}
+    for item in stream.items:
+        count[item.box.page] = max(count.get(item.box.page, 1), item.column + 1)
+    begins = _quantiles((count[item.box.page], item.column, item.box.left) for item in stream.items)
+    over = [item for item in stream.items if _crosses(item, begins.get((count[item.box.page], item.column + 1)))]
+    spans = set(map(id, over))
+    for item in over:
+        if item.box.bottom < _TOP and not is_section(item.text):
+            stream.headings[item.box.page] += [item.text] if item.line else []
+            stream.titles.append(item)
+    tops = set(map(id, stream.titles))
+    stream.items = [item for item in stream.items if id(item) not in tops]
+    inside = [item for item in stream.items if id(item) not in spans]
+    ends = _quantiles((count[item.box.page], item.column, -item.box.right) for item in inside)
+    for page, columns in count.items():
+        for column in range(columns):
+            if (columns, column) in ends:
+                stream.columns[page, column] = begins[columns, column], -ends[columns, column]
+
+
+def _crosses(item: Item, next_column: float | None) -> bool:
+    return next_column is not None and item.box.right > next_column + 0.02
+
+
+def _quantiles(edges: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
+    """The twentieth part of the edges of each column, from the smallest."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for columns, column, edge in edges:
+        found.setdefault((columns, column), []).append(edge)
+    return {key: sorted(values)[len(values) // 20] for key, values in found.items()}

@@ -1,0 +1,493 @@
+"""The text of a question, put together from its lines, tables and pictures.
+
+Contract: printed lines that wrap are joined, everything else begins a line of its own; a picture is an image mark
+where it stands, never within a paragraph; a table is a pipe table. No character is added but spaces and marks, none
+is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from livek12.core.records import IMAGE_MARK, Language, Option
+from livek12.core.text import CIRCLED
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.questions.stream import Item
+from livek12.dataset_builders.reading.choice_keys import plain_label
+from livek12.dataset_builders.reading.text import plain_width, split_options
+
+_CIRCLED = CIRCLED[:10]
+_PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
+"""What has parts behind its "options" has a list of instruments or statements."""
+_RUNS = (
+    (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
+    (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
+    (re.compile(rf"([{_CIRCLED}])"), _CIRCLED),
+)
+
+
+_SMALL = (
+    re.compile(r"(?:^|(?<=\s))([a-h])\s?[.．、)）]\s?(?=\S)"),
+    re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
+    re.compile(r"(?:^|(?<=\s))[(（]\s?([1-8])\s?[)）]"),
+)
+_TASK = re.compile(
+    r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
+    r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하"
+    r"|_{2}|[;；]\s*$",
+    re.IGNORECASE,
+)
+"""What a part of a question has, and an option has not."""
+_LONGEST_SMALL = 80
+_BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
+_FEWEST_BARE = 4
+
+
+def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
+    """The stem and the options of a text.
+
+    Args:
+        text: of the question.
+        language: Korean papers label options with ①; elsewhere ① labels statements.
+        choice: whether the section says that its questions have options.
+    """
+    stem, options = split_options(text)
+    if not options and (language == "ko" or choice):
+        stem, options = split_options(text, {"①"})
+        if options and not _begins_line(text, len(stem)):
+            return text, []
+    if not options and (found := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
+        stem, options = found
+    if any(_PART.search(option.text) for option in options):
+        return text, []
+    return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
+
+
+def labels_within(text: str) -> list[str]:
+    """The labels ① to ⑤ (or A to D) that stand within a text once each and in order, where four at least do."""
+    for pattern, labels in _RUNS:
+        found = [plain_width(match[1]) for match in pattern.finditer(text)]
+        if len(found) >= 4 and found == list(labels[: len(found)]):
+            return found
+    return []
+
+
+def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
+    """Options of which some are empty, at the end of a text: the last complete run that begins a line."""
+    for pattern, labels in _RUNS:
+        if labels == _CIRCLED and language != "ko":
+            continue
+        found = list(pattern.finditer(text))
+        firsts = [i for i, match in enumerate(found) if plain_width(match[1]) == labels[0]]
+        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+            continue
+        run = found[firsts[-1] :]
+        names = [plain_width(match[1]) for match in run]
+        if len(run) >= 4 and names == list(labels[: len(run)]):
+            ends = [*(match.start() for match in run[1:]), len(text)]
+            options = [
+                Option(label=name, text=text[match.end() : end].strip(" \n.．"))
+                for name, match, end in zip(names, run, ends, strict=True)
+            ]
+            return text[: run[0].start()].rstrip(), options
+    return None
+
+
+def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
+    """Options labelled a, b, c … or (1), (2), (3) …: the last complete run.
+
+    Where the section does not say so, each has to be short and no part of a question.
+    """
+    for pattern in _SMALL:
+        found = list(pattern.finditer(text))
+        firsts = [at for at, match in enumerate(found) if match[1] in "a1"]
+        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+            continue
+        run = found[firsts[-1] :]
+        names = "".join(match[1] for match in run)
+        fewest = _FEWEST_BARE if names[0].isdigit() else 3
+        if len(run) < fewest or not ("abcdefgh".startswith(names) or "12345678".startswith(names)):
+            continue
+        ends = [*(match.start() for match in run[1:]), len(text)]
+        texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]
+        asks = any(_TASK.search(one) or len(one) > _LONGEST_SMALL for one in texts)
+        if all(texts) and (choice or not asks):
+            labels = (match[1].upper() for match in run)
+            options = [Option(label=label, text=one) for label, one in zip(labels, texts, strict=True)]
+            return text[: run[0].start()].rstrip(), options
+    return None
+
+
+def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
+    """Labels without a sign (A text): the last run from A on that begins lines, each line with as many as the first.
+
+    Args:
+        lines: of a question, as printed.
+
+    Returns:
+        For each label the index of its line and its match; empty where they are fewer than four.
+    """
+    rows = [(at, found) for at, line in enumerate(lines) if (found := _row(line))]
+    firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
+    if not firsts:
+        return []
+    run = rows[firsts[-1] :]
+    names = "".join(match[1] for _, row in run for match in row)
+    even = all(len(row) == len(run[0][1]) for _, row in run[:-1]) and len(run[-1][1]) <= len(run[0][1])
+    if len(names) < _FEWEST_BARE or not even or names != "ABCDEFGH"[: len(names)]:
+        return []
+    return [(at, match) for at, row in run for match in row]
+
+
+def _row(line: str) -> list[re.Match[str]]:
+    """The labels of a line that begins with one."""
+    found = list(_BARE.finditer(line.lstrip()))
+    return found if found and found[0].start() == 0 else []
+
+
+def _unsigned(text: str) -> tuple[str, list[Option]] | None:
+    """Options whose labels have no sign behind them, at the end of a text; their lines may go on below."""
+    lines = [line.lstrip() for line in text.split("\n")]
+    run = bare_labels(lines)
+    options = []
+    for place, (at, match) in enumerate(run):
+        last, end = (run[place + 1][0], run[place + 1][1].start()) if place + 1 < len(run) else (len(lines), 0)
+        pieces = [lines[at][match.end() : end if last == at else None], *lines[at + 1 : last]]
+        options.append(Option(label=match[1], text="\n".join(pieces).strip()))
+    return ("\n".join(lines[: run[0][0]]).rstrip(), options) if run else None
+
+
+def _begins_line(text: str, place: int) -> bool:
+    """Whether what comes at a place, or next after it, begins a line."""
+    rest = text[place:]
+    start = place + len(rest) - len(rest.lstrip())
+    return not text[text.rfind("\n", 0, start) + 1 : start].strip()
+
+
+LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
+_OWN_LINE = re.compile(
+    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]|Ans\s*[.:：]"
+    r"|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
+)
+_ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
+_EACH_LABEL = re.compile(LABEL)
+_EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
+_ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
+_WRAPS = 0.06
+"""How far from the column's right edge, of its width, a line that wraps may end."""
+_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}\]$")
+"""The points at the right edge end a paragraph."""
+_CLOSING = 5
+"""Letters: a character of CJK with the sign behind it, which may not begin a line."""
+_INDENT = 2.5
+"""Letters by which the first line of a paragraph stands further in."""
+_SAME_ROW = 0.004
+_IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
+_FEWEST_CELLS = 3
+"""Cells of a table that are options."""
+_MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
+
+
+@dataclass
+class Text:
+    """A text with its pictures in the order of their marks.
+
+    Attributes:
+        text: with image marks.
+        pictures: the blocks of the marks.
+        unread: whether pieces of it stand in the picture only.
+        unread_at: the lines of these, with their pages.
+        confidence: of the least certain line.
+        by_ocr: whether any of it was read from a picture.
+    """
+
+    text: str = ""
+    pictures: list[Block] = field(default_factory=list)
+    unread: bool = False
+    unread_at: list[str] = field(default_factory=list)
+    confidence: float = 1.0
+    by_ocr: bool = False
+
+
+class _Writer:
+    """Puts paragraphs together; pictures wait until the paragraph they stand beside has ended."""
+
+    def __init__(self, edges: dict[tuple[int, int], tuple[float, float]]) -> None:
+        self.edges = edges
+        self.paragraphs: list[str] = []
+        self.waiting: list[Block] = []
+        self.found = Text()
+        self.last: Item | None = None
+        self.lines: list[Item] = []  # of the last paragraph
+
+    def line(self, item: Item, text: str, own: bool = False) -> None:
+        """Adds a printed line: to the paragraph before it, where that wraps into it and it has none of its own."""
+        if not own and self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
+            self.paragraphs[-1] = join(self.paragraphs[-1], text)
+            self.lines.append(item)
+        else:
+            self.release()
+            self.paragraphs.append(text)
+            self.lines = [item]
+        self.last = item
+        if item.line:
+            if item.line.unread:
+                self.found.unread = True
+                self.found.unread_at.append(f"page {item.box.page}, {one_line(text, 40)!r}")
+            self.found.by_ocr |= item.block.origin == "ocr"
+            self.found.confidence = min(self.found.confidence, item.line.confidence)
+
+    def labels(self, pictured: Sequence[tuple[str, Block]]) -> None:
+        """Adds options that are pictures."""
+        self.release()
+        for label, picture in pictured:
+            self.paragraphs.append(f"{label} {IMAGE_MARK}")
+            self.found.pictures.append(picture)
+        self.last = None
+
+    def gathered(self, pictures: Sequence[Block], labels: Sequence[str]) -> None:
+        """Adds pictures that hold several options each, then their labels alone."""
+        self.waiting += pictures
+        self.release()
+        self.paragraphs += labels
+        self.last = None
+
+    def block(self, block: Block) -> None:
+        """Adds a table as a paragraph; a picture waits."""
+        if options := _option_cells(block):
+            self.release()
+            self.paragraphs += options
+            self.last = None
+        elif rows := table(block):
+            self.release()
+            self.paragraphs.append(rows)
+            self.last = None
+        elif block.picture:
+            self.waiting.append(block)
+
+    def release(self) -> None:
+        """Writes the marks of the pictures that wait."""
+        for block in self.waiting:
+            self.paragraphs.append(IMAGE_MARK)
+            self.found.pictures.append(block)
+        self.waiting = []
+
+    def _goes_on(self, last: Item, item: Item, text: str) -> bool:
+        if _OWN_LINE.match(text) and not _cut_short(self.paragraphs[-1]):
+            return False
+        same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
+        return same_row or (wraps(last, self.edges, item) and not self._indented(item))
+
+    def _indented(self, item: Item) -> bool:
+        """Whether a line stands further in than those of the paragraph below its first: it begins another."""
+        same = [one for one in self.lines[1:] if (one.box.page, one.column) == (item.box.page, item.column)]
+        return bool(same) and item.box.left > max(one.box.left for one in same) + _INDENT * _letter(item)
+
+
+def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
+    """The text of some items.
+
+    Args:
+        items: in reading order.
+        edges: of the columns, by page and column.
+        skip: characters of the first line that are no part of it (its number).
+    """
+    writer = _Writer(edges)
+    taken = _labelled_pictures(items)
+    gathered = _gathered_labels(items, taken)
+    own = {place for place, _ in bare_labels([item.text for item in items])}
+    for place, item in enumerate(items):
+        if item.line is None:
+            if id(item) not in taken.used and id(item) not in gathered.used:
+                writer.block(item.block)
+            continue
+        text = _harmless(item.line.text[skip if place == 0 else 0 :].lstrip())
+        if place in gathered.by_line:
+            if place == gathered.first:
+                writer.gathered(gathered.by_line[place], sorted(gathered.labels(items)))
+        elif place in taken.by_line:
+            if place == taken.first:
+                writer.labels(taken.in_order(items))
+        elif text.strip() or item.line.unread:
+            writer.line(item, text, place in own)
+    writer.release()
+    writer.found.text = "\n".join(paragraph.rstrip() for paragraph in writer.paragraphs if paragraph.strip())
+    return writer.found
+
+
+def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
+    """Whether a line reaches the right edge of its column, so that the next may go on with it.
+
+    Args:
+        item: the line.
+        edges: of the columns, by page and column.
+        following: the next; a line that ends no sentence reaches the edge where the first word of this has no room.
+    """
+    left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
+    room = right - item.box.right
+    if room <= _WRAPS * max(right - left, 0.1):
+        return not _MARKED.search(item.text)
+    if following is None or _ENDS.search(item.text):
+        return False
+    word = following.text.split(maxsplit=1)[:1]
+    wide = bool(word) and bool(_EAST_ASIAN.match(word[0]) or "가" <= word[0][0] <= "힣")
+    if not word or not (wide or word[0][0].islower()):
+        return False
+    least = _CLOSING if wide else len(word[0]) + 1
+    return room < least * _letter(item)
+
+
+def _letter(item: Item) -> float:
+    """About how wide a Latin letter of a line is, as a fraction of the page; one of CJK is twice as wide."""
+    many = sum(2 if _EAST_ASIAN.match(letter) or "가" <= letter <= "힣" else 1 for letter in item.text)
+    return (item.box.right - item.box.left) / max(1, many)
+
+
+def join(before: str, after: str) -> str:
+    """Two lines of a paragraph as one: a space between words, none between Chinese characters or in Korean words."""
+    if not before or not after:
+        return before + after
+    if "가" <= before[-1] <= "힣" and "가" <= after[0] <= "힣":
+        return before + after
+    if _EAST_ASIAN.match(before[-1]) or _EAST_ASIAN.match(after[0]):
+        return before.rstrip() + after.lstrip()
+    if re.search(r"[A-Za-z]-$", before) and after[0].islower():
+        return before + after
+    return f"{before.rstrip()} {after.lstrip()}"
+
+
+def _option_cells(block: Block) -> list[str]:
+    """The options that the cells of a table are, each with its label (A text), in order; empty where they are none."""
+    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
+    found = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
+    options = sorted((one[1], one[2]) for one in found if one)
+    labels = "".join(label for label, _ in options)
+    if not _FEWEST_CELLS <= len(options) == len(cells) or labels != "ABCDEFGH"[: len(labels)]:
+        return []
+    return [f"{label}. {text}" for label, text in options]
+
+
+def table(block: Block) -> str:
+    """A block's rows as a pipe table; "" where it is none."""
+    rows = [[cell.strip().replace("|", "\\|") for cell in line.text.split("\t")] for line in block.lines]
+    width = max(map(len, rows), default=0)
+    if block.kind != "table" or width < 2:
+        return "" if block.picture else "\n".join(line.text for line in block.lines)
+    lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * width, *lines[1:]])
+
+
+def _harmless(text: str) -> str:
+    """Printed text that would be read as a picture's place, with a space in it: only our own marks are."""
+    return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+
+
+def _cut_short(paragraph: str) -> bool:
+    """Whether a paragraph's brackets are open at its end: what comes next is in them."""
+    return len(paragraph) < 2000 and paragraph.count("（") + paragraph.count("(") > paragraph.count(
+        "）"
+    ) + paragraph.count(")")
+
+
+@dataclass
+class _Taken:
+    """Pictures by the place of the line with their labels, and the items they are of."""
+
+    by_line: dict[int, list[Block]] = field(default_factory=dict)
+    used: set[int] = field(default_factory=set)
+
+    @property
+    def first(self) -> int:
+        """The first of the lines, where all are written."""
+        return min(self.by_line)
+
+    def labels(self, items: Sequence[Item]) -> list[str]:
+        """The labels of all lines."""
+        return [label for place in self.by_line for label in _EACH_LABEL.findall(items[place].text)]
+
+    def in_order(self, items: Sequence[Item]) -> list[tuple[str, Block]]:
+        """Labels and pictures in the order of the labels, whichever column they stand in."""
+        labelled = [
+            pair
+            for place, blocks in sorted(self.by_line.items())
+            for pair in zip(_EACH_LABEL.findall(items[place].text), blocks, strict=True)
+        ]
+        names = [label for label, _ in labelled]
+        return sorted(labelled, key=lambda pair: pair[0]) if len(set(names)) == len(names) else labelled
+
+
+def _labelled_pictures(items: Sequence[Item]) -> _Taken:
+    """The pictures that are options: those beside, else above, else below lines of nothing but labels."""
+    taken = _Taken()
+    figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
+    lines = [
+        (place, item) for place, item in enumerate(items) if place and item.line and _ONLY_LABELS.fullmatch(item.text)
+    ]
+    rows = _rows_of(lines)
+    for how in (_beside, _above, _below):
+        for row in rows if figures else ():
+            box = reduce(Box.joined, (item.box for _, item in row))
+            free = [f for f in figures if id(f) not in taken.used and f.box.page == box.page]
+            near = sorted((f for f in free if how(f.box, box)), key=lambda f: f.box.left)
+            counts = [len(_EACH_LABEL.findall(item.text)) for _, item in row]
+            if counts == [1] and how is _beside:
+                near = near[:1]
+            if row[0][0] not in taken.by_line and len(near) == sum(counts):
+                taken.used |= {id(f) for f in near}
+                for (place, _), count in zip(row, counts, strict=True):
+                    taken.by_line[place] = [f.block for f in near[:count]]
+                    near = near[count:]
+    return taken
+
+
+def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
+    """Lines that stand side by side in a column, from left to right: the labels of one row of pictures."""
+    rows: list[list[tuple[int, Item]]] = []
+    for place, item in lines:
+        last = rows[-1][-1][1] if rows else None
+        if last and (last.box.page, last.column) == (item.box.page, item.column) and _level(last.box, item.box):
+            rows[-1].append((place, item))
+        else:
+            rows.append([(place, item)])
+    return [sorted(row, key=lambda pair: pair[1].box.left) for row in rows]
+
+
+def _level(one: Box, other: Box) -> bool:
+    return one.top < (other.top + other.bottom) / 2 < one.bottom
+
+
+def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
+    """The lines of labels, where a picture stands beside several of them: which part is whose is for a person."""
+    lines = [(place, item) for place, item in enumerate(items) if item.line and _ONLY_LABELS.fullmatch(item.text)]
+    figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
+    beside = {
+        id(figure): [label for _, label in lines if label.column == figure.column and _beside(figure.box, label.box)]
+        for figure in figures
+    }
+    if not any(_in_rows([label.box for label in labels]) for labels in beside.values()):
+        return _Taken()
+    shared = sorted((figure for figure in figures if beside[id(figure)]), key=lambda figure: figure.box.left)
+    found = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
+    taken.by_line, taken.used = {}, set()
+    return found
+
+
+def _in_rows(labels: Sequence[Box]) -> bool:
+    """Whether some stand below the others."""
+    return bool(labels) and max(box.top for box in labels) > min(box.bottom for box in labels)
+
+
+def _beside(figure: Box, label: Box) -> bool:
+    return figure.top < (label.top + label.bottom) / 2 < figure.bottom and figure.left > label.left - 0.01
+
+
+def _above(figure: Box, label: Box) -> bool:
+    return 0 <= label.top - figure.bottom + 0.005 < 0.03
+
+
+def _below(figure: Box, label: Box) -> bool:
+    return 0 <= figure.top - label.bottom + 0.005 < 0.03

@@ -1,0 +1,1 @@
+"""Scanned pages: pictures as blocks in reading order, by OCR."""

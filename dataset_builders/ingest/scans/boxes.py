@@ -1,0 +1,126 @@
+"""Boxes of text on a scanned page before they are read: lines that were missed, fractions, white gaps.
+
+Contract: boxes are in pixels of the page; nothing is read here. What is given stands on the page: a box is only added,
+or cut where the ink says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.scans import scan
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.ingest.scans.scan import Dark
+
+
+@dataclass(slots=True)
+class Read:
+    """A run of text on one line; `places` is x of the middle of each letter, empty where that is not known."""
+
+    text: str
+    box: Bounds
+    confidence: float
+    places: tuple[float, ...] = ()
+
+
+MOST_AGAIN: Final = 8
+"""Bands of a page that are looked at a second time."""
+MOST_PARTS: Final = 60
+"""Parts of fractions of a page that are read though they were not found as text."""
+_STACKED: Final = 1.15
+"""Heights of a line from which what stands above and below a bar is a fraction, and not a character with a stroke."""
+_TOUCHED: Final = 0.12
+"""Share of ink beside the ends of a fraction's bar from which something reaches over them."""
+_SHORTEST, _WIDEST = 0.3, 5.0
+"""Heights of a line that the bar of a fraction within a line is long."""
+
+
+def line_height(boxes: Sequence[Bounds]) -> float:
+    """Height of an ordinary line."""
+    heights = sorted(box[3] - box[1] for box in boxes)
+    return heights[len(heights) // 2] if heights else 40.0
+
+
+def missed(dark: Dark, boxes: Sequence[Bounds]) -> tuple[list[Bounds], list[Bounds]]:
+    """Bands that look like a line of text in which none was found, and parts of fractions that were not found."""
+    letter = line_height(boxes)
+    margin = 0.3 * letter
+    tall, wide = dark.shape
+    bands = [
+        (max(0.0, left - margin), max(0.0, top - margin), min(wide, right + margin), min(tall, bottom + margin))
+        for left, top, right, bottom in scan.missed(dark, boxes, letter)[:MOST_AGAIN]
+    ]
+    return bands, scan.parted(dark, boxes, letter)[:MOST_PARTS]
+
+
+def short_bars(dark: Dark, boxes: Sequence[Bounds]) -> list[Rule]:
+    """Level strokes that may be bars of fractions within lines, from left to right."""
+    letter = line_height(boxes)
+    bars = scan.bars(dark, max(7, int(_SHORTEST * letter)), slender=2.2)
+    return sorted((bar for bar in bars if bar.length < _WIDEST * letter), key=lambda bar: bar.left)
+
+
+def stacks(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[tuple[Rule, Bounds, Bounds]]:
+    """The bars of fractions in a box, with what stands above and below each."""
+    left, top, right, bottom = box
+    if bottom - top < _STACKED * letter:
+        return []
+    inner = 0.25 * (bottom - top)
+    done = []
+    for bar in bars:
+        if left - 4 < bar.left and bar.right < right + 4 and top + inner < bar.top and bar.bottom < bottom - inner:
+            above, below = (scan.beside(dark, bar, letter, down) for down in (False, True))
+            if not above or not below or above[1] < top - inner or below[3] > bottom + inner:
+                continue
+            above, below = (_within(part, bar) for part in (above, below))
+            if below[3] - above[1] > _STACKED * letter and _apart(dark, bar, above[1], below[3]):
+                done.append((bar, above, below))
+    return done
+
+
+def _within(part: Bounds, bar: Rule) -> Bounds:
+    """What stands above or below a bar, no wider than it."""
+    return (bar.left - 2, part[1], bar.right + 2, part[3])
+
+
+def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
+    """Whether nothing reaches over the ends of a bar: the strokes of a character do."""
+    rows = slice(max(0, int(top)), int(bottom) + 1)
+    left, right = max(0, int(bar.left) - 3), int(bar.right) + 2
+    return all(dark[rows, at : at + 2].mean() < _TOUCHED for at in (left, right))
+
+
+def inked(dark: Dark, box: Bounds) -> Bounds | None:
+    """A box without the white at its left and right; None where it is all white, or hardly anything."""
+    import numpy as np
+
+    left, top, right, bottom = (max(0, round(value)) for value in box)
+    columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
+    if len(columns) < 2:
+        return None
+    return (left + float(columns[0]) - 2, box[1], left + float(columns[-1]) + 3, box[3])
+
+
+def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
+    """From where to where a box has no ink, over its whole height and at least so many pixels wide."""
+    import numpy as np
+
+    left, top, right, bottom = (max(0, round(value)) for value in box)
+    columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
+    steps = np.flatnonzero(np.diff(columns) > least)
+    return [(left + float(columns[at]) + 1, left + float(columns[at + 1])) for at in steps.tolist()]
+
+
+def white(dark: Dark, box: Bounds, x: float, reach: float) -> float:
+    """The white column of a line that is nearest to a place and within `reach`; the place itself if there is none."""
+    import numpy as np
+
+    inner = 0.12 * (box[3] - box[1])
+    start, end = max(0, round(x - reach)), round(x + reach) + 1
+    columns = dark[max(0, round(box[1] + inner)) : max(0, round(box[3] - inner)), start:end].any(axis=0)
+    free = np.flatnonzero(~columns) + start
+    return float(min(free.tolist(), key=lambda column: abs(column - x), default=x))

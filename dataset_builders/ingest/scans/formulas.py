@@ -1,0 +1,366 @@
+"""Raised and lowered letters of a line that OCR read flat ("x3" for x³), told by where their ink stands.
+
+Contract: `raised` marks a letter only where its ink says so beyond doubt: it is smaller than the line's letters are and
+its foot stands clearly over the base line, or under it. Marks are the characters `UP` and `DOWN` before the letter;
+`ocrmath.formulas` makes LaTeX of them or takes them away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, stacks
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from livek12.dataset_builders.ingest.scans.scan import Dark, Grey
+
+
+UP: Final = "\x02"
+DOWN: Final = "\x03"
+_TALL: Final = frozenset("0123456789ABCDEFGHIKLMNOPRSTUVWXYZbdhk")
+_SMALL: Final = frozenset("aceimnorsuvwxz")
+_CARRIERS: Final = frozenset(")]}|")
+_SIGNS: Final = frozenset("+-−")
+
+_INK: Final = 0.4
+"""How dark ink is, from black (0) to paper (1): dark enough that letters which nearly touch are apart."""
+
+_Span = tuple[float, float]
+
+
+def raised(read: Read, page: Grey) -> str:
+    """The text of a line with its scripts marked.
+
+    Args:
+        read: a line, with the place of each letter.
+        page: its grey values.
+    """
+    if len(read.places) != len(read.text) or not any(letter.isascii() and letter.isalnum() for letter in read.text):
+        return read.text
+    spans = _spans(read, page)
+    feet = [span[1] for letter, span in zip(read.text, spans, strict=True) if span and letter in _TALL | _SMALL]
+    heights = [span[1] - span[0] for letter, span in zip(read.text, spans, strict=True) if span and letter in _TALL]
+    han = [span[1] - span[0] for letter, span in zip(read.text, spans, strict=True) if span and "一" <= letter <= "鿿"]
+    if len(feet) < 2 or not (heights or han):
+        return read.text
+    limits = [sorted(heights)[(3 * len(heights)) // 4]] if heights else []
+    limits += [0.86 * median(han)] if han else []  # noise on one big letter does not make the others small
+    height = min(limits)
+    return _marked(read.text, spans, _base(read.text, spans, height), height)
+
+
+def _base(text: str, spans: list[_Span | None], height: float) -> float:
+    """Y of the line's foot: of its big letters, the middle."""
+    feet = [span[1] for letter, span in zip(text, spans, strict=True) if span and letter in _TALL | _SMALL]
+    big = [
+        span[1]
+        for letter, span in zip(text, spans, strict=True)
+        if span and letter in _TALL and span[1] - span[0] > 0.85 * height
+    ]
+    return median(big or feet)
+
+
+def _marked(text: str, spans: list[_Span | None], base: float, height: float) -> str:
+    marks = [""] * len(text)
+    for at in range(1, len(text)):
+        span, letter = spans[at], text[at]
+        if span and letter.isascii() and letter.isalnum():
+            marks[at] = _mark(letter, span, base, height)
+    for at in reversed(range(len(text) - 1)):
+        span = spans[at]
+        if text[at] in _SIGNS and span and marks[at + 1]:
+            middle = (span[0] + span[1]) / 2
+            up = marks[at + 1] == UP and middle < base - 0.62 * height
+            down = marks[at + 1] == DOWN and middle > base - 0.12 * height
+            marks[at] = marks[at + 1] if up or down else ""
+    done = ""
+    host = ""
+    for letter, mark in zip(text, marks, strict=True):
+        carried = bool(host) and ((host.isascii() and host.isalnum()) or host in _CARRIERS or host.isalpha())
+        done += (mark if mark and carried else "") + letter
+        host = letter if not mark or not carried else host
+    return done
+
+
+def _mark(letter: str, span: _Span, base: float, height: float) -> str:
+    top, bottom = span
+    tall = bottom - top
+    if tall < 0.25 * height or tall > (0.86 if letter in _TALL else 0.7 if letter in _SMALL else 0.95) * height:
+        return ""
+    if base - bottom > 0.26 * height and top < base - 0.8 * height:
+        return UP
+    if letter in _TALL | _SMALL and bottom - base > 0.12 * height and top > base - 0.62 * height:
+        return DOWN
+    return ""
+
+
+def _spans(read: Read, page: Grey) -> list[_Span | None]:
+    """Top and bottom of each letter's ink; None where none was found for it."""
+    cells = _cells(read, page)
+    letters = [at for at, letter in enumerate(read.text) if not letter.isspace()]
+    tall = 0.6 * (read.box[3] - read.box[1])
+    done: list[_Span | None] = [None] * len(read.text)
+    for one, other in _paired([read.places[at] for at in letters], [(a + c) / 2 for a, _, c, _ in cells], tall):
+        done[letters[one]] = (cells[other][1], cells[other][3])
+    return done
+
+
+def _cells(read: Read, page: Grey) -> list[Bounds]:
+    """Boxes of ink of a line from left to right, those above one another as one."""
+    import cv2
+    import numpy as np
+
+    left, top, right, bottom = (max(0, round(value)) for value in read.box)
+    grey = page[top : bottom + 1, left : right + 1]
+    black, white = float(np.percentile(grey, 2)), float(np.percentile(grey, 90))
+    crop = (grey < black + _INK * (white - black)).astype(np.uint8)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(crop, connectivity=8)
+    cells: list[Bounds] = []
+    for x, y, width, tall, area in sorted(stats[1:count].tolist()):
+        if area < 4 or width > 2 * crop.shape[0] or y + tall < 3 or y > crop.shape[0] - 3:
+            continue
+        box = (x + left, y + top, x + left + width, y + top + tall)
+        last = cells[-1] if cells else None
+        if last and last[2] - box[0] > 0.5 * min(width, last[2] - last[0]):
+            cells[-1] = (min(last[0], box[0]), min(last[1], box[1]), max(last[2], box[2]), max(last[3], box[3]))
+        else:
+            cells.append(box)
+    return [part for cell in cells for part in _apart(cell, crop, left, top)]
+
+
+def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, top: int) -> list[Bounds]:
+    """Two letters that touch, where one is a good deal lower than the other: cut at the thinnest column."""
+    import numpy as np
+
+    a, b, c, d = (int(value) for value in cell)
+    ink = crop[b - top : d - top, a - left : c - left]
+    wide, tall = c - a, d - b
+    if not 0.95 * tall < wide < 1.8 * tall or tall < 0.4 * crop.shape[0]:
+        return [cell]
+    counts = ink.sum(axis=0)
+    low, high = int(0.35 * wide), int(0.7 * wide)
+    at = low + int(np.argmin(counts[low:high]))
+    if counts[at] > 0.2 * tall:
+        return [cell]
+    parts = []
+    for first, last in ((0, at), (at, wide)):
+        rows = np.flatnonzero(ink[:, first:last].any(axis=1))
+        if not len(rows):
+            return [cell]
+        parts.append((float(a + first), float(b + rows[0]), float(a + last), float(b + rows[-1] + 1)))
+    one, other = parts
+    raised = one[3] - other[3] > 0.25 * tall and one[1] - other[1] > 0.1 * tall
+    lowered = other[3] - one[3] > 0.1 * tall and other[1] - one[1] > 0.25 * tall
+    return parts if raised or lowered else [cell]
+
+
+def _paired(letters: Sequence[float], cells: Sequence[float], unit: float) -> list[tuple[int, int]]:
+    """Letters and cells in order, paired so that they lie together; some of either stay alone (edit distance)."""
+    alone, spare = 0.8, 0.3
+    costs = [[spare * column for column in range(len(cells) + 1)]]
+    for row, x in enumerate(letters):
+        before, line = costs[-1], [alone * (row + 1)]
+        for column, y in enumerate(cells):
+            line.append(min(before[column] + abs(x - y) / unit, before[column + 1] + alone, line[column] + spare))
+        costs.append(line)
+    pairs: list[tuple[int, int]] = []
+    row, column = len(letters), len(cells)
+    while row and column:
+        here = costs[row][column]
+        if here == costs[row][column - 1] + spare:
+            column -= 1
+        elif here == costs[row - 1][column] + alone:
+            row -= 1
+        else:
+            row, column = row - 1, column - 1
+            pairs.append((row, column))
+    return pairs
+
+
+_MATH_SIGNS: Final = "+\\-−=<>≤≥⩽⩾≠≈×÷±·⋅√∞∈∉∪∩⊂⊆⊥∥∠△°′'|(){}\\[\\]^/*,.:→⇒∑∫∅∀∃⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉ₙ\x02\x03"
+_RUN: Final = re.compile(rf"[A-Za-z0-9\u0370-\u03ff\s{_MATH_SIGNS}]+")
+_TELLING: Final = re.compile(
+    r"[=<>≤≥⩽⩾≠≈×÷±√∞∈∉∪∩⊂⊆⊥∥∠△°→⇒∑∫\u0370-\u03ff⁰¹²³⁴-⁹ⁿ₀-₉\x02\x03]|[A-Za-z0-9)]\s*[+−]\s*[A-Za-z0-9(]|(?<!\d)[-−]\d"
+)
+_LABEL: Final = re.compile(r"\s*(?:[A-H]|\d{1,2}|[(（]\d{1,2}[)）])\s*[.．、)]\s*")
+_ROOT: Final = re.compile(r"√\s*(\d+|[A-Za-z]|\(([^()]*)\))")
+_EDGE: Final = " ,.:"
+_RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_LOWERED: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
+_SCRIPTS: Final = (("^", re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+"), _RAISED), ("_", re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+"), _LOWERED))
+_MARKED: Final = re.compile(r"([\x02\x03])[^\x02\x03](?:\1[^\x02\x03])*")
+
+
+def formulas(text: str) -> str:
+    """The text with its formulas as LaTeX."""
+    parts = text.split("$")
+    if len(parts) % 2 == 0:
+        return text
+    done = "".join(f"${part}$" if at % 2 else _plain(part, at == 0) for at, part in enumerate(parts))
+    return re.sub(r"(?<=[^$\s])\$ ?\$(?=[^$\s])", "", done).replace(UP, "").replace(DOWN, "")
+
+
+def _plain(text: str, first: bool) -> str:
+    label = _LABEL.match(text) if first else None
+    start = label.end() if label else 0
+    pieces = re.split(r"( {4,})", text[start:])
+    return text[:start] + "".join(_option(piece) for piece in pieces)
+
+
+def _option(text: str) -> str:
+    label = _LABEL.match(text)
+    start = label.end() if label else 0
+    return text[:start] + _RUN.sub(lambda run: _formula(run[0]), text[start:])
+
+
+def _formula(run: str) -> str:
+    core = run.strip(_EDGE)
+    words = re.findall(r"[A-Za-z]{3,}", core)
+    known = all(word.lower() in FUNCTIONS or (word.isupper() and len(word) < 6) for word in words)
+    if not core or not known or not _TELLING.search(core):
+        return run
+    at = run.index(core)
+    return f"{run[:at]}${latex_of(core)}${run[at + len(core) :]}"
+
+
+def latex_of(core: str) -> str:
+    """The LaTeX of a formula, without dollar signs."""
+    core = _ROOT.sub(lambda root: f"\x00{root[2] or root[1]}\x01", core)
+    pieces = []
+    for piece in re.findall(r"[\x02\x03].|[A-Za-z]+|\s+|.", core):
+        if piece.isspace():
+            continue
+        if piece[0] in UP + DOWN:
+            pieces.append(piece[0] + symbol(piece[1:]))
+            continue
+        if piece in FUNCTIONS:
+            pieces.append(f"\\{piece}")
+        elif (piece.isalpha() and piece.isascii()) or any(run.match(piece) for _, run, _ in _SCRIPTS):
+            pieces.append(piece)
+        else:
+            pieces.append(symbol(piece))
+    text = ""
+    for piece in pieces:
+        space = re.search(r"\\[A-Za-z]+$", text) and piece[:1].isalpha()
+        text += f" {piece}" if space else piece
+    for mark, run, plain in _SCRIPTS:
+        text = run.sub(lambda found, mark=mark, plain=plain: _script(mark, found[0].translate(plain)), text)  # type: ignore[misc]
+    text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
+    return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
+
+
+def _script(mark: str, inner: str) -> str:
+    return f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
+
+
+GAP: Final = 0.85
+"""Heights of a line that part two runs."""
+_INTO: Final = 0.3
+"""Heights of a line by which a box may miss the edge of its ink."""
+UNSURE: Final = 0.5
+"""Confidence of what two engines read differently; no run is surer than such a piece of it."""
+_SPACE: Final = 0.2
+"""Heights of a line that part two words."""
+_WORDS: Final = re.compile(r"[\u1100-\u11ff\u2e80-\ud7af]")
+"""Strokes of characters look like bars: what stands above or below them reads as characters again."""
+ReadBoxes = Callable[[Sequence[Bounds]], list[Read]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A fraction: the box of all of it, and of what stands above and below its bar."""
+
+    box: Bounds
+    above: Bounds
+    below: Bounds
+
+
+def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[Bounds | Stack]:
+    """A box cut into its fractions and what stands between them."""
+    done: list[Bounds | Stack] = []
+    at = box[0]
+    for bar, above, below in stacks(dark, box, bars, letter):
+        if bar.left < at - 4:
+            continue
+        if before := inked(dark, (at, box[1], bar.left - 2, box[3])):
+            done.append(before)
+        done.append(Stack((bar.left, box[1], bar.right, box[3]), above, below))
+        at = bar.right + 3
+    if not done:
+        return [box]
+    rest = inked(dark, (at, box[1], box[2], box[3]))
+    return [*done, *([rest] if rest else [])]
+
+
+def boxes_of(some: Iterable[Bounds | Stack]) -> list[Bounds]:
+    """The boxes that have to be read."""
+    return [box for one in some for box in ((one.above, one.below) if isinstance(one, Stack) else (one,))]
+
+
+def read_part(part: Bounds | Stack, found: Mapping[Bounds, Read]) -> Read | None:
+    """What a part says, by what was read in its boxes; None where nothing was, or a fraction of what is no formula."""
+    if not isinstance(part, Stack):
+        return found.get(part)
+    above, below = found.get(part.above), found.get(part.below)
+    if above is None or below is None or _WORDS.search(above.text + below.text):
+        return None
+    text = f"$\\frac{{{latex_of(above.text)}}}{{{latex_of(below.text)}}}$"
+    return Read(text, part.box, min(above.confidence, below.confidence))
+
+
+def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Read]:
+    """The lines in some boxes, fractions within them as LaTeX; those whose fractions are none are read as a whole."""
+    bars, letter = short_bars(dark, boxes), line_height(boxes)
+    cut = {box: part_boxes(dark, box, bars, letter) for box in boxes}
+    stacked = [part for own in cut.values() if len(own) > 1 or isinstance(own[0], Stack) for part in own]
+    found = {one.box: one for one in read([*boxes, *(box for box in boxes_of(stacked) if box not in cut)])}
+    done = []
+    for box, own in cut.items():
+        pieces = [read_part(part, found) for part in own]
+        known = [piece for piece in pieces if piece is not None]
+        fractions = all(piece for piece, part in zip(pieces, own, strict=True) if isinstance(part, Stack))
+        if known and fractions and own != [box]:
+            done += joined(known, dark, box, _SPACE * letter)
+        elif whole := found.get(box):
+            done.append(whole)
+    return done
+
+
+def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> list[Read]:
+    """Pieces of a line as runs.
+
+    Args:
+        pieces: from left to right.
+        dark: where there is ink.
+        home: the line.
+        space: pixels of white that part two words.
+    """
+    tall = home[3] - home[1]
+    runs: list[Read] = []
+    for piece in pieces:
+        last = runs[-1] if runs else None
+        if last is None or piece.box[0] - last.box[2] > GAP * tall:
+            runs.append(replace(piece, places=()))
+            continue
+        between = (last.box[2] - _INTO * tall, home[1], piece.box[0] + _INTO * tall, home[3])
+        share = len(piece.text) / max(1, len(piece.text) + len(last.text))
+        runs[-1] = Read(
+            last.text + " " * bool(gaps(dark, between, space)) + piece.text,
+            (last.box[0], last.box[1], max(last.box[2], piece.box[2]), last.box[3]),
+            _sureness(last.confidence, piece.confidence, share),
+        )
+    return runs
+
+
+def _sureness(one: float, other: float, share: float) -> float:
+    """Of a run, by the share of its letters that the other part has."""
+    mean = one * (1 - share) + other * share
+    return min([mean, *(value for value in (one, other) if value <= UNSURE)])

@@ -1,0 +1,240 @@
+"""Korean pages, read by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
+
+Contract: `lines` gives the runs of text of a page. Where tesseract is sure of a syllable it stands; what stands between
+such syllables is read by itself by the other engine, and keeps its confidence. A run ends at a wide gap.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, white
+from livek12.dataset_builders.ingest.scans.formulas import (
+    GAP,
+    UNSURE,
+    ReadBoxes,
+    Stack,
+    boxes_of,
+    joined,
+    part_boxes,
+    read_part,
+)
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.ingest.scans.scan import Dark
+
+
+_HOCR: Final = re.compile(
+    r"<span class='ocr_(?P<line>\w+)'|x_bboxes (?P<box>\d+ \d+ \d+ \d+); x_conf (?P<sure>[\d.]+)'>(?P<text>[^<]{1,12})<"
+)
+_SURE, _SURE_ALONE = 0.7, 0.95
+"""Confidence from which a syllable is one, beside others and alone: formulas are read as single syllables with less."""
+_TALLEST: Final = 1.3
+"""Heights of an ordinary syllable that one which stands alone has at most: fractions are read as tall ones."""
+_PUNCTUATION: Final = frozenset(".,?!:;[]()~'\"")
+_SPACE, _BESIDE = 0.25, 1.5
+"""Widths of a syllable that part two words, and that two neighbours lie apart."""
+_UNSEEN: Final = 0.9
+"""Widths of a syllable: wider ink between two of them is something that tesseract left out, narrower ink their own."""
+_SNAP: Final = 0.35
+"""Widths of a syllable by which its box may miss its edge."""
+_CLEAR: Final = 0.9
+"""Confidence of a reading of digits and signs from which it stands against a syllable."""
+Cut = Callable[[Bounds], list[Bounds | Stack]]
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One character as tesseract saw it; `line` numbers its line."""
+
+    text: str
+    box: Bounds
+    confidence: float
+    line: int
+
+    @property
+    def hangul(self) -> bool:
+        """Whether it is a syllable."""
+        return "가" <= self.text <= "힣"
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return self.box[2] - self.box[0]
+
+    @property
+    def height(self) -> float:
+        """In pixels."""
+        return self.box[3] - self.box[1]
+
+
+def letters_of(hocr: str) -> list[Letter]:
+    """The characters of tesseract's hOCR, in its order."""
+    found: list[Letter] = []
+    line = 0
+    for match in _HOCR.finditer(hocr):
+        if match["line"]:
+            line += 1
+            continue
+        left, top, right, bottom = (float(value) for value in match["box"].split())
+        found.append(Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100, line))
+    return found
+
+
+def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: ReadBoxes) -> list[Read]:
+    """The runs of text of a page.
+
+    Args:
+        dark: where there is ink.
+        boxes: of lines of text.
+        letters: of the whole page, by tesseract, in its order.
+        read: what the other engine reads in some boxes; empty ones are left out.
+    """
+    known = _known(letters)
+    wide = median([letter.width for letter in letters if letter in known]) if known else 0.0
+    rows = [_Row(box, inside, wide) for box, inside in _rows(boxes, letters, known)]
+    bars, tall = short_bars(dark, boxes), line_height(boxes)
+    pieces = [row.pieces(dark, known, lambda box: part_boxes(dark, box, bars, tall)) for row in rows]
+    parts = (piece.part for own in pieces for piece in own if not piece.syllables)
+    found = {one.box: one for one in read(boxes_of(parts))}
+    done: list[Read] = []
+    for row, own in zip(rows, pieces, strict=True):
+        said = [_said(piece, found) for piece in own]
+        done += joined(said, dark, row.box, _SPACE * (wide or 0.7 * tall))
+    return [run for run in done if run.text.strip()]
+
+
+def _known(letters: Sequence[Letter]) -> set[Letter]:
+    """The syllables that tesseract is sure of."""
+    likely = [letter for letter in letters if letter.hangul and letter.confidence >= _SURE]
+    tall = median([letter.height for letter in likely]) if likely else 0.0
+    near: set[Letter] = set()
+    for one, other in pairwise(letters):
+        if one.hangul and other.hangul and one.line == other.line and other.box[0] - one.box[2] < _BESIDE * tall:
+            near |= {one, other}
+    return {one for one in likely if one in near or (one.confidence >= _SURE_ALONE and one.height <= _TALLEST * tall)}
+
+
+def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], known: set[Letter]) -> list[tuple[Bounds, list[Letter]]]:
+    """The lines with their letters: boxes reach as far as syllables beside them do, and the others get their own."""
+    homes = [list(box) for box in boxes]
+    inside: list[list[Letter]] = [[] for _ in boxes]
+    for letter in letters:
+        x, y = (letter.box[0] + letter.box[2]) / 2, (letter.box[1] + letter.box[3]) / 2
+        level = [at for at, home in enumerate(homes) if home[1] <= y <= home[3]]
+        at = min(level, key=lambda at: max(homes[at][0] - x, x - homes[at][2], 0.0), default=-1)
+        far = max(homes[at][0] - x, x - homes[at][2], 0.0) if level else float("inf")
+        if far > 0 and letter not in known:
+            continue
+        if far > _BESIDE * letter.height and letter.confidence < _SURE_ALONE:
+            continue
+        if far > _BESIDE * letter.height:
+            homes.append([*letter.box])
+            inside.append([letter])
+            continue
+        homes[at][0], homes[at][2] = min(homes[at][0], letter.box[0]), max(homes[at][2], letter.box[2])
+        inside[at].append(letter)
+    return [((home[0], home[1], home[2], home[3]), own) for home, own in zip(homes, inside, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a line: letters as tesseract read them, whether they are syllables, or stand beside some."""
+
+    part: Bounds | Stack
+    letters: tuple[Letter, ...]
+    syllables: bool
+    within: bool = False
+
+    @property
+    def box(self) -> Bounds:
+        """Around it."""
+        return self.part.box if isinstance(self.part, Stack) else self.part
+
+    def holds(self, letter: Letter) -> bool:
+        """Whether the middle of a letter is in it."""
+        return self.box[0] <= (letter.box[0] + letter.box[2]) / 2 <= self.box[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line, its letters in order, and the width of a syllable."""
+
+    box: Bounds
+    letters: Sequence[Letter]
+    wide: float
+
+    def pieces(self, dark: Dark, known: set[Letter], cut: Cut) -> list[_Piece]:
+        """Syllables and what stands between them, from left to right, parted at wide gaps."""
+        done: list[_Piece] = []
+        between: list[Letter] = []
+        at = self.box[0]
+        for letter in [*self._in_order(), None]:
+            if letter is not None and letter not in known:
+                between.append(letter)
+                continue
+            end = letter.box[0] if letter else self.box[2]
+            done += self._between(dark, cut, at, end, tuple(between), first=not done, last=letter is None)
+            between = []
+            if letter:
+                done.append(_Piece((letter.box[0], self.box[1], letter.box[2], self.box[3]), (letter,), True))
+                at = max(at, letter.box[2])
+        return done
+
+    def _in_order(self) -> list[Letter]:
+        """Letters of one line as tesseract has them; lines that stand beside each other from left to right."""
+        starts: dict[int, float] = {}
+        for letter in self.letters:
+            starts[letter.line] = min(starts.get(letter.line, float("inf")), letter.box[0])
+        return sorted(self.letters, key=lambda letter: starts[letter.line])
+
+    def _between(
+        self, dark: Dark, cut: Cut, start: float, end: float, letters: tuple[Letter, ...], first: bool, last: bool
+    ) -> list[_Piece]:
+        """What stands between two syllables: punctuation as it was read, other ink as boxes to be read."""
+        text = "".join(letter.text for letter in letters)
+        if text and set(text) <= _PUNCTUATION and not first:
+            box = (max(start, letters[0].box[0]), self.box[1], min(max(start, letters[-1].box[2]), end), self.box[3])
+            return [_Piece(box, letters, True)]
+        left = start if first else white(dark, self.box, start, _SNAP * self.wide)
+        right = end if last else white(dark, self.box, end, _SNAP * self.wide)
+        span = inked(dark, (left, self.box[1], right, self.box[3])) if right > left else None
+        if span is None or (not letters and span[2] - span[0] < _UNSEEN * self.wide):
+            return []
+        cuts = gaps(dark, span, GAP * (span[3] - span[1]))
+        lefts, rights = [span[0], *(right - 2 for _, right in cuts)], [*(left + 2 for left, _ in cuts), span[2]]
+        spans = [(a, span[1], b, span[3]) for a, b in zip(lefts, rights, strict=True)]
+        beside = not (first and last)
+        parts = [_Piece(part, (), False, beside) for one in spans for part in cut(one)]
+        return [replace(part, letters=tuple(one for one in letters if part.holds(one))) for part in parts]
+
+
+def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
+    """What a piece says: syllables themselves; of other ink what the other engine read, else what tesseract did.
+
+    An engine that knows no Hangul reads it as something else, and is not sure of it; nor is anything sure that the two
+    read differently within a sentence, or that none did.
+    """
+    text = "".join(letter.text for letter in piece.letters)
+    if piece.syllables:
+        return Read(text, piece.box, min(letter.confidence for letter in piece.letters))
+    other = read_part(piece.part, found)
+    stacked = isinstance(piece.part, Stack)
+    hangul = not stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
+    if text and (other is None or (hangul and other.confidence < _CLEAR)):
+        return Read(text, piece.box, UNSURE)
+    if other and piece.within and not stacked and _plain(other.text) != _plain(text):
+        return replace(other, confidence=min(other.confidence, UNSURE))
+    return other or Read("", piece.box, UNSURE)
+
+
+def _plain(text: str) -> str:
+    """The digits and letters of a text, which both engines know."""
+    return re.sub(r"[^0-9A-Za-z]", "", text)

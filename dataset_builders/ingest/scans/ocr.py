@@ -1,0 +1,275 @@
+"""Text of a picture: by rapidocr, and the syllables of Korean by tesseract.
+
+Contract: a `Reader` is made once a paper and gives pieces of text with their boxes in pixels and how sure it is of
+each. What is missing on this machine is said in one line that names the command to install it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.core.errors import UserError
+from livek12.core.records import Language
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.scans import hangul, scan
+from livek12.dataset_builders.ingest.scans.boxes import Read, missed
+from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+THREADS: Final = max(1, min(4, os.cpu_count() or 1))
+LONGEST: Final = 1760
+"""Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
+_SECONDS: Final = 600
+"""On the clock, for one page of tesseract, which takes some seconds of a processor."""
+_SCRIPTS: Final[dict[str, Language]] = {"Hangul": "ko", "Korean": "ko", "Han": "zh", "Japanese": "zh", "Latin": "en"}
+_CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
+"""Confidence above which tesseract's word for a script is believed."""
+_SURE, _MOSTLY, _HANGUL, _FEWEST_HANGUL = 0.95, 0.5, 0.03, 5
+"""Confidence of a syllable, share of the syllables that have it (of other scripts read as Hangul few do), share of the
+letters and number of them from which a page is Korean."""
+
+
+class Reader:
+    """Reads pictures in one language, with one session."""
+
+    def __init__(self, language: Language) -> None:
+        """Prepares an engine.
+
+        Raises:
+            UserError: it is not installed.
+        """
+        self.language = language
+        if language == "ko":
+            _tesseract("kor")
+        self._rapid = _Rapid()
+
+    def read(self, picture: Picture) -> list[Read]:
+        """All text of the picture, raised and lowered letters marked.
+
+        Args:
+            picture: a page, upright.
+        """
+        page = scan.grey(picture)
+        dark = scan.ink(page)
+        boxes = self._boxes(picture, dark)
+
+        korean = self.language == "ko"
+
+        def lines(some: Sequence[Bounds]) -> list[Read]:
+            return [replace(one, text=raised(one, page)) for one in self._rapid.lines(picture, some, level=korean)]
+
+        return hangul.lines(dark, boxes, _letters(picture), lines) if korean else read_lines(dark, boxes, lines)
+
+    def _boxes(self, picture: Picture, dark: scan.Dark) -> list[Bounds]:
+        """Where lines and the parts of fractions stand; bands that look like lines are looked at a second time."""
+        boxes = self._rapid.boxes(picture)
+        bands, sure = missed(dark, boxes) if boxes else ([], [])
+        if stack := _stacked(picture, bands):
+            for home in map(stack.home, self._rapid.boxes(stack.picture)):
+                if home and not any(_covers(other, home) for other in boxes):
+                    boxes.append(home)
+        return [*boxes, *sure]
+
+
+@dataclass(slots=True)
+class _Stack:
+    """Bands of a page below one another on a picture of their own; `shifts` are from there to the page."""
+
+    picture: Picture
+    spans: list[tuple[int, int]]
+    shifts: list[tuple[int, int]]
+
+    def home(self, box: Bounds) -> Bounds | None:
+        """Where on the page a box of the stack is."""
+        middle = (box[1] + box[3]) / 2
+        for (top, bottom), (x, y) in zip(self.spans, self.shifts, strict=True):
+            if top <= middle <= bottom:
+                return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
+        return None
+
+
+def _stacked(picture: Picture, bands: Sequence[Bounds]) -> _Stack | None:
+    from PIL import Image
+
+    if not bands:
+        return None
+    margin = 24
+    height = margin + sum(round(band[3]) - round(band[1]) + margin for band in bands)
+    width = max(round(band[2]) - round(band[0]) for band in bands) + 2 * margin
+    stack = _Stack(Image.new("RGB", (width, height), "white"), [], [])
+    y = margin
+    for left, top, right, bottom in ((round(a), round(b), round(c), round(d)) for a, b, c, d in bands):
+        stack.picture.paste(picture.crop((left, top, right, bottom)), (margin, y))
+        stack.spans.append((y - margin // 2, y + bottom - top + margin // 2))
+        stack.shifts.append((left - margin, top - y))
+        y += bottom - top + margin
+    return stack
+
+
+def _covers(box: Bounds, other: Bounds) -> bool:
+    x, y = (other[0] + other[2]) / 2, (other[1] + other[3]) / 2
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+class _Rapid:
+    """Rapidocr in two steps, so that all lines of a page are recognised in one go, at the resolution they came in."""
+
+    def __init__(self) -> None:
+        import onnxruntime
+        from rapidocr import RapidOCR
+
+        onnxruntime.disable_telemetry_events()
+        self._engine: Any = RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.max_side_len": LONGEST,
+                "Global.use_cls": False,  # pages are turned upright as a whole
+                "Global.return_word_box": True,
+                "Det.limit_type": "max",  # a strip of a page is not blown up to the size of a page
+                "Det.limit_side_len": LONGEST,
+                "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
+                "EngineConfig.onnxruntime.intra_op_num_threads": THREADS,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            }
+        )
+
+    def boxes(self, picture: Picture) -> list[Bounds]:
+        """Where lines of text stand."""
+        found = self._engine(_pixels(picture), use_det=True, use_rec=False)
+        if found.boxes is None:
+            return []
+        corners = [([x for x, _ in box], [y for _, y in box]) for box in found.boxes.tolist()]
+        return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
+
+    def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
+        """What stands in each box, without empty ones; texts that run upwards are turned, unless all are `level`."""
+        import numpy as np
+
+        pixels, wide, tall = _pixels(picture), picture.width, picture.height
+        crops: list[Any] = []
+        kept: list[tuple[Bounds, bool]] = []
+        for box in boxes:
+            left, top = max(0, round(box[0])), max(0, round(box[1]))
+            crop = pixels[top : min(tall, round(box[3])), left : min(wide, round(box[2]))]
+            if min(crop.shape[:2]) < 4:
+                continue
+            upright = level or crop.shape[0] < 1.5 * crop.shape[1]
+            crops.append(np.ascontiguousarray(crop if upright else np.rot90(crop, 3)))
+            kept.append((box, upright))
+        if not crops:
+            return []
+        done = []
+        result = self._engine.recognize_txt(crops)
+        for (box, upright), text, score, words in zip(
+            kept, result.txts, result.scores, result.word_results, strict=True
+        ):
+            if text.strip():
+                done.append(Read(text.strip(), box, float(score), _places(text.strip(), words, box) if upright else ()))
+        return done
+
+
+def _pixels(picture: Picture) -> Any:
+    import numpy as np
+
+    return np.asarray(picture.convert("RGB"))[:, :, ::-1]
+
+
+def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
+    """X of the middle of each letter, as the recogniser saw it; spaces get that of the letter before."""
+    columns = [column for word in words.word_cols for column in word]
+    if len(columns) != sum(1 for letter in text if not letter.isspace()) or not words.line_txt_len:
+        return ()
+    step = (box[2] - box[0]) / words.line_txt_len
+    places: list[float] = []
+    rest = iter(columns)
+    for letter in text:
+        places.append(places[-1] if letter.isspace() else box[0] + (next(rest) + 0.5) * step)
+    return tuple(places)
+
+
+def _tesseract(wanted: str) -> None:
+    names = {"kor": "tesseract-ocr-kor", "osd": "tesseract-ocr"}
+    install = f"apt-get install tesseract-ocr {names[wanted]}"
+    if not shutil.which("tesseract"):
+        raise UserError(f"reading scanned Korean pages needs tesseract: {install}")
+    if wanted not in _languages():
+        raise UserError(f"tesseract has no data for Korean: {install}")
+
+
+def _languages() -> list[str]:
+    return _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split()
+
+
+def _run(command: list[str], data: bytes) -> bytes:
+    """What tesseract writes.
+
+    Raises:
+        UserError: it fails, or takes too long.
+    """
+    # Its threads wait for each other by spinning: two of them on a busy machine take thirty times the processor time.
+    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, env=environment, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"tesseract failed ({one_line(error, 120)})") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UserError(f"tesseract failed ({one_line(said[-1] if said else done.returncode, 120)})")
+    return done.stdout
+
+
+def _encoded(picture: Picture) -> bytes:
+    buffer = io.BytesIO()
+    picture.convert("L").save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _letters(picture: Picture) -> list[hangul.Letter]:
+    """The letters of a Korean page, by tesseract."""
+    command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", "3", "-c", "hocr_char_boxes=1", "hocr"]
+    return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
+
+
+def orientation(picture: Picture) -> tuple[int | None, Language | None]:
+    """By how many degrees to turn the page clockwise, and the language of its script; None where one is not sure."""
+    if not shutil.which("tesseract"):
+        return None, None
+    small = picture.copy()
+    small.thumbnail((1800, 1800))
+    try:
+        text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
+    except UserError:  # too few letters to tell by
+        return None, None
+    said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    try:
+        sure = float(said.get("Orientation confidence", "0")) > 3
+        turn = int(said.get("Rotate", "0")) % 360 if sure else None
+    except ValueError:
+        turn = None
+    name, script = said.get("Script", ""), _SCRIPTS.get(said.get("Script", ""))
+    try:
+        clear = script == "ko" or float(said.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
+    except ValueError:
+        clear = False
+    return turn, script if clear else None
+
+
+def is_korean(picture: Picture) -> bool:
+    """Whether the middle of an upright page reads as Hangul: few of its letters, among formulas, mislead tesseract."""
+    if not shutil.which("tesseract") or "kor" not in _languages():
+        return False
+    middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
+    letters = _letters(middle)
+    syllables = [letter for letter in letters if letter.hangul]
+    sure = sum(letter.confidence > _SURE for letter in syllables)
+    return sure > max(_FEWEST_HANGUL, _HANGUL * len(letters), _MOSTLY * len(syllables))

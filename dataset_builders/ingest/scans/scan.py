@@ -1,0 +1,225 @@
+"""A page as a picture: turned upright, straightened, and what in it is neither text nor paper.
+
+Contract: everything here takes and gives arrays of grey values (rows, columns; 0 black, 255 white); boxes are in
+pixels. An angle is found from how sharply rows of ink part from white (projection profiles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image as Picture
+
+    Grey = np.ndarray[Any, np.dtype[np.uint8]]
+    Dark = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+MOST: Final = 6.0
+"""Degrees: pages lie askew by less than this."""
+LEAST: Final = 0.15
+_POINTS: Final = 60_000
+
+
+def ready() -> None:
+    """Looks whether OpenCV loads.
+
+    Raises:
+        ImportError: it does not, for whatever reason.
+    """
+    try:
+        import cv2
+    except ImportError:
+        raise
+    except Exception as error:  # a build that does not fit the rest fails as it likes
+        raise ImportError(f"{type(error).__name__}: {error}", name="cv2") from error
+    if not hasattr(cv2, "adaptiveThreshold"):
+        raise ImportError("the cv2 that is installed has no content", name="cv2")
+
+
+def grey(picture: Picture) -> Grey:
+    """Its grey values."""
+    import numpy as np
+
+    values: Grey = np.asarray(picture.convert("L"))
+    return values
+
+
+def ink(page: Grey) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Where it is dark, against the paper around it (shadows and yellowed paper are no ink)."""
+    import cv2
+
+    small = max(31, (min(page.shape) // 30) | 1)
+    marks: np.ndarray[Any, np.dtype[np.bool_]] = (
+        cv2.adaptiveThreshold(page, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, small, 18) > 0
+    )
+    return marks
+
+
+def skew(dark: np.ndarray[Any, Any]) -> float:
+    """By how many degrees the lines of text rise to the right, within `MOST`; 0 where nothing tells."""
+    angle, sharp, level = _sharpest(dark)
+    return angle if abs(angle) < MOST - 0.01 and sharp > 1.08 * level else 0.0
+
+
+def sideways(dark: np.ndarray[Any, Any]) -> bool:
+    """Whether the lines of text run up and down the page."""
+    return _sharpest(dark.T)[1] > 1.6 * _sharpest(dark)[1] > 0
+
+
+def _sharpest(dark: np.ndarray[Any, Any]) -> tuple[float, float, float]:
+    """The angle at which rows of ink part best from white, how well they do, and how well they do at no angle."""
+    import numpy as np
+
+    ys, xs = np.nonzero(dark)
+    if len(ys) < 500:
+        return 0.0, 0.0, 0.0
+    step = len(ys) // _POINTS + 1
+    ys, xs = ys[::step], xs[::step] - dark.shape[1] / 2
+
+    def sharpness(angle: float) -> float:
+        rows = (ys + xs * np.tan(np.radians(angle))).astype(np.int64)
+        counts = np.bincount(rows - rows.min())
+        return float((np.diff(counts.astype(np.float64)) ** 2).sum())
+
+    coarse = max(np.arange(-MOST, MOST + 0.01, 0.5), key=lambda angle: sharpness(float(angle)))
+    best = float(max(np.arange(coarse - 0.5, coarse + 0.51, 0.05), key=lambda angle: sharpness(float(angle))))
+    return best, sharpness(best), sharpness(0.0)
+
+
+def straightened(picture: Picture) -> tuple[Picture, float]:
+    """The picture turned so that its lines are level, and by how many degrees it was askew."""
+    from PIL import Image
+
+    angle = skew(ink(grey(picture)))
+    if abs(angle) < LEAST:
+        return picture, 0.0
+    white = 255 if picture.mode == "L" else (255, 255, 255)
+    return picture.rotate(-angle, Image.Resampling.BICUBIC, fillcolor=white), angle
+
+
+def bars(dark: np.ndarray[Any, Any], shortest: int, slender: float = 4.0) -> list[Rule]:
+    """Thin level strokes, longer than `slender` times their height: fraction bars, blanks, lines of tables."""
+    import cv2
+    import numpy as np
+
+    kernel = cv2.getStructuringElement(cv2.MORPH_RECT, (shortest, 1))
+    level = cv2.morphologyEx(dark.astype(np.uint8), cv2.MORPH_OPEN, kernel)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(cv2.dilate(level, np.ones((2, 3), np.uint8)), connectivity=8)
+    thick = max(5, shortest // 4)
+    return [
+        Rule(float(x), float(y), float(x + width), float(y + height))
+        for x, y, width, height, _ in stats[1:count].tolist()
+        if height <= thick + 2 and width > slender * height
+    ]
+
+
+def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
+    """Regions of ink that no text explains: figures.
+
+    Args:
+        dark: where there is ink.
+        texts: boxes of the lines that were read.
+        letter: height of a line of text, in pixels.
+    """
+    import cv2
+    import numpy as np
+
+    rest: np.ndarray[Any, np.dtype[np.uint8]] = dark.astype(np.uint8)
+    for left, top, right, bottom in texts:
+        rest[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1] = 0
+    edge = max(4, int(0.004 * max(dark.shape)))
+    rest[:edge], rest[-edge:], rest[:, :edge], rest[:, -edge:] = 0, 0, 0, 0
+    reach = max(3, int(0.5 * letter)) | 1
+    near = cv2.dilate(rest, np.ones((reach, reach), np.uint8))
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
+    found: list[Bounds] = []
+    for at in range(1, count):
+        x, y, width, height, _ = stats[at].tolist()
+        inside = rest[y : y + height, x : x + width] * (labels[y : y + height, x : x + width] == at)
+        rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
+        if len(rows) < 2 or len(columns) < 2:
+            continue
+        box = (float(x + columns[0]), float(y + rows[0]), float(x + columns[-1] + 1), float(y + rows[-1] + 1))
+        wide, high = box[2] - box[0], box[3] - box[1]
+        if (
+            high > 2.0 * letter
+            and wide > 1.6 * letter
+            and wide < 0.95 * dark.shape[1]
+            and inside.sum() > 0.8 * (wide + high)
+        ):
+            found.append(box)
+    return found
+
+
+def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
+    """Bands of ink that look like a line of text and that nothing was read of.
+
+    Args:
+        dark: where there is ink.
+        texts: boxes of the lines that were read.
+        letter: height of a line of text, in pixels.
+    """
+    import cv2
+    import numpy as np
+
+    rest: np.ndarray[Any, np.dtype[np.uint8]] = dark.astype(np.uint8)
+    for left, top, right, bottom in texts:
+        rest[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1] = 0
+    near = cv2.dilate(rest, np.ones((3, int(1.2 * letter) | 1), np.uint8))
+    count, _, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
+    return [
+        (float(x), float(y), float(x + width), float(y + height))
+        for x, y, width, height, _ in stats[1:count].tolist()
+        if 0.5 * letter < height < 2.6 * letter
+        and width > 6 * letter
+        and rest[y : y + height, x : x + width].mean() > 0.04
+    ]
+
+
+def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
+    """What stands right above and right below a fraction's bar, where neither was found: a box each.
+
+    Args:
+        dark: where there is ink.
+        texts: boxes of the lines that were found.
+        letter: height of a line of text, in pixels.
+    """
+    found: list[Bounds] = []
+    for rule in bars(dark, max(8, int(0.45 * letter))):
+        if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
+            continue
+        above, below = (beside(dark, rule, letter, down) for down in (False, True))
+        if above and below:
+            found += [above, below]
+    return found
+
+
+def _touches(rule: Rule, text: Bounds) -> bool:
+    x = (rule.left + rule.right) / 2
+    return text[0] <= x <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
+
+
+def beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
+    """The row of ink next to a bar: begins within half a letter, ends at the first gap, is no higher than two."""
+    import numpy as np
+
+    left, right = max(0, int(rule.left) - 2), int(rule.right) + 3
+    start = int(rule.bottom) + 1 if down else int(rule.top) - 1
+    reach = int(1.6 * letter)
+    band = dark[start : start + reach, left:right] if down else dark[max(0, start - reach) : start, left:right][::-1]
+    rows = np.flatnonzero(band.any(axis=1))
+    if not len(rows) or rows[0] > 0.5 * letter:
+        return None
+    gaps = np.flatnonzero(np.diff(rows) > 0.2 * letter)
+    last = int(rows[gaps[0]] if len(gaps) else rows[-1])
+    tall = last - int(rows[0]) + 1
+    if not 0.3 * letter < tall < 1.3 * letter:
+        return None
+    margin = 0.15 * letter
+    first = float(start if down else start - last - 1)
+    return (left - margin, first - (0 if down else margin), right + margin, first + last + 1 + (margin if down else 0))

@@ -1,0 +1,277 @@
+"""A page that is a picture, as blocks in reading order.
+
+Contract: `Scanner` is made once a paper. It turns and straightens each page, reads it, finds its figures and fraction
+bars, and puts it in order as a page with a text layer is. Boxes are of the straightened picture.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from livek12.core.records import Image, Language
+from livek12.dataset_builders.ingest.pages import layout
+from livek12.dataset_builders.ingest.pages.assemble import Piece, Sheet, assembled
+from livek12.dataset_builders.ingest.pages.atoms import AXIS
+from livek12.dataset_builders.ingest.pages.blocks import Block
+from livek12.dataset_builders.ingest.pages.formulas import lines_of
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.pdf import png
+from livek12.dataset_builders.ingest.pages.text_layer import table_lines
+from livek12.dataset_builders.ingest.scans import ocr, scan
+from livek12.dataset_builders.ingest.scans.boxes import Read, line_height
+from livek12.dataset_builders.ingest.scans.formulas import formulas
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+    from livek12.dataset_builders.ingest.scans.scan import Dark
+
+
+def tables(
+    dark: Dark, reads: Sequence[Read], letter: float, points: float, glyph: Callable[[Read], Glyph]
+) -> tuple[list[Piece], list[Bounds]]:
+    """The tables of a page, and their boxes in pixels.
+
+    Args:
+        dark: where there is ink.
+        reads: what was read.
+        letter: height of a line of text, in pixels.
+        points: that a pixel has.
+        glyph: a run of text as one glyph.
+    """
+    flat = scan.bars(dark, int(3 * letter))
+    upright = [Rule(rule.top, rule.left, rule.bottom, rule.right) for rule in scan.bars(dark.T, int(1.3 * letter))]
+    if len(flat) < 2 or len(upright) < 2:
+        return [], []
+    parts = [part for read in reads for part in _parted(read, upright)]
+    tall, wide = dark.shape
+    raw = RawPage(wide * points, tall * points, [glyph(part) for part in parts])
+    raw.rules = [
+        Rule(rule.left * points, rule.top * points, rule.right * points, rule.bottom * points)
+        for rule in (*flat, *upright)
+    ]
+    pieces: list[Piece] = []
+    found = layout.find(raw)
+    for table in (*found.tables, *found.asked):
+        inside = [g for g in raw.glyphs if layout.contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)]
+        pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
+    boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]
+    return pieces, boxes
+
+
+def _parted(read: Read, upright: Sequence[Rule]) -> list[Read]:
+    """A run of text, cut where a line of the grid goes through it."""
+    left, top, right, bottom = read.box
+    middle = (top + bottom) / 2
+    cuts = sorted((rule.left + rule.right) / 2 for rule in upright if rule.top < middle < rule.bottom)
+    cuts = [cut for cut in cuts if left + 2 < cut < right - 2]
+    if not cuts or len(read.places) != len(read.text):
+        return [read]
+    done = []
+    for start, end in zip([left, *cuts], [*cuts, right], strict=True):
+        text = "".join(letter for letter, x in zip(read.text, read.places, strict=True) if start <= x < end).strip()
+        if text:
+            done.append(dataclasses.replace(read, text=text, box=(start, top, end, bottom), places=()))
+    return done
+
+
+DPI: Final = 150
+_LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)）]")
+_TALL: Final = 1.5
+"""Heights to a width from which several letters run up or down the page."""
+_FLAT: Final = "一—–-_~…"
+"""What is never higher than it is wide: a stroke that stands upright was read as one of these."""
+POOR: Final = 0.8
+"""Mean confidence below which a page may lie upside down."""
+
+
+class Scanner:
+    """Reads the pictures of one paper's pages."""
+
+    def __init__(self, language: Language | None) -> None:
+        """Loads nothing yet; without a language the first page's script tells it."""
+        self.language = language
+        self._reader: ocr.Reader | None = None
+        self._middle: float | None = None
+
+    def page(self, picture: Picture, number: int, dpi: float) -> tuple[Picture, list[Block], list[str]]:
+        """The upright picture, its blocks, and notes for a person.
+
+        Raises:
+            UserError: the engine for the language is not installed.
+        """
+        picture, reads, notes = self._read(picture)
+        sheet = _sheet(picture, reads, number, 72 / dpi)
+
+        def crop(box: Bounds) -> Image:
+            margin = 0.01 * sheet.width
+            area = tuple(
+                round(value * dpi / 72)
+                for value in (box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin)
+            )
+            return png(
+                picture.crop(
+                    (max(0, area[0]), max(0, area[1]), min(picture.width, area[2]), min(picture.height, area[3]))
+                )
+            )
+
+        blocks, self._middle = assembled(sheet, crop, self._middle)
+        return picture, [_with_formulas(block) for block in blocks], notes
+
+    def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
+        """The picture upright and level, what it says, and what was done to it; turned further while it reads badly."""
+        sideways = scan.sideways(scan.ink(scan.grey(picture)))
+        said, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        if said is None or (said % 180 == 90 and not sideways):
+            said = 90 if sideways else 0
+        turn = said  # a page that surely stands upright has a line between its columns that parts it like text
+        if self._reader is None:
+            upright = picture.rotate(-turn, expand=True) if turn else picture
+            korean = not self.language and (script == "ko" or ocr.is_korean(upright))
+            self.language = self.language or ("ko" if korean else script or "zh")
+            self._reader = ocr.Reader(self.language)
+        best: tuple[float, Picture, list[Read], list[str]] = (-1.0, picture, [], [])
+        for angle in (turn, (turn + 180) % 360):
+            level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
+            reads = self._reader.read(level)
+            sure = _sureness(reads)
+            notes = ([f"turned by {angle} degrees"] if angle else []) + (
+                [f"straightened by {askew:.1f} degrees"] if askew else []
+            )
+            if sure > best[0] + 0.1:
+                best = (sure, level, reads, notes)
+            if sure > POOR or not reads:
+                break
+        return best[1:]
+
+
+def _with_formulas(block: Block) -> Block:
+    lines = [line.model_copy(update={"text": formulas(line.text)}) for line in block.lines]
+    return block.model_copy(update={"lines": lines})
+
+
+def _sureness(reads: list[Read]) -> float:
+    letters = sum(len(read.text) for read in reads)
+    return sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
+
+
+def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> Sheet:
+    """What was read, in points."""
+    dark = scan.ink(scan.grey(picture))
+    letter = line_height([read.box for read in reads])
+    pieces, grids = tables(dark, reads, letter, points, lambda read: _glyph(read, letter, points))
+    reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
+    regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
+    drawn = [box for box in regions if not _text_frame(box, reads)]
+    labelled = [layout.around([box, *(one.box for one in reads if _belongs(one, box, letter))]) for box in drawn]
+    drawn = layout.whole(labelled)  # parts of a figure may be joined by its labels alone
+    rest = reads
+    for box in drawn:
+        inside = [read for read in rest if _belongs(read, box, letter)]
+        rest = [read for read in rest if read not in inside]
+        whole = layout.around([box, *(read.box for read in inside)])
+        lines = lines_of([_glyph(read, letter, points) for read in inside], [])
+        pieces.append(Piece("figure", _scaled(whole, points), lines))
+    rules: list[Rule] = []
+    for rule in scan.bars(dark, max(8, int(0.45 * letter))):
+        box = (rule.left, rule.top, rule.right, rule.bottom)
+        if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
+            continue
+        if (parted := _fraction(rule, rest, letter)) is not None:
+            rest = [part for read in parted for part in _split(read, rule)]
+        elif _in_text(rule, rest):
+            continue
+        rules.append(Rule(*_scaled(box, points)))
+    glyphs = [_glyph(read, letter, points) for read in rest]
+    return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
+
+
+def _middle(read: Read) -> tuple[float, float]:
+    return (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2
+
+
+def _belongs(read: Read, box: Bounds, letter: float) -> bool:
+    """Whether a text stands in a drawing, or is a short label that touches it."""
+    if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2):
+        return True
+    short = len(read.text) <= 3 and not _LABEL.match(read.text)
+    return short and layout.overlaps(read.box, box, 0.5 * letter)
+
+
+def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None:
+    """The texts, with those right above and right below a stroke cut off at it; None where there are not both."""
+    y = (rule.top + rule.bottom) / 2
+    on = [read for read in reads if rule.left - 2 <= (read.box[0] + read.box[2]) / 2 <= rule.right + 2]
+    on = [read for read in on if read.box[2] - read.box[0] < rule.right - rule.left + letter]
+    above = [read for read in on if -0.2 * letter < y - read.box[3] < 0.5 * letter]
+    below = [read for read in on if -0.2 * letter < read.box[1] - y < 0.5 * letter]
+    if not above or not below:
+        return None
+    return [
+        _cut(read, bottom=rule.top) if read in above else _cut(read, top=rule.bottom) if read in below else read
+        for read in reads
+    ]
+
+
+def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
+    box = (read.box[0], max(top, read.box[1]), read.box[2], min(bottom, read.box[3]))
+    return dataclasses.replace(read, box=box)
+
+
+def _split(read: Read, rule: Rule) -> list[Read]:
+    """A run that a fraction stands in the middle of, as two: parted at the space that is nearest to it."""
+    left, top, right, bottom = read.box
+    y, x = (rule.top + rule.bottom) / 2, (rule.left + rule.right) / 2
+    spaces = [at for at, character in enumerate(read.text) if character == " "]
+    inner = 0.22 * (bottom - top)
+    if not (left < rule.left and rule.right < right and top + inner < y < bottom - inner) or not spaces:
+        return [read]
+    widths = [1 if character.isascii() else 2 for character in read.text]
+    places = {at: left + (right - left) * sum(widths[:at]) / sum(widths) for at in spaces}
+    at = min(spaces, key=lambda at: abs(places[at] - x))
+    if abs(places[at] - x) > 0.12 * (right - left) + (rule.right - rule.left):
+        return [read]
+    first = Read(read.text[:at], (left, top, rule.left, bottom), read.confidence)
+    second = Read(read.text[at + 1 :], (rule.right, top, right, bottom), read.confidence)
+    return [part for part in (first, second) if part.text.strip()]
+
+
+def _scaled(box: Bounds, points: float) -> Bounds:
+    return (box[0] * points, box[1] * points, box[2] * points, box[3] * points)
+
+
+def _glyph(read: Read, letter: float, points: float) -> Glyph:
+    """A run of text as one glyph; ordinary runs count as equally big, whatever their letters' heights are."""
+    height = read.box[3] - read.box[1]
+    size = 0.75 * (letter if 0.6 * letter < height < 1.4 * letter else height) * points
+    left, top, right, bottom = _scaled(read.box, points)
+    base = (top + bottom) / 2 + AXIS * size
+    may_stand = len(read.text) == 1 and read.text not in _FLAT
+    upright = may_stand or height < _TALL * (read.box[2] - read.box[0])
+    return Glyph(
+        read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence, upright=upright
+    )
+
+
+def _in_text(rule: Rule, reads: list[Read]) -> bool:
+    """Whether a stroke is part of what was read: it runs through the middle of a run and hardly fills it."""
+    y = (rule.top + rule.bottom) / 2
+    for read in reads:
+        left, top, right, bottom = read.box
+        inner = 0.22 * (bottom - top)
+        if left - 3 < rule.left and rule.right < right + 3 and top + inner < y < bottom - inner:
+            return True
+    return False
+
+
+def _text_frame(box: Bounds, reads: list[Read]) -> bool:
+    """Whether a drawn region is a box around running text."""
+    inside = [
+        read for read in reads if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2)
+    ]
+    covered = sum((read.box[2] - read.box[0]) * (read.box[3] - read.box[1]) for read in inside)
+    return covered > 0.3 * (box[2] - box[0]) * (box[3] - box[1]) and sum(len(read.text) for read in inside) > 25

@@ -1,0 +1,150 @@
+"""The frame of all studies: numbers in words, and a result as JSON, sentences, tables and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from livek12.core.visible import visible
+from livek12.report.marks import rounded
+
+
+def percent(share: float | None) -> str:
+    """A share as "12.5 %", or – for None."""
+    return "–" if share is None else f"{rounded(100 * share)} %"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Two shares in percent; one where they are equal."""
+    return percent(low) if low == high or low is None else f"{rounded(100 * low)} to {percent(high)}"
+
+
+def share(share: float | None, interval: Sequence[float] | None) -> str:
+    """A share with its 95 % interval, in brackets; "" without one."""
+    if share is None or interval is None:
+        return ""
+    return f" ({percent(share)}, 95 % interval {rounded(100 * interval[0])} to {percent(interval[1])})"
+
+
+def number(value: float | None) -> str:
+    """A coefficient, or – for None."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names, the last after "and"."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else ", ".join(names)
+
+
+def points(shares: Sequence[float]) -> str:
+    """A difference of shares, least to greatest, in signed points of 100."""
+    said = dict.fromkeys(("+" if share > 0 else "") + rounded(100 * share) for share in shares)
+    return " to ".join(said)
+
+
+Found = Mapping[str, Any]
+
+
+def show(kind: str, found: Found, sentences: Callable[[Found], Iterator[str]]) -> None:
+    """Prints a result: its sentences, then tables."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False)
+    for sentence in sentences(found):
+        console.print(visible(sentence), soft_wrap=True)
+    console.print()
+    _section(console, kind, found)
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+_OURS = frozenset({"by_stage", "between_raters", "false_accepts", "false_rejects", "not_shared", "question_type"})
+"""Keys of this package; all other keys are names of runs, judges, raters, tasks."""
+
+
+_GAP = 3
+"""Characters between two columns."""
+
+
+def _section(console: Any, title: str, found: Found) -> None:
+    single = {name: value for name, value in found.items() if not isinstance(value, Mapping) and not _is_list(value)}
+    if single:
+        _table(console, title, {_words(name): {"value": value} for name, value in single.items()})
+    for name, value in found.items():
+        below = f"{title}: {_words(name) if name in _OURS else name}"
+        if _is_list(value):
+            _table(console, below, {str(number): row for number, row in enumerate(value, 1)})
+        elif _is_group(value):
+            if _is_table(value):
+                _table(console, below, value)
+            else:
+                _section(console, below, value)
+
+
+def _is_group(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+
+
+def _is_table(value: Found) -> bool:
+    return all(
+        _is_group(row) and not any(_is_group(cell) or _is_list(cell) for cell in row.values()) for row in value.values()
+    )
+
+
+def _table(console: Any, title: str, rows: Mapping[str, Found]) -> None:
+    from rich import box
+    from rich.table import Column, Table
+
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    heads = ["" if column == "value" else _words(column) for column in columns]
+    cells = [[_cell(row.get(column)) for column in columns] for row in rows.values()]
+    names = [visible(name) for name in rows]
+    parts = _parts(console.width, names, heads, cells)
+    if columns != ["value"] and len(rows) < len(columns) and len(parts) > 1:  # turned, a line for each column
+        heads, names, cells = names, heads, [list(column) for column in zip(*cells, strict=True)]
+        parts = _parts(console.width, names, heads, cells)
+    console.print(visible(title), style="bold")
+    for part in parts:
+        shown = [Column(heads[place], overflow="fold") for place in part]
+        table = Table("", *shown, box=box.SIMPLE_HEAD, show_header=columns != ["value"])
+        for name, line in zip(names, cells, strict=True):
+            table.add_row(name, *(line[place] for place in part))
+        console.print(table)
+
+
+def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Columns of each table: those without room go to a further one, a column wider than all alone."""
+    from rich.cells import cell_len
+
+    named = _GAP + max(map(cell_len, names), default=0)
+    parts: list[list[int]] = []
+    left = 0
+    for place, head in enumerate(heads):
+        taken = _GAP + max(cell_len(text) for text in (head, *(line[place] for line in cells)))
+        if not parts or taken > left:
+            parts.append([])
+            left = width - named
+        parts[-1].append(place)
+        left -= taken
+    return parts
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list):
+        return "; ".join(_cell(entry) for entry in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_words(name)} {_cell(entry)}" for name, entry in value.items())
+    return visible(" ".join(str(value).split()))

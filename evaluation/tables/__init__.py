@@ -1,1 +1,0 @@
-"""Tables in the shapes of the benchmarks' articles, from any set of runs: what they show, and the numbers in them."""

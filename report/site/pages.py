@@ -1,0 +1,157 @@
+"""Pages of a site: questions and answers as pieces of safe HTML of at most `MOST` bytes, and the first page.
+
+`index.html` holds the leaderboard as a plain table, so that it needs no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from livek12.core.records import Image, PageBox, Question
+from livek12.core.scoring import Row
+from livek12.core.scoring.metrics import on_pages
+from livek12.report.html import environment, read_template
+from livek12.report.marks import number, span
+from livek12.report.paper import PaperEntry, answer_views, question_view
+from livek12.report.pictures import PAGE_WIDTH
+from livek12.report.site.store import SitePictures, SiteStore
+
+MOST = 1_500_000
+Pages = Mapping[tuple[str, int], Image]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The pages of a question, and the hidden ones."""
+
+    pages: Pages
+    hidden: frozenset[tuple[str, int]]
+
+
+def question_fragments(question: Question, task: str, image_only: bool, pictures: SitePictures) -> dict[str, str]:
+    """The question as asked, and its key with the solution: {"asked", "key"}."""
+    row = Row(task, question, 0, "failed", None, None)
+    view = question_view(PaperEntry(task, question, [row], False), {"anchor": "", "number": ""}, pictures)
+    view["image_only"] = image_only
+    for option in view["options"]:
+        option["chosen"] = False
+    parts = _parts()
+    return {"asked": _bounded(parts.asked(view)), "key": _bounded(parts.reference(view))}
+
+
+def answer_fragment(rows: Sequence[Row]) -> str:
+    """All answers of a run to a question, with their marking."""
+    parts = _parts()
+    views, language = answer_views(rows), rows[0].question.language
+    drawn = [str(parts.answered(view, language, len(views))) for view in views]
+    kept: list[str] = []
+    for piece in drawn:
+        if sum(map(len, kept)) + len(piece) > MOST // 3:  # a sign may take three bytes
+            kept.append(f'<p class="cut">… {len(drawn) - len(kept)} more answers are in the run folder.</p>')
+            break
+        kept.append(piece)
+    return "".join(kept)
+
+
+def page_places(question: Question, where: Places, pictures: SitePictures) -> list[dict[str, Any]]:
+    """The shown pages of a question: file, size in pixels, and its boxes."""
+    found = []
+    for sheet in sorted(question.page_numbers):
+        key = (question.paper_id or "", sheet)
+        if key in where.hidden or key not in where.pages:
+            continue
+        placed = pictures.place(where.pages[key], PAGE_WIDTH)
+        if not isinstance(placed, str):
+            boxes = [_sides(box) for box in question.boxes if box.page == sheet]
+            found.append({"page": sheet, "file": placed[0], "size": placed[1:], "boxes": boxes})
+    return found
+
+
+def _sides(box: PageBox) -> list[float]:
+    return [round(side, 4) for side in (box.left, box.top, box.right, box.bottom)]
+
+
+def _bounded(piece: str) -> str:
+    text = str(piece)
+    return text if len(text) <= MOST // 3 else '<p class="cut">Too long to be shown; it is in the run folder.</p>'
+
+
+@cache
+def _parts() -> Any:
+    return environment().get_template("parts.html.j2").module
+
+
+SCRIPTS = (
+    "words.js",
+    "base.js",
+    "statistics.js",
+    "ranks.js",
+    "filters.js",
+    "board.js",
+    "heat.js",
+    "plots.js",
+    "exam.js",
+    "start.js",
+)
+MOST_AT_ONCE = 60
+"""Most runs in the page's own table."""
+
+
+def write_front(
+    store: SiteStore,
+    title: str,
+    runs: Mapping[str, Any],
+    tasks: Mapping[str, Any],
+    groups: Mapping[str, Any],
+    method: Mapping[str, Any],
+) -> None:
+    """Writes the first page and its data; `method` has the constants for its script."""
+    names = store.pieces("front", runs.items())
+    store.data(
+        "site",
+        {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method, "metrics": on_pages()},
+    )
+    for name in (*SCRIPTS, "site.css"):
+        store.file(f"assets/{name}", asset(name).encode())
+    store.file("assets/report.css", read_template("report.css").encode())
+    page = (
+        environment()
+        .get_template("site.html.j2")
+        .render(
+            title=title,
+            scripts=[
+                *(f"assets/{name}" for name in SCRIPTS[:-1]),
+                *(f"data/{name}.js" for name in ("site", *names)),
+                f"assets/{SCRIPTS[-1]}",
+            ],
+            tasks=list(tasks)[:8],
+            rows=_rows(runs, list(tasks)[:8])[:MOST_AT_ONCE],
+            runs=len(runs),
+        )
+    )
+    store.file("index.html", page.encode("utf-8", "replace"))
+
+
+def asset(name: str) -> str:
+    """A script or style of the site."""
+    return resources.files("livek12.report.site").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _rows(runs: Mapping[str, Any], tasks: list[str]) -> list[dict[str, Any]]:
+    rows = []
+    for slug, run in runs.items():
+        marks = [run["tasks"].get(task, {}).get("metrics", {}).get("article", {}).get("mark") for task in tasks]
+        best = next((-(mark[0] + mark[1]) for mark in marks if mark), 1.0)
+        cells = [_written(mark) for mark in marks]
+        rows.append({"slug": slug, "name": run["known"]["name"] or run["model"], "cells": cells, "order": best})
+    return sorted(rows, key=lambda row: (row["order"], row["name"]))
+
+
+def _written(mark: list[float | None] | None) -> str:
+    if not mark or mark[0] is None or mark[1] is None:
+        return "–"
+    return number(mark[0]) if mark[0] == mark[1] else span(mark[0], mark[1])
