@@ -1,8 +1,8 @@
-"""`--questions failed-in RUN`: asks, and derives from, only the questions that a model failed in an earlier run.
+"""Choices of questions: `--questions failed-in RUN`, and `--where FIELD=VALUE`.
 
 A question counts as failed where more than half of its trials are decided and not fully right (no answer is not right);
-as solved where at least half are decided and right; as undecided where what is open could still make it the one or the
-other: such a question is left out and named in run.json. Of a derived task it is the question it is derived from.
+as solved where at least half are decided and right; as undecided where open trials could still make it either: it is
+left out and named in run.json. Of a derived task it is the question it is derived from.
 """
 
 from __future__ import annotations
@@ -48,25 +48,20 @@ class OutcomeSplit:
 
     @property
     def all(self) -> int:
-        """How many there are."""
+        """Their number."""
         return len(self.failed) + len(self.solved) + len(self.undecided)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which questions a run asks.
-
-    Attributes:
-        ids: of the questions that are asked or derived from, by task.
-        noted: the same in run.json.
-    """
+    """The questions that a run asks or derives from, by task, and the same for run.json."""
 
     ids: Mapping[str, Collection[str]]
     noted: ChosenQuestions
 
 
 def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], model: str = "") -> Chosen | None:
-    """What `--questions HOW RUN` chooses; None where nothing is given.
+    """The choice of `--questions HOW RUN`; None where nothing is given.
 
     Args:
         given: how, and the run folder.
@@ -85,9 +80,9 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
     spec = folder.spec()
     if model and spec.model != model:
         warn(f"--questions: {path} is a run of {spec.model}, and the model asked now is {model}")
-    asked = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
-    splits = split_by_outcome(row for row in folder.rows() if row.task in asked.values())
-    for name in dict.fromkeys(asked.values()):
+    bases = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
+    splits = split_by_outcome(row for row in folder.rows() if row.task in bases.values())
+    for name in dict.fromkeys(bases.values()):
         split = splits[name]
         if not split.failed:
             raise UserError(
@@ -104,19 +99,19 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
         of={name: split.all for name, split in splits.items()},
         undecided={name: split.undecided for name, split in splits.items() if split.undecided},
     )
-    return Chosen({name: frozenset(splits[base].failed) for name, base in asked.items()}, noted)
+    return Chosen({name: frozenset(splits[base].failed) for name, base in bases.items()}, noted)
 
 
 def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
-    """The questions of each task by how they went (see the module)."""
+    """The questions of each task by how they went."""
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
     for row in rows:
         low, high = outcome_bounds(row)[1]
         word = "open" if low != high else "right" if low == 1 else "wrong"
         right[row.task].setdefault(row.question.id, Counter())[word] += 1
-    found = {}
+    splits = {}
     for task, questions in right.items():
-        split = found[task] = OutcomeSplit([], [], [])
+        split = splits[task] = OutcomeSplit([], [], [])
         for id, trials in questions.items():
             total = trials.total()
             kept = (
@@ -127,17 +122,17 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
                 else split.undecided
             )
             kept.append(id)
-    return found
+    return splits
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
-    """Of a run whose questions were chosen: which they were, by task; None where it asked all."""
+    """The chosen questions of a run by task; None where it asked all."""
     if folder.spec().chosen is None:
         return None
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    ids: defaultdict[str, set[str]] = defaultdict(set)
     for task, question in folder.each_question():
-        found[task].add(question.variant.of if _is_derived(task) and question.variant else question.id)
-    return dict(found)
+        ids[task].add(question.variant.of if _is_derived(task) and question.variant else question.id)
+    return dict(ids)
 
 
 def _is_derived(name: str) -> bool:
@@ -146,11 +141,7 @@ def _is_derived(name: str) -> bool:
 
 
 def _asked_in(task: Task, names: Collection[str], path: Path) -> str:
-    """The task of the run that asked the questions end to end.
-
-    Raises:
-        UserError: none did.
-    """
+    """The task of the run that asked the questions end to end."""
     looked_for = list(dict.fromkeys(_bases(task)))
     for name in looked_for:
         if name in names:
@@ -181,14 +172,7 @@ def _named(split: OutcomeSplit) -> str:
 
 
 class Where:
-    """The questions that have one of the values; without a text, all.
-
-    Args:
-        text: as it is written.
-
-    Raises:
-        UserError: it names no field, or no value.
-    """
+    """The questions that have one of the values, all without a text; raises UserError for no field or value."""
 
     def __init__(self, text: str = "") -> None:
         field, _, listed = text.partition("=")
@@ -204,11 +188,11 @@ class Where:
         return self._values_of is not None
 
     def takes(self, question: Question) -> bool:
-        """Whether the question is one of them."""
+        """Tests whether the question is one of them."""
         return self._values_of is None or not self._values.isdisjoint(self._values_of(question))
 
     def nothing(self, name: str, run: RunFolder) -> UserError:
-        """What to say of a run that has no such question: the values that it has."""
+        """The error for a run without such a question."""
         values_of = self._values_of or (lambda question: ())
         values = sorted({value for _, question in run.each_question() for value in values_of(question) if value})
         more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""

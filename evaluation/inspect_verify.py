@@ -1,10 +1,9 @@
 """The entry point of Inspect: our tasks, and `livek12/verify`, the judge of `livek12.verify` as a scorer for any task.
 
-Contract: the scorer judges what a model said last against the sample's target, with the question, the choices and,
-where the sample's metadata have them, `question_type`, `unit` and `subject`; several targets are alternatives. What
-nobody decided has NaN for its accuracy, never 0. Its metrics see every epoch: `accuracy` counts what is undecided as
-wrong, `accuracy_high` as right, `undecided` is its share. Judging happens in processes of its own, so that no sample
-waits.
+Contract: the scorer judges the last message of a model against the sample's target, with the question, the choices and,
+where the sample's metadata have them, `question_type`, `unit` and `subject`; several targets are alternatives. An
+undecided sample has NaN for its accuracy, never 0. Metrics see every epoch: `accuracy` counts what is undecided as
+wrong, `accuracy_high` as right, `undecided` is its share.
 """
 
 from __future__ import annotations
@@ -56,14 +55,17 @@ def _verify(judge: str | list[str] = "", partial: bool = False) -> Scorer:
     models = ",".join(judge) if isinstance(judge, list) else judge
 
     async def score(state: TaskState, target: Target) -> Score:
-        (found,) = await _verifier(models).abatch([_row(state, target)], quiet=True)
-        share = found.score if partial else SHARE[found.decision]
+        (judged,) = await _verifier(models).abatch([_row(state, target)], quiet=True)
+        share = judged.score if partial else SHARE[judged.decision]
         return Score(
             # Two values: Inspect leaves a single one that is NaN out of all metrics.
-            value={"accuracy": math.nan if share is None else share, "undecided": float(found.decision == "undecided")},
-            answer="; ".join(found.extracted) or None,
-            explanation=f"{found.decision} by {found.decided_by}" + (f": {found.reason}" if found.reason else ""),
-            metadata=_told(found),
+            value={
+                "accuracy": math.nan if share is None else share,
+                "undecided": float(judged.decision == "undecided"),
+            },
+            answer="; ".join(judged.extracted) or None,
+            explanation=f"{judged.decision} by {judged.decided_by}" + (f": {judged.reason}" if judged.reason else ""),
+            metadata=_told(judged),
         )
 
     return score
@@ -76,10 +78,10 @@ verify = scorer(metrics=[verify_metrics()], name="verify")(_verify)
 def _row(state: TaskState, target: Target) -> dict[str, Any]:
     """The row that `livek12.verify` is given."""
     choices = [choice.value for choice in state.choices] if state.choices else []
-    known = {name: state.metadata[name] for name in _KNOWN if isinstance((state.metadata or {}).get(name), str)}
+    fields = {name: state.metadata[name] for name in _KNOWN if isinstance((state.metadata or {}).get(name), str)}
     golds = [text for text in target.target if text.strip()]
     return {
-        **known,
+        **fields,
         "gold": ANY_OF.join(golds) if golds else "",
         "response": clean(state.output.completion),
         "question": clean(state.input_text),
@@ -89,7 +91,7 @@ def _row(state: TaskState, target: Target) -> dict[str, Any]:
     }
 
 
-def _told(found: Judgement) -> dict[str, Any]:
-    said = {name: getattr(found, name) for name in ("decision", "score", "decided_by", "judge", "extracted")}
-    plain: dict[str, Any] = json.loads(json.dumps(said))
+def _told(judged: Judgement) -> dict[str, Any]:
+    fields = {name: getattr(judged, name) for name in ("decision", "score", "decided_by", "judge", "extracted")}
+    plain: dict[str, Any] = json.loads(json.dumps(fields))
     return plain

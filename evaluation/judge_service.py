@@ -1,8 +1,8 @@
 """The judge over HTTP, for any program: `POST /verify`, `POST /verify/batch`, `GET /health`.
 
-Contract: every answer is JSON: judgements, or {"error": one line} with a status that says whose fault it is (413, 415,
-421, 422: the request's; 503: ask again later). Bodies, rows and what is in hand at a time are bounded. Nothing of a
-request is written anywhere, and no picture is read from a file.
+Contract: every answer is JSON: judgements as by `Verifier`, or {"error": one line} with a status (413, 415, 421, 422:
+the request's fault; 503: ask again later). Bodies, rows and requests in hand are bounded, in time that grows with the
+body alone. Nothing of a request is written, and no picture is read from a file.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ class Judgements(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why there is no judgement, in one line."""
+    """The reason why there is no judgement, in one line."""
 
     error: str
 
 
 class Health(BaseModel):
-    """Who judges here: equal versions of the rules decide equally; judge models are asked what they leave open."""
+    """Judges of this server: equal versions of the rules decide equally; models are asked what rules leave open."""
 
     judge: str
     models: list[str]
@@ -85,13 +85,8 @@ class Health(BaseModel):
 def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
     """Answers until SIGINT or SIGTERM ends it; requests in hand are answered first, for a while.
 
-    It is the last work of its process: a signal that comes after it ends the process at once.
-
-    Args:
-        verifier: who judges.
-        host: the address.
-        port: 0 takes a free one.
-        ready: is told the address and the judges' version, when the first row is judged.
+    It is the last work of its process: a later signal ends that at once. `ready` gets the address and the judges'
+    version.
 
     Raises:
         UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
@@ -128,16 +123,11 @@ def _models(judge: str | None) -> list[str]:
     from livek12.evaluation.judging import judge_options
 
     panel = judge_options(judge or "rules").panel
-    return [one.model for one in panel.judges] if panel else []
+    return [spec.model for spec in panel.judges] if panel else []
 
 
 def make_app(verifier: Verifier, health: Health) -> FastAPI:
-    """The application, without its gate.
-
-    Args:
-        verifier: who judges.
-        health: what is said of it.
-    """
+    """The application, without its gate."""
     from fastapi import Body, FastAPI
 
     problems: Any = {status: {"model": Problem} for status in (408, 413, 415, 422, 503)}
@@ -195,14 +185,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 class Gate:
-    """The layer around the app: whose requests pass, and how much of them.
-
-    A browser asks nobody before it sends a form or plain text to another site; JSON it may not send unasked.
-
-    Args:
-        app: what it guards.
-        host: the address it is served at.
-    """
+    """The layer around the app that bounds requests: browsers send forms and plain text unasked, but no JSON."""
 
     def __init__(self, app: App, host: str) -> None:
         self._app, self._names = app, OwnNames(host)
@@ -224,9 +207,9 @@ class Gate:
             await self._with_body(scope, receive, send, headers.get("content-length", ""))
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send, declared: str) -> None:
-        """Reads the whole body, within the bounds, and gives it to the app in one piece.
+        """Reads the whole body, within the bounds, for the app.
 
-        Of one that is too large some is read and dropped: who still writes does not read our answer.
+        Of one that is too large some is read and dropped: a client that still writes does not read our answer.
         """
         if declared.isdecimal() and int(declared) > READ_AT_MOST:
             await _refuse(send, 413, _TOO_LARGE)
@@ -250,7 +233,7 @@ class Gate:
             self._in_hand -= len(body)
 
     async def _read(self, body: bytearray, receive: Receive) -> int | None:
-        """Reads what is within the bounds into `body`; how much came in all, None from who has gone."""
+        """Reads into `body` within the bounds; returns the bytes that came in all, None from a client that has gone."""
         seen, more = 0, True
         while more and seen <= READ_AT_MOST:
             message = await receive()
@@ -265,7 +248,6 @@ class Gate:
 
     @staticmethod
     def _problem(body: bytearray, seen: int) -> tuple[int, str] | None:
-        """Why what was read is not given to the app, with its status."""
         if seen > LARGEST_BODY:
             return 413, _TOO_LARGE
         if seen > len(body):
@@ -332,15 +314,11 @@ class PairRows(BaseModel):
 
 
 class BadRequest(Exception):
-    """What is asked cannot be answered; the message says why."""
+    """A request that cannot be answered; the message says why."""
 
 
 def describe(described: Json) -> None:
-    """Writes into an OpenAPI description what the bodies hold.
-
-    Args:
-        described: of an application whose bodies are read by `one_row` and `many_rows`.
-    """
+    """Writes the bodies into an OpenAPI description."""
     path = "#/components/schemas/{model}"
     refs, schemas = models_json_schema([(PairRow, "validation"), (PairRows, "validation")], ref_template=path)
     described["components"]["schemas"] |= schemas["$defs"]
@@ -351,7 +329,7 @@ def describe(described: Json) -> None:
 
 
 def too_many_values(body: bytes | bytearray) -> bool:
-    """Whether a body has more values than `MOST_IN_BODY`, before anything is made of it."""
+    """Tests a body before anything is made of it."""
     if body.count(b",") <= MOST_IN_BODY:
         return False
     most = 2 * MOST_IN_BODY + 2  # a value is a text at most, with one for its name
@@ -360,21 +338,13 @@ def too_many_values(body: bytes | bytearray) -> bool:
 
 
 def one_row(body: Any) -> Any:
-    """The row in a body.
-
-    Raises:
-        BadRequest: it is beyond the bounds.
-    """
+    """The row in a body; raises BadRequest beyond the bounds."""
     _check(body, "")
     return body
 
 
 def many_rows(body: Any) -> list[Any]:
-    """The rows in the body of a batch.
-
-    Raises:
-        BadRequest: there is no list of rows, or one of them is beyond the bounds.
-    """
+    """The rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
     rows = body.get("rows") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(body) > 1:
         raise BadRequest('a batch is an object with nothing but a list of rows: {"rows": […]}')
@@ -386,7 +356,6 @@ def many_rows(body: Any) -> list[Any]:
 
 
 def _check(row: Any, where: str) -> None:
-    """Bounds a row; whether it is one is the reader's to say."""
     level, seen, head = [row], 0, where and f"{where[:-1]}: "
     for _ in range(DEEPEST + 1):
         level = [inner for value in level for inner in _inside(value)]

@@ -1,7 +1,6 @@
-"""What the commands that judge share: which judges they name, what these cost, and who marks the tasks of a run.
+"""Judges of commands: their options, their costs, and the scorer of a run, with which any number of threads may mark.
 
-Contract: nothing is opened here (see `judges.jury`). A `RunScorer` reads the questions, keys and pictures of a run
-once, and any number of threads may mark with it.
+Contract: nothing is opened here (see `judges.jury`).
 """
 
 from __future__ import annotations
@@ -39,11 +38,7 @@ if TYPE_CHECKING:
 def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
     """Refuses, before anything is asked, a panel that could decide nothing about this model.
 
-    Args:
-        options: who judges.
-        author: the model under test.
-        tasks: names of the tasks, comma-separated.
-        here: whether it is this machine that has to be able to run the judges.
+    `here`: this machine has to be able to run the judges.
 
     Raises:
         UserError: too few judges may judge this model, or one cannot run.
@@ -67,7 +62,7 @@ def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = Fa
 
 
 class Waiting(Protocol):
-    """A response to be marked, under the key that it is claimed by."""
+    """Something to be marked, and the key that it is claimed by."""
 
     @property
     def key(self) -> Key:
@@ -78,7 +73,7 @@ W = TypeVar("W", bound=Waiting)
 
 
 def marking_flow(judges: Jury, mark: Callable[[W], Verdict]) -> Flow[W, Verdict]:
-    """Threads that keep every judge busy or, where none is asked, every symbolic worker while one of them parses."""
+    """Threads that keep every judge busy or, with rules alone, every symbolic worker."""
     return Flow(mark, judges.threads if judges.panel else 2 * max(2, shared_pool().size))
 
 
@@ -90,15 +85,9 @@ def in_rounds(
     progress: Progress | None,
     claimed_by: Callable[[Verdict], Key] = lambda verdict: verdict.key,
 ) -> Iterator[Verdict]:
-    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.schedule`), once a round.
+    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
 
-    Args:
-        stream: reads what waits, from the beginning; None where none waits at the moment.
-        judges: who marks.
-        flow: marks.
-        claims: on what this process is to do.
-        progress: hears that there is life.
-        claimed_by: the key under which the subject of a verdict was claimed.
+    `stream` begins anew each time, with None where none waits at the moment; `claimed_by` gives the key of the claim.
     """
     done = KeySet()
 
@@ -124,13 +113,13 @@ def in_rounds(
 
 
 def unanswered(verdict: Verdict) -> bool:
-    """Whether for want of a reply something is ungraded."""
+    """Tests whether something is ungraded for want of a reply."""
     return verdict.is_open and any(call.raw is None for call in verdict.calls)
 
 
 @dataclass
 class JudgeUsage:
-    """What judge models were asked, and what it cost; remembered replies cost nothing anew."""
+    """Requests to judge models and their cost; remembered replies cost nothing anew."""
 
     requests: int = 0
     remembered: int = 0
@@ -164,16 +153,16 @@ class JudgeUsage:
             self.cost = (self.cost or 0.0) + other.cost
 
     def __str__(self) -> str:
-        said = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
-        said += f" ({self.uncounted} without counts)" if self.uncounted else ""
-        said += f", cost {self.cost:.4f}" if self.cost is not None else ""
-        said += f", {self.failed} failed" if self.failed else ""
-        return said + (f"; {self.remembered} remembered" if self.remembered else "")
+        text = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        text += f" ({self.uncounted} without counts)" if self.uncounted else ""
+        text += f", cost {self.cost:.4f}" if self.cost is not None else ""
+        text += f", {self.failed} failed" if self.failed else ""
+        return text + (f"; {self.remembered} remembered" if self.remembered else "")
 
 
 @dataclass(frozen=True)
 class RunScorer:
-    """Everything that marking the responses of a run needs: a marker of each task, questions, pictures."""
+    """The scorer of each task of a run, with questions and pictures."""
 
     questions: dict[str, Mapping[str, Question]]
     pages: Pages
@@ -186,12 +175,7 @@ class RunScorer:
 
     @classmethod
     def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
-        """Reads questions, keys and pictures.
-
-        Args:
-            run: the run folder.
-            judges: who marks.
-            exam: reads the questions with their pictures; called when a judge has some to look at. Rules need none.
+        """Reads questions, keys and, by `exam` if a judge needs them, pictures.
 
         Raises:
             UserError: a panel that may not judge this model, or keys that are not those of the run.
@@ -205,19 +189,15 @@ class RunScorer:
         if exam is not None and judges.panel is not None and _shows_pictures(questions, tasks):
             pictured = exam()
             pages = pictured.pages
-            for name, asked in pictured.questions.items():
-                questions[name] = {**questions[name], **{q.id: q for q in asked if q.id in questions[name]}}
+            for name, own in pictured.questions.items():
+                questions[name] = {**questions[name], **{q.id: q for q in own if q.id in questions[name]}}
         keys = add_keys(questions, tasks, judges.options.answers) if judges.options.answers else ""
         versions = {name: scorer.version + keys for name, scorer in scorers.items()}
         words = {versions[name]: _in_words(scorer, judges.options, authors) for name, scorer in scorers.items()}
         return cls(questions, pages, authors, scorers, versions, words)
 
     def check_keys(self, spec: RunSpec) -> None:
-        """Refuses to mark by the keys of one data set what is marked by those of another.
-
-        Raises:
-            UserError: it is.
-        """
+        """Raises UserError where a run is marked by the keys of another data set."""
         before = [version.partition(KEYS)[2] for version in (*spec.judged_by, *spec.judges.values())]
         mine = {version.partition(KEYS)[2] for version in self.versions.values()} - {""}
         if mine and (last := next((keys for keys in reversed(before) if keys), None)) and last not in mine:
@@ -227,7 +207,7 @@ class RunScorer:
             )
 
     def is_settled(self, response: Response, verdict: Verdict) -> bool:
-        """Whether these judges have nothing to add to a verdict of others, nor newer rules to put in their place."""
+        """Tests whether these judges have nothing to add to a verdict of others, nor newer rules."""
         task, question = response.key.task, self._question(response)
         if other_rules(verdict, self.versions[task]):
             return False
@@ -239,12 +219,12 @@ class RunScorer:
         return scorer.auditor is None or verdict.process is not None or not response.text.strip()
 
     def critiques(self, task: str) -> int:
-        """How many critics look at the reasoning of each answer to a task, at most."""
+        """The most critics of each answer to a task."""
         auditor = self.scorers[task].auditor
         return auditor.panel.most(self.authors, auditor.size) if auditor else 0
 
     def by_rules(self, response: Response) -> Verdict:
-        """What the rules say."""
+        """The verdict of the rules."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
             from livek12.evaluation.pairs import JudgedPair, rule_verdict
@@ -282,49 +262,47 @@ class RunScorer:
 
 
 def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
-    """The questions of each task by id; for the rules, and of logs, only their places are held: there may be many."""
+    """The questions of each task, an index where models need no more: there may be many."""
     by_rules = options.panel is None and not options.answers
     if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
         return {**question_indexes(run)}
-    return {task: {q.id: q for q in asked} for task, asked in run.questions().items()}
+    return {task: {q.id: q for q in own} for task, own in run.questions().items()}
 
 
 def _in_words(scorer: Scorer, options: JudgeOptions, authors: Collection[str]) -> str:
-    """Who marks what these models wrote, for people."""
-    said = in_words(judge_version(scorer.config))
+    words = in_words(judge_version(scorer.config))
     if options.panel is not None and scorer.panel is not None:
-        said += f" and {scorer.panel.panel.members(authors, scorer.panel.named.size)}"
-        said += f" ({options.panel.method})" if options.panel.method else ""
-        said += ", who see every answer" if options.panel.scope == "all" else ""
-    return said + (f" with the keys of {options.answers}" if options.answers else "")
+        words += f" and {scorer.panel.panel.members(authors, scorer.panel.named.size)}"
+        words += f" ({options.panel.method})" if options.panel.method else ""
+        words += ", who see every answer" if options.panel.scope == "all" else ""
+    return words + (f" with the keys of {options.answers}" if options.answers else "")
 
 
 def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapping[str, Task]) -> bool:
-    """Whether a judge has pictures to look at."""
     if any(task.modality == "image_only" for task in tasks.values()):
         return True
-    asked = (question for found in questions.values() for question in found.values())
-    return any(q.images or q.answer_images or q.solution_images for q in asked)
+    shown = (question for own in questions.values() for question in own.values())
+    return any(q.images or q.answer_images or q.solution_images for q in shown)
 
 
 def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
-    """Puts the keys of another data set into the questions, by id; returns what names these very keys in a version.
+    """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions.
 
     Raises:
-        UserError: the data set has no key for any question of a task, or that of another text.
+        UserError: it has no key for any question of a task, or that of another text.
     """
     from livek12.core.questions import fingerprint, load_questions, with_answers
 
     used: list[Question] = []
-    for name, asked in questions.items():
+    for name, own in questions.items():
         rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
         keys = {question.id: question for question in rows}
-        if not (known := asked.keys() & keys.keys()):
+        if not (shared := own.keys() & keys.keys()):
             raise UserError(f"{answers}: has no row with the id of a question of {name}; is it the key to this run?")
-        if missing := sorted(asked.keys() - known):
+        if missing := sorted(own.keys() - shared):
             warn(f"{answers}: {len(missing)} questions of {name} are not in it, the first: {missing[0]!r}")
-        used += [keys[question_id] for question_id in sorted(known)]
-        questions[name] = {question.id: question for question in with_answers(asked.values(), rows)}
+        used += [keys[question_id] for question_id in sorted(shared)]
+        questions[name] = {question.id: question for question in with_answers(own.values(), rows)}
     return f"{KEYS}{fingerprint(used)[:8]}"
 
 
@@ -343,11 +321,7 @@ def judge_options(
     stages: str = "auto",
     repeats: int = 1,
 ) -> JudgeOptions:
-    """What the options on judges say.
-
-    Raises:
-        UserError: they name no judge that could be.
-    """
+    """The judges that the options of a command name; raises UserError where they name none."""
     panel = None
     if judge != "rules" or any((engine, engine_args, method, prompt, scope)):
         from livek12.judges.llm.spec import parse_judge  # with the engines, which rules do without

@@ -1,7 +1,6 @@
 """The corrected marks of a run whose planned answers people have labelled: for its report and for comparisons.
 
-Contract: looked for where `livek12 label-plan` and `livek12 review` leave their files in the run folder. Labels that
-cannot be used, or are too few yet, are a note and never an end of scoring.
+Contract: labels that cannot be used, or are too few yet, are a note and never an end of scoring.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ def corrected_marks(run: RunFolder) -> dict[str, Any]:
         strata = planned_strata(plan)
         if not strata:
             return {}  # the plan of another study
-        known = read_labels(labels, run.spec().model, lambda line: None)
-        found = corrected_study(run.judged_rows(), fit_labels(known, run.judged_rows()), strata)
+        read = read_labels(labels, run.spec().model, lambda line: None)
+        study = corrected_study(run.judged_rows(), fit_labels(read, run.judged_rows()), strata)
     except UserError as error:
         return {"note": f"no corrected mark: {error}"}
-    return {"tasks": {task: {**one, "said": f"accuracy {said(one)}"} for task, one in found["tasks"].items()}}
+    return {"tasks": {task: {**row, "said": f"accuracy {said(row)}"} for task, row in study["tasks"].items()}}
 
 
-def corrected_lines(found: dict[str, Any]) -> list[str]:
-    """What is said of them, a line a task."""
-    lines = [f"{task}, corrected by people's labels: {one['said']}" for task, one in found.get("tasks", {}).items()]
-    return [*lines, *([found["note"]] if "note" in found else [])]
+def corrected_lines(marks: dict[str, Any]) -> list[str]:
+    """A line for each task."""
+    lines = [f"{task}, corrected by people's labels: {row['said']}" for task, row in marks.get("tasks", {}).items()]
+    return [*lines, *([marks["note"]] if "note" in marks else [])]

@@ -1,9 +1,8 @@
 """The judge of `livek12.verify` as a `Verifier` of lmms-eval (0.7.3 or newer), for the marks of any task there.
 
-Contract: importing this module puts it into lmms-eval's registry as `livek12`. It is given what lmms-eval gives every
-verifier (question, prediction, ground truth) and, where a task passes them on, the other fields of a row of
-`livek12 judge-pairs`. What nobody decided is not `confident`, so that a `CompositeVerifier` goes on to the next; alone,
-it has score 0 and says `undecided` in its metadata.
+Contract: importing this module puts it into lmms-eval's registry as `livek12`. Fields of a row of `livek12 judge-pairs`
+that a task passes on are used. An undecided answer is not `confident`, so that a `CompositeVerifier` goes on to the
+next; alone, it has score 0 and says `undecided` in its metadata.
 """
 
 from __future__ import annotations
@@ -43,18 +42,19 @@ class RulesVerifier(LmmsVerifier):  # type: ignore[misc]
             ground_truth: the key: a text, or a list with one entry a blank or sub-question.
             kwargs: `question_type`, `options`, `unit`, … where the task knows them; others are passed over.
         """
-        known = {name: value for name, value in kwargs.items() if name in FIELDS}
-        row = {**known, "gold": ground_truth, "response": clean(prediction), "question": clean(question)}
-        (found,) = self._verifier.batch([row])
+        fields = {name: value for name, value in kwargs.items() if name in FIELDS}
+        row = {**fields, "gold": ground_truth, "response": clean(prediction), "question": clean(question)}
+        (judgement,) = self._verifier.batch([row])
         return VerifyResult(
-            score=found.score or 0.0,
-            is_correct=found.decision == "accept",
-            raw_output=f"{found.decision} by {found.decided_by}" + (f": {found.reason}" if found.reason else ""),
+            score=judgement.score or 0.0,
+            is_correct=judgement.decision == "accept",
+            raw_output=f"{judgement.decision} by {judgement.decided_by}"
+            + (f": {judgement.reason}" if judgement.reason else ""),
             metadata={
-                "confident": found.decision != "undecided",
-                "decision": found.decision,
-                "extracted": found.extracted,
-                "judge": found.judge,
+                "confident": judgement.decision != "undecided",
+                "decision": judgement.decision,
+                "extracted": judgement.extracted,
+                "judge": judgement.judge,
             },
         )
 

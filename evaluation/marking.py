@@ -1,10 +1,8 @@
-"""The second stage of a run, marking: at its end, or beside the first one; several local judges round by round.
+"""The second stage of a run, marking: at its end, or beside the first one.
 
-Contract: `mark` writes one verdict for each response to whose mark its judges have something to add: all that is not
-marked or that others left open, and all the reasoning that is not audited, if they audit it; with `again` everything.
-Nothing that was marked before is given up for it (`core.run.markings`), and judges are tried before they take anything
-over. Whatever runs beside it, before it or after it on the same folder, each response is marked once by the same
-judges, and the verdicts are the same. Responses wait on disk, not in memory: only those in hand are held.
+Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
+Older marks count until then (`core.run.markings`). Each response is marked once by the same judges, whatever runs
+beside. Responses wait on disk: only those in hand are in memory.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ WORTH_A_PROCESS = 100
 
 @dataclass
 class Marked:
-    """What came of marking: how many responses still wait for a judge that could not be asked, and what was spent."""
+    """The result: responses that wait for a judge that could not be asked, and the cost."""
 
     lost: int = 0
     spent: JudgeUsage = field(default_factory=JudgeUsage)
@@ -69,11 +67,11 @@ def mark(
 
     Args:
         run: the run folder.
-        options: who judges.
-        exam: reads the questions with their pictures; called when a judge has some to look at.
-        again: mark everything anew, whoever marked it; what the same judges began so and did not finish, they finish.
-        over: where responses are still coming: marks them as they come, until this is true, and quietly.
-        workers: processes that mark by the rules, where no models do; default the cores of this machine.
+        options: the judges.
+        exam: reads the questions with their pictures, if a judge has some to look at.
+        again: mark everything anew; finishes a marking that the same judges broke off.
+        over: marks responses as they come, and quietly, until this is true.
+        workers: processes for the rules where no models judge; default the cores of this machine.
         ray: the Ray cluster that these run on; "" for this machine.
 
     Raises:
@@ -88,7 +86,7 @@ def mark(
 
 @dataclass
 class _Share:
-    """What one command marks, time and again while others that are at work on the folder leave something."""
+    """The share of one command, marked again while other processes leave something."""
 
     marking: _Marking
     judges: Jury
@@ -99,7 +97,7 @@ class _Share:
     begun: bool = False
 
     def mark(self) -> bool:
-        """Marks what nobody else is at, and lets go; whether some was left to others."""
+        """Marks what no other process has claimed; returns whether something was left to others."""
         run, by_rules = self.marking.run, self.judges.panel is None
         with ExitStack() as stack:
             writer = stack.enter_context(run.writer("verdicts"))
@@ -138,7 +136,6 @@ class _Share:
             return bool(claims.refused)
 
     def _on_ray(self, lines: Iterator[bytes], waiting: int) -> Iterator[list[str]]:
-        """The lines of verdicts from a Ray cluster, whose nodes need no disk of ours."""
         run, number = self.marking.run, self.marking.number
         return ray_batches(
             lines,
@@ -154,7 +151,6 @@ class _Share:
         )
 
     def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[list[str]]:
-        """Marks in this process; gives lines."""
         run = self.marking.run
         stream = partial(_arriving, run, self.over) if self.over else run.responses
         for verdict in in_rounds(stream, self.judges, flow, claims, progress):
@@ -167,7 +163,7 @@ class _Share:
 
 
 def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
-    """The lines of the responses that this process is to mark; claimed so many at a time as go to a process."""
+    """The response lines of this process, claimed a chunk at a time."""
     lines = run.response_lines()
     while some := dict(islice(lines, CHUNK)):
         if progress is not None:
@@ -181,29 +177,16 @@ def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) ->
 def mark_pool(
     run: RunFolder, scorer: RunScorer, options: JudgeOptions, number: int, size: int, seconds: float = LINE_SECONDS
 ) -> MarkPool[str]:
-    """Processes that mark responses as one would; they reply with verdicts, each a line of JSON ("": none).
+    """Processes that mark by the rules; a reply is the line of a verdict, "" for a damaged response.
 
-    What the caller does for a response is reading its line, a claim, and writing the verdict's.
-
-    Args:
-        run: the run folder.
-        scorer: marks what breaks a limit.
-        options: who judges; the rules alone.
-        number: of the marking.
-        size: the most processes.
-        seconds: processor time of one response, without its symbolic comparisons.
+    `seconds` are processor time of a response, without its symbolic comparisons.
     """
     given = run.path.resolve(), options, number, seconds
     return MarkPool(mark_responses, *given, unmarked=partial(_unmarked, scorer, number), size=size)
 
 
 def processes(limit: int | None, waiting: int) -> int:
-    """How many processes mark so many responses; 0 where this one does it sooner alone.
-
-    Args:
-        limit: the user's; None for the cores of this machine.
-        waiting: how many responses there are.
-    """
+    """The number of processes worth their start, within the user's limit; 0 where this one is quicker alone."""
     most = min(limit or default_size(), waiting // WORTH_A_PROCESS)
     return most if most > 1 else 0
 
@@ -211,15 +194,7 @@ def processes(limit: int | None, waiting: int) -> int:
 def mark_responses(
     link: Link, run: Path | Mapping[str, bytes], options: JudgeOptions, number: int, seconds: float
 ) -> None:
-    """Marks the responses that a pool sends, in a process of its own; arguments as those of `mark_pool`.
-
-    Args:
-        link: to the pool.
-        run: the folder, or the files that are read of it, by name.
-        options: who judges.
-        number: of the marking.
-        seconds: of processor time.
-    """
+    """The work of `mark_pool`; on another node `run` holds the files that are read, by name."""
     with Jury(options) as judges:
         if isinstance(run, Path):
             scorer = RunScorer.open(RunFolder(run), judges)
@@ -236,7 +211,6 @@ def _unmarked(scorer: RunScorer, number: int, line: bytes, why: str) -> str:
 
 
 def _marked(line: bytes, mark: Callable[[Response], Verdict], number: int) -> str:
-    """The line of the verdict on a response; "" where the line is damaged and holds none."""
     try:
         response = Response.model_validate_json(line)
     except ValueError:
@@ -255,7 +229,7 @@ def _waited(run: RunFolder, seconds: float) -> str:
 
 @dataclass(frozen=True)
 class _Marking:
-    """What one command marks of a run, and under which number (`core.run.markings`)."""
+    """The marking of a run by one command, and its number (`core.run.markings`)."""
 
     run: RunFolder
     scorer: RunScorer
@@ -265,11 +239,7 @@ class _Marking:
 
     @classmethod
     def of(cls, run: RunFolder, scorer: RunScorer, again: bool) -> _Marking:
-        """The marking that goes on or, with `again`, a new one, unless these judges broke one off.
-
-        Raises:
-            UserError: the marks are by other keys, and `again` is not set.
-        """
+        """The marking that goes on or, with `again`, a new one, unless these judges broke one off."""
         spec = run.spec()
         if not again:
             scorer.check_keys(spec)
@@ -280,7 +250,7 @@ class _Marking:
         return marking if broken_off else replace(marking, number=spec.marking + 1)
 
     def finished(self) -> KeySet:
-        """The keys that its judges have marked already, or to whose mark they have nothing to add."""
+        """The keys to whose mark its judges have nothing to add."""
         if not has_lines(self.run.path, "verdicts"):
             return KeySet()
         done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
@@ -294,14 +264,9 @@ class _Marking:
         return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
 
     def begin(self, judges: Jury, waiting: Counter[str] | None) -> bool:
-        """Says what is to be done and notes who does it, once it is sure that they can; whether there is anything.
+        """Notes the judges once they can be asked; returns whether there is work.
 
-        Args:
-            judges: who marks.
-            waiting: of each task how many answers are to be marked; None where they are still to come.
-
-        Raises:
-            UserError: a judge that would add to the marks of others, or replace them, cannot be asked.
+        `waiting` counts the answers of each task; None where they are still to come.
         """
         others = self.before.judges != self.scorer.versions
         takes_over = bool(self.before.judges) and (self.again or others)
@@ -320,7 +285,6 @@ class _Marking:
         return True
 
     def _plan(self, waiting: int) -> str:
-        """Who has marked the run so far, and what these judges do."""
         by, older = Counter[str](), 0
         for answer, verdict in self.run.judged():
             by[self.before.who(verdict.judge)] += 1
@@ -341,7 +305,7 @@ def _asked(judges: Jury) -> str:
 
 
 def _arriving(run: RunFolder, over: Callable[[], bool]) -> Iterator[Response | None]:
-    """The responses of a run as they are stored, each key once; None where none waits at the moment."""
+    """The responses as they are stored, each key once; None where none waits at the moment."""
     expected, stored, seen = run.expected(), Tail(run.path, "responses", Response), KeySet()
     while not over():
         for response in stored.fresh():
@@ -365,23 +329,20 @@ def judge(
 ) -> int:
     """Marks what is not marked yet, what was left open, and what waits for a judge that did not answer.
 
-    The rules see every response; what they leave open goes to the models that `options` names. Each verdict is
-    stored as it is made, and what was marked before counts until then.
-
     Args:
         run: the run folder.
         again: mark everything anew, whoever marked it.
-        options: who judges; default the rules alone.
-        exam: the questions with their pictures, where they are at hand; otherwise they are read when judges need them.
-        before: what was marked already while the model was asked, for the account.
-        workers: processes that mark by the rules, where no models do; default the cores of this machine.
-        ray: the Ray cluster that these run on; "" for this machine.
+        options: the judges; default the rules alone.
+        exam: the questions with their pictures; by default read when judges need them.
+        before: what was marked while the model was asked, for the account.
+        workers: as for `mark`.
+        ray: as for `mark`.
 
     Returns:
         How many responses stay open because a judge could not be asked; the same command asks again.
 
     Raises:
-        UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
+        UserError: as `mark`.
     """
     options, began = options or JudgeOptions(), time.time()
 

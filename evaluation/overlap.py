@@ -1,8 +1,7 @@
-"""Marking beside the asking: a process of its own marks what the engine has answered so far.
+"""Marking beside the asking: a child process marks what the engine has answered so far.
 
-Contract: it is help, no more: it reads the responses from the run folder, so the engine never waits for it and it holds
-but a few; when the asking ends, it ends with what it has in hand, and the marking that follows in any case does the
-rest. It never outlives the command, nor do the engines of its judges. Whether it comes in is settled by `worth_it`.
+Contract: it reads the responses from the run folder, so the engine never waits for it. When the asking ends, it ends
+with what it has in hand; the rest is marked afterwards. Neither it nor the engines of its judges outlive the command.
 """
 
 from __future__ import annotations
@@ -36,17 +35,10 @@ _LEAVE_SECONDS = 10.0
 
 
 def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], options: JudgeOptions, waiting: int) -> bool:
-    """Whether marking runs beside the asking.
+    """Decides whether marking runs beside the asking of `waiting` requests.
 
-    With `auto`: when no judge needs the device, and the asking leaves cores: the model runs elsewhere or on a device.
-    A model that runs on these very cores loses more than the marking wins, and recorded answers come at once.
-
-    Args:
-        stages: what the user wants.
-        engine: that asks; not `auto`.
-        engine_args: its arguments.
-        options: who judges.
-        waiting: requests that have no response.
+    With `auto`: when no judge needs the device, and the model runs elsewhere or on a device. One that runs on these
+    very cores loses more than the marking wins, and recorded answers come at once.
     """
     if stages != "auto" or not waiting:
         return stages == "overlap" and waiting > 0
@@ -63,15 +55,7 @@ def _has_device() -> bool:
 
 
 class Overlap:
-    """The process, where it is worth it; a context manager. Leaving it after an error ends the process at once.
-
-    Args:
-        options: who judges.
-        stages: what the user wants.
-
-    Attributes:
-        marked: what it has marked, once it has ended.
-    """
+    """The process, where it is worth it, and its result; an error in the context ends it at once."""
 
     def __init__(self, options: JudgeOptions, stages: Stages) -> None:
         from livek12.evaluation.marking import Marked
@@ -81,7 +65,7 @@ class Overlap:
         self.marked = Marked()
 
     def start(self, run: RunFolder, engine: str, engine_args: Mapping[str, Any], waiting: int) -> None:
-        """Starts marking if that is worth it (see `worth_it`); to be called when run.json says all about the engine."""
+        """Starts marking if it is worth it, once run.json says all about the engine."""
         if not worth_it(self._stages, engine, engine_args, self._options, waiting):
             return
         self._process = ChildProcess(_work, run.path, self._options, quiet=False)
@@ -106,7 +90,6 @@ class Overlap:
 
 
 def _work(link: Link, folder: Path, options: JudgeOptions) -> None:
-    """What the process does, until the other end says that it is enough."""
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation.marking import Marked, mark
     from livek12.evaluation.task_data import reload_task_data

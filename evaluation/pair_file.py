@@ -1,10 +1,8 @@
 """A file of pairs becomes a file of decisions: streaming, in order, and going on where it was stopped.
 
-Contract: OUT has one line for each line of IN that is not blank, in the same order, each written whole when it and all
-before it are decided; so a command that was killed goes on behind the last whole line, decides nothing twice and
-loses nothing. An OUT that does not fit IN, or was made by other judges, is refused; what the same judges decided by
-older code stands. A row that cannot be judged, and
-one whose id stood before, get a line that says so. A bounded number of rows is in memory, whatever the length.
+Contract: OUT has one line for each line of IN that is not blank, in the same order, each written whole. An OUT of
+another IN or of other judges is refused; decisions of the same judges by older code stand. A row that cannot be judged,
+or repeats an id, gets a line that says so. A bounded number of rows is in memory.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ MAX_LINE = 128 * 2**20
 
 @dataclass
 class PairCounts:
-    """What became of the rows of a file, those decided earlier with them."""
+    """The counts over all rows of OUT."""
 
     accepted: int = 0
     rejected: int = 0
@@ -69,7 +67,7 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of IN, its number, and what is wrong with it before anybody looked inside."""
+    """A line of IN, its number, and the problem with it as a whole."""
 
     number: int
     text: bytes
@@ -77,16 +75,13 @@ class _Line:
 
 
 def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = "") -> PairCounts:
-    """Judges all pairs of a file that have no decision yet.
+    """Judges all pairs of a file that have no decision yet; returns the counts over the whole of OUT.
 
     Args:
         source: IN.
         target: OUT; made, or gone on with.
-        options: who judges.
+        options: the judges.
         author: the model that wrote the responses, where it is known.
-
-    Returns:
-        The counts over the whole of OUT.
 
     Raises:
         UserError: a file cannot be read or written, or OUT belongs to another IN or to other judges.
@@ -123,7 +118,6 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
 
 
 def _by_rules(rules: MarkPool[Reply], lines: Iterable[_Line]) -> Iterator[tuple[_Line, Reply]]:
-    """The lines, each with what the rules say to it."""
     in_hand: deque[_Line] = deque()
 
     def texts() -> Iterator[bytes]:
@@ -149,28 +143,25 @@ def _settled(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A line of OUT, and what judge models were asked about it."""
-
     row: Json
     calls: Sequence[Call] = ()
 
 
 def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
-    """The line of OUT for a line of IN and what the rules said to it; asks the models where there are some."""
     row = reply["row"]
     if line.problem or row["decided_by"] == "input":
         return _Judged(bad_row(line_id(line.text), line.number, line.problem or row["reason"], models.version))
     if "verdict" not in reply:
         return _Judged({**row, "judge": models.version})
-    settled = models.settle(line.text, reply["verdict"])
-    return _Judged(verdict_row(settled.pair, settled.verdict), settled.verdict.calls)
+    pair, verdict = models.settle(line.text, reply["verdict"])
+    return _Judged(verdict_row(pair, verdict), verdict.calls)
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
 def _numbered(source: Path) -> Iterator[_Line]:
-    """The lines of a file that are not blank; one over the limit comes cut, with the problem."""
+    """The lines that are not blank; one over the limit comes cut, with the problem."""
     refuse_pointer(source)
     try:
         with source.open("rb") as stream:
@@ -189,11 +180,7 @@ def _numbered(source: Path) -> Iterator[_Line]:
 
 
 def _count(source: Path) -> int | None:
-    """How many lines a file has, for the progress bar; None where reading would use them up (a pipe).
-
-    Raises:
-        UserError: it cannot be read.
-    """
+    """The number of lines, for the progress bar; None for a pipe."""
     try:
         if not source.is_file() and not source.is_dir() and source.exists():
             return None
@@ -204,7 +191,6 @@ def _count(source: Path) -> int | None:
 
 
 def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target: Path, ids: _Seen) -> None:
-    """A line of IN that OUT has decided already."""
     if line is None:
         raise UserError(f"{target}: has more lines than {source}; choose another OUT")
     if without_code(str(row.get("judge"))) != without_code(version):
@@ -219,7 +205,7 @@ def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target
 
 
 class _Output(LineFile):
-    """OUT; a file of something else is refused before anything of it is touched."""
+    """OUT; a file of something else is refused before it is touched."""
 
     def __init__(self, target: Path) -> None:
         try:
@@ -234,7 +220,6 @@ class _Output(LineFile):
         super().__init__(target)
 
     def stored(self) -> Iterator[Json]:
-        """The lines that stand."""
         with self.path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 try:
@@ -246,7 +231,6 @@ class _Output(LineFile):
                 yield row
 
     def append(self, row: Json) -> None:
-        """One decision; raises as `write_line`."""
         self.write_line(json.dumps(row, ensure_ascii=False))
 
 
@@ -261,7 +245,7 @@ class _Seen:
         self._db.execute("BEGIN")
 
     def checked(self, line: _Line) -> _Line:
-        """The line, with the problem where its id stood before."""
+        """The line, with the problem where its id came before."""
         name = None if line.problem else line_id(line.text)
         if name is None:
             return line
@@ -284,28 +268,8 @@ class _Seen:
 NAMED: Final = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
 
 
-@dataclass(frozen=True)
-class Settled:
-    """A pair, and what rules and models together say to it."""
-
-    pair: JudgedPair
-    verdict: Verdict
-
-
 class PairModels:
-    """Of each benchmark whose questions are judged by models, its marker.
-
-    Args:
-        judges: opened by the caller.
-        folder: where image files may lie; None for nowhere.
-        author: the model that wrote the responses, where it is known.
-
-    Attributes:
-        version: names who marks; equal strings mark equally.
-
-    Raises:
-        UserError: too few of the judges may judge this author.
-    """
+    """The scorers of rows; any number of threads may use it. Equal versions mark equally."""
 
     def __init__(self, judges: Jury, folder: Path | None, author: str = "") -> None:
         self._folder = folder
@@ -314,33 +278,20 @@ class PairModels:
         self._scorers = {name: Scorer.of(judges, named, credit, self._authors) for name, named in NAMED.items()}
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
-    def settle(self, line: bytes, verdict: Json) -> Settled:
-        """What the panel says to what the rules left open.
-
-        Args:
-            line: the row, which a worker could read.
-            verdict: what the rules made of it.
-        """
-        pair, by_rules = read_pair(line, self._folder), Verdict.model_validate(verdict)
+    def settle(self, line: bytes, by_rules: Json) -> tuple[JudgedPair, Verdict]:
+        """The verdict on a readable row; models decide what its verdict by the rules leaves open."""
+        pair, verdict = read_pair(line, self._folder), Verdict.model_validate(by_rules)
         scorer = self._scorers[pair.question.benchmark]
-        if not scorer.has_more(pair.question, pair.response, by_rules):
-            return self._named(pair, by_rules)
-        authors = (*self._authors, *filter(None, (pair.response.model,)))
-        settled = scorer.by_models(pair.question, pair.response, by_rules, authors)
-        if unanswered(settled):
-            warn(f"{pair.id}: {settled.reason}", kind="not judged")
-        return self._named(pair, settled)
-
-    def _named(self, pair: JudgedPair, verdict: Verdict) -> Settled:
-        return Settled(pair, verdict.model_copy(update={"judge": self.version}))
+        if scorer.has_more(pair.question, pair.response, verdict):
+            authors = (*self._authors, *filter(None, (pair.response.model,)))
+            verdict = scorer.by_models(pair.question, pair.response, verdict, authors)
+            if unanswered(verdict):
+                warn(f"{pair.id}: {verdict.reason}", kind="not judged")
+        return pair, verdict.model_copy(update={"judge": self.version})
 
 
 class HeldModels:
-    """Judge models for rows, opened when they are first needed and held open; a fork opens its own.
-
-    Args:
-        options: who judges.
-    """
+    """Judge models for rows, opened when first needed and kept open; a fork opens its own."""
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options
@@ -349,11 +300,7 @@ class HeldModels:
         tell_of_forks(self)
 
     def submit(self, lines: Sequence[bytes], replies: Sequence[Reply]) -> list[Future[list[Reply]]]:
-        """The replies of the rules, in order, with what models say to those that the rules leave open.
-
-        Args:
-            lines: the rows.
-            replies: with verdicts.
+        """Futures of the replies, in order; models decide what those of the rules leave open.
 
         Raises:
             UserError: the models cannot be asked.
@@ -368,12 +315,12 @@ class HeldModels:
         opened.close()
 
     def abandon(self) -> None:
-        """Closes the models when nobody uses them any more, and does not wait for it: it may be called anywhere."""
+        """Closes models out of use without waiting for it."""
         if self._threads is not None:
             threading.Thread(target=self.close, name="closing judges", daemon=True).start()
 
     def after_fork(self) -> None:
-        """What was opened belongs to the parent."""
+        """Forgets what the parent opened."""
         self._lock = threading.Lock()
         self._begin()
 
@@ -400,5 +347,5 @@ class HeldModels:
 
 
 def _by_models(pairs: PairModels, line: bytes, reply: Reply) -> list[Reply]:
-    settled = pairs.settle(line, reply["verdict"])
-    return [{"row": verdict_row(settled.pair, settled.verdict), "extracted": extracted(settled.pair, settled.verdict)}]
+    pair, verdict = pairs.settle(line, reply["verdict"])
+    return [{"row": verdict_row(pair, verdict), "extracted": extracted(pair, verdict)}]

@@ -1,10 +1,8 @@
 """Rows of `livek12 judge-pairs`: a line of JSON becomes a question with its key and a response, and a verdict a line.
 
-Contract: a row holds `id`, `gold` (text, number, or a list of them: one a part) and `response`; it may hold
-`question`, `question_type`, `options`, `images`, `unit`, `variables`, `language`, `solution`, `part_points`,
-`finish_reason` and `model`.
-What is missing stays empty; what cannot be what it says raises `BadPair` with one line. Nothing in a row is evaluated,
-and images come from the row itself or from beside the file, never from elsewhere.
+Contract: the fields are those of docs/judge-pairs.md. What cannot be read raises `BadPair`. Nothing in a row is
+evaluated, and images come from the row or from beside the file. Rows are marked as responses of a run, but a bare
+answer needs no commitment, and a longer response without an answer is undecided: nobody has read it.
 """
 
 from __future__ import annotations
@@ -72,11 +70,7 @@ class JudgedPair:
 
 
 def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
-    """A line as a pair.
-
-    Args:
-        line: one JSON object.
-        folder: where image files may lie; None for nowhere.
+    """A line as a pair; `folder` is that of image files, None for none.
 
     Raises:
         BadPair: it is no pair.
@@ -108,12 +102,12 @@ def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
 
 def row_id(row: Mapping[str, Any]) -> str | int | None:
     """The id of a row; None where it has no usable one."""
-    found = row.get("id")
-    return found if isinstance(found, str | int) and not isinstance(found, bool) and found != "" else None
+    value = row.get("id")
+    return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
 
 def line_id(line: bytes) -> str | int | None:
-    """The id in a line, if it is at least an object with one."""
+    """The id in a line; None where it has no usable one."""
     try:
         return row_id(_row(line))
     except BadPair:
@@ -155,13 +149,13 @@ def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Qu
 
 
 def _committed(question: Question) -> list[str]:
-    """The key, where it is a worked solution: what that commits to ("故选 B", a box), as in a response."""
+    """The key, where it is a worked solution: the value that it commits to, as in a response."""
     gold = question.answer[0]
     if question.question_type in CHOICE_TYPES:
         if read_labels(gold) is not None or any(gold.strip() == option.text.strip() for option in question.options):
             return [gold]
-        found = extract(gold, question, None).answers
-        return found if len(found) == 1 and read_labels(found[0]) is not None else [gold]
+        answers = extract(gold, question, None).answers
+        return answers if len(answers) == 1 and read_labels(answers[0]) is not None else [gold]
     extracted = extract(gold, question, None)
     if len(gold) > LONG_KEY:
         return extracted.answers if extracted.method in {"boxed", "answer_tag", "phrase"} else [gold]
@@ -171,10 +165,10 @@ def _committed(question: Question) -> list[str]:
 
 
 def _says(gold: str, value: str, method: str) -> bool:
-    """Whether a short key is a sentence or lines that commit to a value, rather than a value or prose itself."""
+    """Tests whether a short key is a sentence that commits to a value, rather than a value or prose itself."""
     if method == "boxed":
-        found = boxes(gold)
-        before, after = (gold[: found[-1].start], gold[found[-1].end :]) if found else ("", gold)
+        marked = boxes(gold)
+        before, after = (gold[: marked[-1].start], gold[marked[-1].end :]) if marked else ("", gold)
         return _GOES_IN.search(before) is None and _BOX_ENDS.fullmatch(after) is not None
     if method == "phrase":
         plain = any(char.isdigit() or char in "$\\" for char in value) or len(value.split()) <= _FEW_WORDS
@@ -209,12 +203,12 @@ _VALUE = re.compile(r"[-−]?\$?\d[\d.,/]*(?:\s?\S{1,4})?|\$[^$]+\$|\\\(.+\\\)|\
 
 def _golds(row: Json) -> list[str]:
     gold = row.get("gold")
-    found = gold if isinstance(gold, list) else [gold]
-    if any(not isinstance(entry, str | int | float) for entry in found) or not found:
+    golds = gold if isinstance(gold, list) else [gold]
+    if any(not isinstance(entry, str | int | float) for entry in golds) or not golds:
         if row.get("variables"):
             return []
         raise BadPair("has no gold (a text, a number, or a list of them)")
-    return [_plain(entry) for entry in found]
+    return [_plain(entry) for entry in golds]
 
 
 def _plain(value: str | float | None) -> str:
@@ -226,7 +220,7 @@ def _plain(value: str | float | None) -> str:
 
 
 def _printed(value: float) -> str:
-    """A float as a person would print it: its digits say how exact a key is, and a computer prints too many or few."""
+    """A float as a person would print it: its digits say how exact a key is."""
     text = json.dumps(value)
     digits = sum(char.isdigit() for char in text.partition("e")[0].lstrip("-0."))
     return text.removesuffix(".0") if digits <= PRINTED_DIGITS or text.endswith(".0") else f"{value:#.15g}"
@@ -256,39 +250,36 @@ def _points(row: Json) -> list[Any]:
     return points
 
 
-def _options(said: Any, golds: Sequence[str], language: Language) -> list[Option]:
+def _options(value: Any, golds: Sequence[str], language: Language) -> list[Option]:
     """Options as {label, text}, as a mapping of labels to texts, or as texts.
 
     Those are A, B, C, … ("B. text" keeps its B), or 1, 2, 3, … where the key is plainly such a number.
     """
-    if said in (None, "", [], {}):
+    if value in (None, "", [], {}):
         return []
-    if isinstance(said, dict):
-        said = [{"label": label, "text": text} for label, text in said.items()]
-    if not isinstance(said, list):
+    if isinstance(value, dict):
+        value = [{"label": label, "text": text} for label, text in value.items()]
+    if not isinstance(value, list):
         raise BadPair("has options that are neither a list nor a mapping of labels to texts")
-    found = []
-    numbered = _is_number_of(golds, said, language)
-    for place, entry in enumerate(said):
+    options = []
+    numbered = _is_number_of(golds, value, language)
+    for place, entry in enumerate(value):
         if isinstance(entry, str):
             label = str(place + 1) if numbered else chr(65 + place)
             head = re.match(r"\s*[(（]?([A-Z]|[1-9](?!.\d))[)）.．、:：]\s*", entry)
-            found.append(Option(label=label, text=entry[head.end() :] if head and head[1] == label else entry))
+            options.append(Option(label=label, text=entry[head.end() :] if head and head[1] == label else entry))
         elif isinstance(entry, dict) and isinstance(entry.get("label"), str) and isinstance(entry.get("text"), str):
-            found.append(Option(label=entry["label"], text=entry["text"]))
+            options.append(Option(label=entry["label"], text=entry["text"]))
         else:
             raise BadPair(f"option {place + 1} is neither a text nor {{label, text}}")
-    return found
+    return options
 
 
 _NUMBER_OF_OPTION = re.compile(r"[①-⑨]|번")
 
 
 def _is_number_of(golds: Sequence[str], texts: Sequence[Any], language: Language) -> bool:
-    """Whether the key is the number of an option: ③, 3번, or 3 on a Korean paper, where it is no option's text.
-
-    A bare 3 elsewhere may count from zero.
-    """
+    """Tests whether the key is the number of an option: ③, 3번, or 3 on a Korean paper; else 3 may count from zero."""
     labels = {label for gold in golds for label in read_labels(gold) or ("",)}
     printed = language == "ko" or any(map(_NUMBER_OF_OPTION.search, golds))
     places = {str(place) for place in range(1, len(texts) + 1)}
@@ -296,12 +287,12 @@ def _is_number_of(golds: Sequence[str], texts: Sequence[Any], language: Language
 
 
 def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
-    said = row.get("language")
+    stated = row.get("language")
     for language in get_args(Language):
-        if said == language:
+        if stated == language:
             return language  # type: ignore[no-any-return]
-    if said is not None:
-        raise BadPair(f"language {one_line(said, 20)!r} is none of {', '.join(get_args(Language))}")
+    if stated is not None:
+        raise BadPair(f"language {one_line(stated, 20)!r} is none of {', '.join(get_args(Language))}")
     shown = text + " ".join(golds) + str(row.get("response") or "")[:2000]
     if re.search(r"[가-힣]", shown):
         return "ko"
@@ -309,9 +300,9 @@ def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
 
 
 def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:
-    """The canonical type: as said; else a choice by its options, a truth by its key, or a short answer."""
-    said = row.get("question_type")
-    kind = kind_of(said) if isinstance(said, str) else None
+    """The canonical type: as stated; else a choice by its options, a truth by its key, or a short answer."""
+    stated = row.get("question_type")
+    kind = kind_of(stated) if isinstance(stated, str) else None
     chosen = [read_labels(gold) or frozenset() for gold in golds]
     several = any(len(labels) > 1 for labels in chosen) or (len(golds) > 1 and all(chosen))
     if kind is not None:
@@ -323,12 +314,12 @@ def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> Questio
 
 
 def _is_truth(gold: str) -> bool:
-    """Whether a key answers a question that yes or no answers; "right" may be a side, "NO" a gas."""
+    """Tests whether a key answers a yes-or-no question; "right" may be a side, "NO" a gas."""
     return gold.strip() != "NO" and gold.strip().lower() != "right" and read_truth(gold, signs=False) is not None
 
 
 def _as_choice(question: Question, response: str) -> Question:
-    """The question as a choice where its key is a letter and the response commits to a letter as one does to an option.
+    """The question as a choice where its key is a letter and the response commits to a letter as to an option.
 
     Several letters may be a side of a triangle: they are options where the response speaks of choosing.
     """
@@ -348,24 +339,22 @@ _CHOOSES = late(r"[选選]|\b(?:options?|choices?|choose|pick|select)\b|고르|�
 
 
 def _units(row: Json, golds: Sequence[str]) -> list[str]:
-    """The unit printed behind each blank; one text is that of the only blank."""
     unit = row.get("unit", row.get("part_units"))
     if unit is None:
         return []
     if isinstance(unit, str):
         return [unit] * len(golds) if unit.strip() else []
-    if isinstance(unit, list) and len(unit) == len(golds) and all(isinstance(one, str | None) for one in unit):
-        return [one or "" for one in unit]
+    if isinstance(unit, list) and len(unit) == len(golds) and all(isinstance(entry, str | None) for entry in unit):
+        return [entry or "" for entry in unit]
     raise BadPair("has a unit that is neither a text nor a list with one text a part")
 
 
-def _images(said: Any, folder: Path | None) -> list[Image]:
-    """Pictures as data URLs, base64, {"bytes": base64} or files beside the input."""
-    if said in (None, []):
+def _images(value: Any, folder: Path | None) -> list[Image]:
+    if value in (None, []):
         return []
-    if not isinstance(said, list):
+    if not isinstance(value, list):
         raise BadPair("has images that are no list")
-    return [_image(entry, folder) for entry in said]
+    return [_image(entry, folder) for entry in value]
 
 
 def _image(entry: Any, folder: Path | None) -> Image:
@@ -390,11 +379,7 @@ def _image(entry: Any, folder: Path | None) -> Image:
 
 
 def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
-    """The verdict on a pair.
-
-    Raises:
-        UserError: this machine cannot run the rules.
-    """
+    """The verdict on a pair; raises UserError where this machine cannot run the rules."""
     return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
 
 
@@ -420,17 +405,7 @@ def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
 
 
 def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) -> Json:
-    """The reply to a row (`workers.Reply`).
-
-    Args:
-        line: the row.
-        folder: where image files may lie; None for nowhere.
-        cascade: the stages that decide.
-        whole: whether it holds the verdict, too.
-
-    Raises:
-        UserError: this machine cannot run the rules.
-    """
+    """The reply to a row (`workers.Reply`), `whole` with the verdict; raises as `rule_verdict`."""
     try:
         pair = read_pair(line, folder)
     except BadPair as error:
@@ -484,11 +459,11 @@ def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Js
 
 
 def open_row(name: str | int | None, by: str, reason: str, judge: str) -> Json:
-    """The line of a row of which nothing is known but this."""
+    """The line of an undecided row."""
     return {"id": name, "decision": "undecided", "decided_by": by, "reason": reason, "score": None, "judge": judge}
 
 
 def extracted(pair: JudgedPair, verdict: Verdict) -> list[str]:
-    """The answers in a response: one a part, or what was found where that fits no part."""
+    """The answers in a response: one a part, or all where these fit no part."""
     answers = [part.answer for part in verdict.parts if part.answer is not None]
     return answers or extract(pair.response.text, pair.question, pair.response.finish_reason).answers

@@ -1,9 +1,8 @@
 """A log of any task of another harness becomes a run folder like any other, marked here and comparable.
 
-Contract: nothing of the log is left out without a word: what cannot be read costs a warning and is counted, an answer
-that is missing fails, and a key that is missing leaves its answers to nobody. One question is in memory at a time. The
-same command on the same log goes on where it was stopped; another log is another run. Marks are those of `livek12
-judge-pairs` on the same rows; the harness's own lie beside them (`harness_marks`).
+Contract: what cannot be read costs a warning and is counted, a missing answer fails, and a missing key leaves its
+answers to nobody. One question is in memory at a time. The same log goes on where it was stopped; another one is
+another run. Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
 
 @dataclass
 class _Spool:
-    """What a log holds, on disk, task by task: questions, outcomes and marks."""
+    """The content of a log, on disk, task by task."""
 
     questions: dict[str, IO[bytes]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -56,11 +55,7 @@ class _Spool:
     first_keyless: str = ""
 
     def add_question(self, task: str, entry: LogEntry, question: Question) -> None:
-        """Keeps a question the first time it comes.
-
-        Raises:
-            BadPair: another question of this id stands before.
-        """
+        """Keeps a question once; raises BadPair where another one has its id."""
         line = question.model_dump_json().encode() + b"\n"
         digest = hashlib.sha256(line).digest()[:12]
         if (before := self.asked.setdefault(f"{task}/{question.id}", digest)) is not digest:
@@ -75,13 +70,9 @@ class _Spool:
         self.counts[task] += 1
 
     def add_outcome(self, outcome: Response | Failure) -> None:
-        """Keeps an outcome the first time it comes.
-
-        Raises:
-            BadPair: another answer to the same question and trial stands before.
-        """
-        said = outcome.text if isinstance(outcome, Response) else ""
-        digest = hashlib.sha256(said.encode()).digest()[:12]
+        """Keeps an outcome once; raises BadPair where the question and trial has another answer."""
+        text = outcome.text if isinstance(outcome, Response) else ""
+        digest = hashlib.sha256(text.encode()).digest()[:12]
         if (before := self.answered.setdefault(str(outcome.key), digest)) is digest:
             self.trials = max(self.trials, outcome.key.trial + 1)
             self.outcomes.write(outcome.model_dump_json().encode() + b"\n")
@@ -90,22 +81,18 @@ class _Spool:
                 f"question {outcome.key.question_id}, trial {outcome.key.trial}, has another answer before it"
             )
 
-    def add_marks(self, task: str, entry: LogEntry, found: LoggedQuestion) -> None:
-        """Keeps what the harness said."""
-        if found.scores:
-            trial = entry.trial if len(found.outcomes) == 1 else None
-            row = {"task": task, "question_id": entry.id, "trial": trial, "scores": dict(found.scores)}
+    def add_marks(self, task: str, entry: LogEntry, logged: LoggedQuestion) -> None:
+        if logged.scores:
+            trial = entry.trial if len(logged.outcomes) == 1 else None
+            row = {"task": task, "question_id": entry.id, "trial": trial, "scores": dict(logged.scores)}
             self.marks.write(json.dumps(row).encode() + b"\n")
 
     def close(self) -> None:
-        """Gives the disk back."""
         for file in (*self.questions.values(), self.outcomes, self.marks):
             file.close()
 
 
 class _Kept:
-    """The questions of one task, read anew each time they are taken."""
-
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
@@ -124,8 +111,8 @@ def rejudge(
         source: the harness, one of `evaluation.logs.READERS`.
         out: the run folder.
         given: paths of `question`, `gold`, `response`, `type`, `options` and `score` in an entry; "" for the default.
-        task: what the task is called; default as the log says.
-        model: only the answers of this model; or whose they are, where the log names none.
+        task: its name; default as in the log.
+        model: keeps only its answers; or names the model where the log names none.
 
     Raises:
         UserError: no such log, none of its entries can be used, answers of several models, or another run in `out`.
@@ -146,13 +133,8 @@ def rejudge(
 
 
 def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, model: str) -> None:
-    """Reads a log into the spool.
-
-    Raises:
-        UserError: nothing in it can be used.
-    """
     first: LogEntry | None = None
-    refused, others, said = 0, 0, 0
+    refused, others, answers = 0, 0, 0
     for entry in watched(entries(source, log), "reading the log"):
         first = first or entry
         if model and entry.model and entry.model != model:
@@ -161,28 +143,28 @@ def _read(spool: _Spool, log: Path, source: str, fields: Fields, task: str, mode
         name = logged_name(task or entry.task)
         spool.models.setdefault(entry.model or model, entry.place)
         try:
-            found = asked(entry, fields, name, entry.model or model or NOBODY, parts=source == "jsonl")
-            spool.add_question(name, entry, found.question)
-            for outcome in found.outcomes:
+            logged = asked(entry, fields, name, entry.model or model or NOBODY, parts=source == "jsonl")
+            spool.add_question(name, entry, logged.question)
+            for outcome in logged.outcomes:
                 spool.add_outcome(outcome)
         except (BadPair, RecursionError) as error:
             refused += 1
             why = "is nested too deeply" if isinstance(error, RecursionError) else error
             warn(f"{entry.place}: {why}; passed over", kind=BAD_ENTRY)
             continue
-        spool.add_marks(name, entry, found)
-        said += sum(isinstance(outcome, Response) for outcome in found.outcomes)
-        if not found.has_key:
+        spool.add_marks(name, entry, logged)
+        answers += sum(isinstance(outcome, Response) for outcome in logged.outcomes)
+        if not logged.has_key:
             spool.keyless += 1
             spool.first_keyless = spool.first_keyless or entry.place
-    _check(spool, log, first, fields, said)
+    _check(spool, log, first, fields, answers)
     if refused:
         warn(f"{log}: {refused:,} entries could not be used and are not in the run")
     if others:
         say(f"{log}: {others:,} entries are of other models than {model} and are left out")
 
 
-def _check(spool: _Spool, log: Path, first: LogEntry | None, fields: Fields, said: int) -> None:
+def _check(spool: _Spool, log: Path, first: LogEntry | None, fields: Fields, answers: int) -> None:
     if first is None:
         raise UserError(f"{log}: holds no entry that can be read")
     named = [name for name in spool.models if name]
@@ -193,7 +175,7 @@ def _check(spool: _Spool, log: Path, first: LogEntry | None, fields: Fields, sai
     if not spool.questions:
         raise UserError(f"{log}: no entry can be used; fields of the first: {there}")
     asked_for = sum(spool.counts.values())
-    if not said:
+    if not answers:
         where = _paths(fields.response)
         raise UserError(f"{log}: no entry has an answer at {where}; name its field with --response; fields: {there}")
     if spool.keyless >= asked_for:
@@ -208,7 +190,6 @@ def _paths(paths: tuple[str, ...]) -> str:
 
 
 def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model: str) -> RunSpec:
-    """What the run is: the log by what it asks, and where in it that was looked for."""
     named = next(filter(None, spool.models), "") or model or NOBODY
     args = {"from": source, **{name: path for name, path in given.items() if path}}
     tasks = []
@@ -232,7 +213,6 @@ def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model
 
 
 def _store(run: RunFolder, spool: _Spool) -> None:
-    """Stores the outcomes that are not stored yet."""
     done = run.answered() | KeySet(run.tries())
     spool.outcomes.seek(0)
     with run.writer("responses") as responses, run.writer("failures") as failures:
@@ -243,5 +223,5 @@ def _store(run: RunFolder, spool: _Spool) -> None:
 
 
 def _outcome(line: bytes) -> Response | Failure:
-    found = json.loads(line)
-    return Failure.model_validate(found) if "state" in found else Response.model_validate(found)
+    fields = json.loads(line)
+    return Failure.model_validate(fields) if "state" in fields else Response.model_validate(fields)

@@ -1,9 +1,7 @@
 """The same judges asked again about the same answers: how far they agree with themselves (LiveK12Bench, appendix C).
 
-Contract: the marks of a run are those of repeat 0, its marking. Repeat k puts every request of that marking once more,
-as another draw (seed and cache entry differ, the identity of the judges does not), to the answers that models saw in
-it. What comes of it is stored in repeats-N.jsonl beside the verdicts and makes no mark. A command that was killed goes
-on: what is stored is not asked again, nor what is remembered.
+Contract: repeat 0 is the marking of the run. Repeat k puts each of its requests once more, as another draw (seed and
+cache entry differ, the identity of the judges does not). Its verdicts go to repeats-N.jsonl and make no mark.
 """
 
 from __future__ import annotations
@@ -39,17 +37,11 @@ class _Again:
 
 
 def _key(key: Key, repeat: int) -> Key:
-    """Names a repeat among all work on repeats."""
     return Key(task=key.task, question_id=f"{key.question_id}/{key.trial}", trial=repeat)
 
 
 def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
     """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
-
-    Args:
-        run: marked by these judges.
-        options: who judges, and how often.
-        exam: reads the questions with their pictures; called when a judge has some to look at.
 
     Returns:
         How many verdicts wait for a judge that could not be asked, and what was spent.
@@ -74,9 +66,11 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
 
         def stored() -> KeySet:
             return KeySet(
-                str(_key(one.key, one.repeat))
-                for one in run.repeats()
-                if one.marking == marking and one.judge == scorer.versions.get(one.key.task) and not one.waits
+                str(_key(verdict.key, verdict.repeat))
+                for verdict in run.repeats()
+                if verdict.marking == marking
+                and verdict.judge == scorer.versions.get(verdict.key.task)
+                and not verdict.waits
             )
 
         writer = stack.enter_context(run.writer("repeats"))
@@ -104,14 +98,14 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
 
 
 def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:
-    """Says what the repeats will cost, by what the marking did; how many verdicts are to be made."""
-    known, wanted, requests, tokens = KeySet(done), 0, 0, 0
+    """Announces the cost of the repeats; returns how many verdicts are to be made."""
+    made, wanted, requests, tokens = KeySet(done), 0, 0, 0
     for key, verdict in first:
-        left = sum(str(key.model_copy(update={"trial": repeat})) not in known for repeat in range(1, repeats))
+        missing = sum(str(key.model_copy(update={"trial": repeat})) not in made for repeat in range(1, repeats))
         put = [call for call in verdict.calls if call.prompt]
-        wanted += left
-        requests += left * len(put)
-        tokens += left * sum(call.prompt_tokens or 0 for call in put)
+        wanted += missing
+        requests += missing * len(put)
+        tokens += missing * sum(call.prompt_tokens or 0 for call in put)
     if wanted:
         say(
             f"{run.path}: the judges are asked again, {repeats} times in all: {wanted:,} verdicts, about"
@@ -121,23 +115,14 @@ def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, do
 
 
 def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
-    """The answers of a run with the verdicts of each repeat, the marking of the run first.
-
-    Args:
-        run: the run folder.
-        rows: its answers with the verdicts that count.
-
-    Returns:
-        One list a repeat, each as long as `rows`; only the first where nobody was asked again. An answer that a repeat
-        has no verdict on has none in it.
-    """
-    first, found = list(rows), dict[tuple[str, int], Verdict]()
+    """The answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
+    first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
     for verdict in run.repeats():
-        before = found.get((str(verdict.key), verdict.repeat))
+        before = verdicts.get((str(verdict.key), verdict.repeat))
         if before is None or before.waits or not verdict.waits:
-            found[str(verdict.key), verdict.repeat] = verdict
-    repeats = sorted({repeat for _, repeat in found})
-    return [first, *([_with(row, found.get((_name(row), repeat))) for row in first] for repeat in repeats)]
+            verdicts[str(verdict.key), verdict.repeat] = verdict
+    repeats = sorted({repeat for _, repeat in verdicts})
+    return [first, *([_with(row, verdicts.get((_name(row), repeat))) for row in first] for repeat in repeats)]
 
 
 def _name(row: Row) -> str:
@@ -145,9 +130,9 @@ def _name(row: Row) -> str:
 
 
 def _with(row: Row, again: Verdict | None) -> Row:
-    """The answer with the verdict of a repeat, if that is of the judges and the answer of the first one."""
-    told = row.verdict
-    fits = again and told and (again.judge, again.marking) == (told.judge, told.marking)
-    if fits and again and told and again.response_sha256 == told.response_sha256:
+    """The answer with the verdict of a repeat, if that is of the same judges and answer."""
+    first = row.verdict
+    fits = again and first and (again.judge, again.marking) == (first.judge, first.marking)
+    if fits and again and first and again.response_sha256 == first.response_sha256:
         return replace(row, verdict=again, state=again.state)
     return replace(row, verdict=None)

@@ -1,7 +1,7 @@
-"""Rewards of trainers: what a trainer hands over becomes rows of pairs, and judgements become what it takes.
+"""Rewards of trainers: their calls become rows of pairs, and judgements the values that they take.
 
-Contract: one `Verifier` for equal settings lives as long as the process. Rows keep their order. A row that cannot be
-judged (it has no key, say) is undecided as well, and the `Verifier` warns of it.
+Contract: equal settings share one `Verifier` for as long as the process lives. Rows keep their order. A row that cannot
+be judged is undecided as well, and the `Verifier` warns of it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SEEN = 200
 
 
 class _Verifiers:
-    """One for equal settings, for as long as the process lives."""
+    """One `Verifier` for equal settings."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class _Verifiers:
             return self._made[workers, judge]
 
     def after_fork(self) -> None:
-        """A thread of the parent may hold its lock; verifiers go on in a fork."""
+        """Replaces the lock, which a thread of the parent may hold."""
         self._lock = threading.Lock()
 
 
@@ -68,12 +68,12 @@ _verifiers = _Verifiers()
 
 
 def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[Judgement]:
-    """What is decided of the rows, in their order."""
+    """The judgements of rows, in their order."""
     return _verifiers.of(workers or _share(), judge).batch(rows)
 
 
 def _share() -> int | None:
-    """This process' share of the cores, where a launcher started several on this machine; None for all of them."""
+    """The cores of this process where a launcher started several on this machine; None for all of them."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     return max(1, min(MOST, cores() // int(ranks))) if ranks.isdecimal() and int(ranks) > 1 else None
 
@@ -87,11 +87,7 @@ def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list
 
 
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
-    """The rows of a call of TRL.
-
-    Raises:
-        UserError: no column has the keys, or one is of another length.
-    """
+    """The rows of a call of TRL; raises UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
     if not any(name in there for name in (*KEYS, "variables")):
@@ -101,9 +97,9 @@ def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns:
             raise UserError(f"column {name} has {len(values)} values for {len(completions)} completions")
     rows = []
     for place, (completion, prompt) in enumerate(zip(completions, prompts or [None] * len(completions), strict=True)):
-        told = {name: values[place] for name, values in there.items()}
-        asked = last_asked(prompt) if isinstance(prompt, str) else _last_said(prompt, "user")
-        rows.append(_row(told, _last_said(completion, "assistant"), asked))
+        cells = {name: values[place] for name, values in there.items()}
+        question = last_asked(prompt) if isinstance(prompt, str) else _last_said(prompt, "user")
+        rows.append(_row(cells, _last_said(completion, "assistant"), question))
     return rows
 
 
@@ -112,7 +108,7 @@ def tell_trl(
     log_extra: Callable[[str, list[Any]], None] | None,
     log_metric: Callable[[str, float], None] | None,
 ) -> None:
-    """Says what was decided where TRL shows it, and how much is open in any case."""
+    """Logs decisions where TRL shows them, and the share of undecided ones in any case."""
     count = sum(judgement.score is None for judgement in judgements)
     if log_extra is not None:
         log_extra("decision", [judgement.decision for judgement in judgements])
@@ -124,18 +120,18 @@ def tell_trl(
 
 
 def last_asked(prompt: str) -> str:
-    """The question in a prompt that is one text: what an example before it asks for is not asked for."""
-    turns = [found.end() for found in _TURN.finditer(prompt)]
+    """The question in a prompt that is one text, behind the examples before it."""
+    turns = [match.end() for match in _TURN.finditer(prompt)]
     return prompt[turns[-1] :].strip() if turns else prompt
 
 
-def _last_said(said: Any, role: str) -> str:
-    """The text of a prompt or completion: of a conversation, what the role said last."""
-    if isinstance(said, str):
-        return said
-    if not isinstance(said, Sequence):
+def _last_said(value: Any, role: str) -> str:
+    """The text of a prompt or completion: of a conversation, the last message of the role."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Sequence):
         return ""
-    messages = [one for one in said if isinstance(one, Mapping) and one.get("role", role) == role]
+    messages = [message for message in value if isinstance(message, Mapping) and message.get("role", role) == role]
     content = messages[-1].get("content") if messages else None
     if isinstance(content, str):
         return content
@@ -157,7 +153,7 @@ def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any
 
 
 def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
-    """What verl takes: a score, and beside it what it logs or writes down."""
+    """The values for verl: a score, and fields that it logs or writes down."""
     return [
         {
             "score": reward,
@@ -174,7 +170,7 @@ def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
 
 
 def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
-    """The rows of a call of OpenRLHF; a query that does not hold its prompt gives a row without a response."""
+    """The rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
     rows = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", last_asked(prompt))
@@ -188,7 +184,7 @@ def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequen
 
 
 def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[str, Any]:
-    """What OpenRLHF takes."""
+    """The values for OpenRLHF."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -200,10 +196,10 @@ def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[
 
 
 def response_in(query: str, prompt: str) -> str | None:
-    """What stands behind the prompt in a query; None where the prompt is not in it.
+    """The text behind the prompt in a query; None where the prompt is not in it.
 
-    A query is what the tokens of both say, which may differ from the prompt in white space, and of a long prompt only
-    the end may be in it.
+    A query is decoded from tokens: its white space may differ from the prompt's, and only the prompt's end may be in
+    it.
     """
     if query.startswith(prompt):
         return query[len(prompt) :]
@@ -216,33 +212,32 @@ def response_in(query: str, prompt: str) -> str | None:
 # --- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _row(told: Mapping[str, Any], response: str, prompt: str) -> Row:
-    """One row of pairs, of what there is."""
-    found = {name: listed(value) for name, value in told.items()}
-    said = {name: found[name] for name in KEYS if found.get(name) not in (None, "", [])}
-    row: Row = {name: found[name] for name in PASSED if found.get(name) is not None}
-    row["gold"] = next(iter(said.values()), None)
+def _row(columns: Mapping[str, Any], response: str, prompt: str) -> Row:
+    values = {name: listed(value) for name, value in columns.items()}
+    keys = {name: values[name] for name in KEYS if values.get(name) not in (None, "", [])}
+    row: Row = {name: values[name] for name in PASSED if values.get(name) is not None}
+    row["gold"] = next(iter(keys.values()), None)
     row["response"] = response
-    row["question"] = _first(found, QUESTIONS) or prompt
-    row["options"] = _options(_first(found, OPTIONS))
+    row["question"] = _first(values, QUESTIONS) or prompt
+    row["options"] = _options(_first(values, OPTIONS))
     if row.get("language") not in LANGUAGES:
         row.pop("language", None)
-    if isinstance(said.get("solution"), str) and len(said) > 1:
-        row["solution"] = said["solution"]
+    if isinstance(keys.get("solution"), str) and len(keys) > 1:
+        row["solution"] = keys["solution"]
     return row
 
 
-def _first(found: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((found[name] for name in names if found.get(name)), None)
+def _first(values: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((values[name] for name in names if values.get(name)), None)
 
 
-def _options(said: Any) -> Any:
+def _options(value: Any) -> Any:
     """Options as rows of pairs have them; ARC has the texts and the labels in two lists."""
-    if not isinstance(said, Mapping) or set(said) != {"text", "label"}:
-        return said or []
-    texts, labels = listed(said["text"]), listed(said["label"])
+    if not isinstance(value, Mapping) or set(value) != {"text", "label"}:
+        return value or []
+    texts, labels = listed(value["text"]), listed(value["label"])
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
-        return said
+        return value
     return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
 
 
@@ -250,7 +245,7 @@ def _options(said: Any) -> Any:
 
 
 def trainer_guide(trainer: str) -> Guide:
-    """How a trainer of `TRAINERS` is called with the rules as its reward."""
+    """The call of a trainer of `TRAINERS` with the rules as its reward."""
     from livek12.tasks.plugins.harness_task import Guide
 
     file = str(Path(livek12.__file__).resolve().with_name("rewards.py"))

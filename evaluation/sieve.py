@@ -1,10 +1,8 @@
 """The sieve of studies: of the answers of runs those that were asked in one way, each question and trial once.
 
-Contract: a way is all that differs between a task and the standard one of its benchmark (`tasks.registry.way_of`:
-modality, prompt, variant, budget, diagnostic); a task that is not known here is a way of its own. Where nothing is
-chosen, it is the standard way if every run has answers in it, else the only one that all have in common. A question
-that several tasks ask is counted once, with the answer of the first. What is left out is told, run by run. A question
-is known by its exam (`exam_of`) and id, so that runs share questions whichever tasks asked them.
+Contract: a way is all that differs between a task and the standard one of its benchmark (`tasks.registry.way_of`). The
+default is the standard way if every run has answers in it, else the only one that all have in common. Of several tasks
+that ask a question (by `exam_of` and id) the first counts; a warning counts what is left out.
 """
 
 from __future__ import annotations
@@ -38,12 +36,7 @@ STANDARD = "standard"
 
 @dataclass(frozen=True)
 class AnswerChoice:
-    """Which answers a study is about.
-
-    Attributes:
-        way: in the words of `way_of`, or `STANDARD`; "" for the one that the runs have in common.
-        tasks: only answers to these; none for all.
-    """
+    """The answers of a study: a way (in the words of `way_of`, or `STANDARD`; "" for the common one), and tasks."""
 
     way: str = ""
     tasks: tuple[str, ...] = ()
@@ -53,20 +46,14 @@ ANY = AnswerChoice()
 
 
 class RunRows(Iterable[Row]):
-    """The rows of a run folder, read anew by each loop.
-
-    Args:
-        folder: of the run.
-        texts: false where nobody looks at a text.
-        judged: the marks of the judges alone.
-    """
+    """The rows of a run folder, read anew by each loop; without `texts` where nobody looks at one."""
 
     def __init__(self, folder: RunFolder, *, texts: bool = True, judged: bool = False) -> None:
         self._folder, self._texts, self._judged = folder, texts, judged
 
     @property
     def spec(self) -> RunSpec:
-        """What the run is."""
+        """The content of run.json."""
         return self._folder.spec()
 
     @property
@@ -80,13 +67,7 @@ class RunRows(Iterable[Row]):
 
 @dataclass(frozen=True)
 class Sieve:
-    """What is taken of the answers of one run.
-
-    Attributes:
-        run: its name.
-        tasks: whose answers are taken.
-        others: tasks whose answers are not, with the reason in words.
-    """
+    """The choice of the answers of one run: its tasks, and the others with the reason in words."""
 
     run: str
     tasks: tuple[str, ...]
@@ -94,11 +75,10 @@ class Sieve:
 
     @property
     def _overlap(self) -> bool:
-        """Whether two of the tasks may ask the same question."""
         return len(set(map(exam_of, self.tasks))) < len(self.tasks)
 
     def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Those of the rows that are taken; tells at the end how many are not."""
+        """The rows that are taken; warns at the end of the number of others."""
         exams = {task: exam_of(task) for task in self.tasks}
         seen = KeySet() if self._overlap else None
         omitted = Counter[str]()
@@ -115,7 +95,7 @@ class Sieve:
             warn(f"{self.run}: {omitted.total()} answers are left out: {parts}; --way or --task chooses others")
 
     def labelled(self, pairs: Sequence[tuple[L, Row]], rows: Iterable[Row]) -> list[tuple[L, Row]]:
-        """Labels with their answers, of the answers that are taken of all rows of the run; tells how many are not."""
+        """Labels with their answers, of the answers that are taken; warns of the number of others."""
         kept = [(label, row) for label, row in pairs if row.task in self.tasks]
         if self._overlap:
             taken = {(row.task, row.question.id, row.trial) for row in self.rows(rows)}
@@ -128,24 +108,21 @@ class Sieve:
 
 
 def exam_of(task: str) -> str:
-    """Whose question ids are names of questions: the benchmark's, of a task that is not ours the task's own."""
-    known = find_task(task)
-    return task if known is None or is_logged(task) else known.benchmark
+    """The exam whose question ids are unique: the benchmark, of a task that is not ours the task."""
+    spec = find_task(task)
+    return task if spec is None or is_logged(task) else spec.benchmark
 
 
 def task_way(task: str) -> str:
-    """How a task asks, as people name it."""
-    known = find_task(task)
-    return f"task {task}" if known is None else way_of(known) or STANDARD
+    """The way in which a task asks, for people."""
+    spec = find_task(task)
+    return f"task {task}" if spec is None else way_of(spec) or STANDARD
 
 
 def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
-    """The sieve of each run.
+    """The sieve of each run, given the tasks that it has answers for.
 
-    Args:
-        tasks: that each run has answers for, by the name of the run.
-        choice: of the answers.
-        together: whether all runs have to be asked in one way; else each is a study of its own.
+    `together`: all runs have to be asked in one way; else each is a study of its own.
 
     Raises:
         UserError: a run has no answers of that choice, or the runs have no way, or several, in common.
@@ -173,16 +150,7 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, tog
 def one_way(
     runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY, together: bool = True
 ) -> dict[str, Iterable[Row]]:
-    """The rows of each run that were asked in one way, each question and trial once.
-
-    Args:
-        runs: rows of each run by its name.
-        choice: of the answers.
-        together: as for `sieves`.
-
-    Raises:
-        UserError: as `sieves`.
-    """
+    """The rows of each run that were asked in one way; arguments as those of `sieves`."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
         run: rows.tasks if isinstance(rows, RunRows) else list(dict.fromkeys(row.task for row in rows))
@@ -201,7 +169,7 @@ def once(rows: Outcomes) -> Outcomes:
 
 
 def exam_sums(table: Table, *values: Floats) -> dict[QuestionKey, tuple[float, ...]]:
-    """Each of the values, summed over the answers to each question, whichever tasks asked its trials."""
+    """Each of the values, summed over the answers to each question of each exam."""
     exams = {task: exam_of(task) for task in table.rows.by_task()}
     sums: dict[QuestionKey, tuple[float, ...]] = {}
     for (task, question), own in question_sums(table, *values).items():
@@ -211,11 +179,7 @@ def exam_sums(table: Table, *values: Floats) -> dict[QuestionKey, tuple[float, .
 
 
 def _common_way(tasks: Mapping[str, Collection[str]]) -> str:
-    """The way that the runs have in common, the standard one before others.
-
-    Raises:
-        UserError: they have none in common, or several and the standard one is not among them.
-    """
+    """The way that the runs have in common, the standard one before others; raises as `sieves`."""
     ways = [list(dict.fromkeys(map(task_way, own))) for own in tasks.values() if own]
     common = [way for way in (ways[0] if ways else ()) if all(way in own for own in ways)]
     if STANDARD in common or len(common) == 1:

@@ -1,8 +1,7 @@
 """Several pictures as one, for harnesses that show a model one picture a question.
 
-Contract: one picture goes out with the bytes that it has. Several stand below each other on white, each under its
-number, at the size they have; a picture that would be larger than models take is made smaller. The same pictures give
-the same bytes.
+Contract: one picture keeps its bytes. Several are stacked on white under their numbers, within the size that models
+take; the same pictures give the same bytes.
 """
 
 from __future__ import annotations

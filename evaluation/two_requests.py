@@ -1,10 +1,8 @@
-"""Tasks that make two requests for an answer: the reply to the first stands in the second.
+"""Tasks that make two requests for an answer: the second holds the reply to the first.
 
-Contract: the reply to the first is stored in the run folder before the second is sent, so that a run that was killed
-goes on with it. Both kinds flow to the engine as one stream, which is not held up for the one or the other; only a
-constant number of replies is held. A first reply without any text makes the question fail for this time, and is asked
-for again by the next command. The response to the question holds the first reply (`Response.earlier`) with its own
-token counts.
+Contract: the first reply is stored before the second request is sent. Both kinds flow to the engine as one stream; a
+constant number of replies is in memory. A first reply without any text makes the question fail for this time. The
+response holds the first reply (`Response.earlier`) with its token counts.
 """
 
 from __future__ import annotations
@@ -30,23 +28,15 @@ have been answered, while the last first ones are still at work."""
 
 
 def outcomes(
-    engine: Engine, asked: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
+    engine: Engine, wanted: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
 ) -> Iterator[Response | Failure]:
-    """What the engine makes of the requests, where tasks make two of them of both.
-
-    Args:
-        engine: who is asked; recorded answers are read without a first request.
-        asked: the requests; of tasks that make two, the first ones.
-        run: where earlier replies are found.
-        exam: tasks and questions.
-        journal: takes the replies to first requests.
-    """
+    """The outcomes of the requests, of tasks that make two those of the second; `journal` takes first replies."""
     two = {task.name for task in exam.tasks if task.first_style}
     if not two or kind_of(engine.name).is_recorded:
-        yield from engine.generate(asked)
+        yield from engine.generate(wanted)
         return
     both = _Both(two, _Seconds(exam), {str(reply.key): reply for reply in run.earlier()}, journal)
-    waiting = iter(asked)
+    waiting = iter(wanted)
     while True:
         for outcome in engine.generate(both.requests(waiting)):
             yield from both.taken(outcome)
@@ -56,17 +46,7 @@ def outcomes(
 
 
 class _Both:
-    """First and second requests as one stream, each second one after the reply that stands in it.
-
-    Args:
-        two: tasks that make two requests.
-        seconds: makes second requests.
-        stored: replies to first requests by key, from before.
-        journal: takes the replies that come now.
-
-    Attributes:
-        due: what has its first reply, and whose second request was not sent yet.
-    """
+    """First and second requests as one stream; `due` are those with their first reply, to be sent."""
 
     def __init__(
         self, two: Collection[str], seconds: _Seconds, stored: dict[str, Response], journal: JournalWriter
@@ -77,15 +57,15 @@ class _Both:
         self._replies: dict[Key, Response] = {}
         self._unmade: list[Failure] = []
 
-    def requests(self, asked: Iterator[Request]) -> Iterator[Request]:
-        """What can be sent now; the trials of a question stay together. It may end before all second ones are due."""
-        for _, trials in groupby(asked, key=lambda request: (request.key.task, request.key.question_id)):
+    def requests(self, wanted: Iterator[Request]) -> Iterator[Request]:
+        """The requests of now, the trials of a question together; `due` may hold more at the end."""
+        for _, trials in groupby(wanted, key=lambda request: (request.key.task, request.key.question_id)):
             yield from filter(self._begun, trials)
             yield from self._second(KEPT)
         yield from self._second(0)
 
     def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
-        """What the outcome of a request comes to for its question; nothing where it is the first of two."""
+        """The outcome for the question; nothing where it is that of the first request."""
         yield from self.unmade()
         if first := self._firsts.pop(outcome.key, None):
             if isinstance(outcome, Response) and outcome.text.strip():
@@ -102,12 +82,11 @@ class _Both:
         yield outcome
 
     def unmade(self) -> Iterator[Failure]:
-        """The questions whose second request could not be made."""
         while self._unmade:
             yield self._unmade.pop()
 
     def _begun(self, request: Request) -> bool:
-        """Whether a request has to be sent as it is: not where the reply to it is stored."""
+        """Tests whether a first request has to be sent: its reply may be stored."""
         if request.key.task not in self._two:
             return True
         reply = self._stored.pop(str(request.key), None)
@@ -118,7 +97,6 @@ class _Both:
         return True
 
     def _second(self, kept: int) -> Iterator[Request]:
-        """The second requests that are due, but for so many."""
         while len(self.due) > kept:
             first, reply = self.due.popleft()
             made = self._seconds.request(first, reply)
@@ -130,15 +108,13 @@ class _Both:
 
 
 class _Seconds:
-    """Makes the requests on questions."""
-
     def __init__(self, exam: TaskData) -> None:
         self._tasks = {task.name: task for task in exam.tasks if task.first_style}
         self._questions = {(name, question.id): question for name in self._tasks for question in exam.questions[name]}
         self._pages = exam.pages
 
     def request(self, first: Request, reply: Response) -> Request | Failure:
-        """The request on the question, with the reply to the one before it; a Failure where it cannot be made."""
+        """The request on the question; a Failure where it cannot be made."""
         from livek12.tasks.prompting import build_request
 
         task, question = self._tasks[first.key.task], self._questions[first.key.task, first.key.question_id]

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 
 
 def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
-    """What the engines of a run used, and the energy of asking over the points that the answers got.
-
-    Args:
-        folder: the run folder.
-        outcomes: of all its answers.
-
-    Returns:
-        None where no engine of the run made answers (imported runs, recorded answers).
-    """
+    """The usage of engines, and the energy of asking over the points; None where no engine made answers here."""
     sessions = read_sessions(folder)
     asking = usage_of(sessions, "generate")
     if asking is None:
@@ -43,7 +35,7 @@ def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
 
 
 def tell_memory(run: RunFolder, since: float) -> None:
-    """Says of each local engine that this process has had what it held and what stayed; warns where too much did."""
+    """Reports the memory of each local engine that this process has had; warns where too much was not given back."""
     for session in read_sessions(run.path):
         if session.pid == os.getpid() and session.started >= since and session.ended and session.after_load:
             say(f"{_who(session)} left memory: {_left(session)}{_cache(session.figures)}")
@@ -59,7 +51,6 @@ def _who(session: Session) -> str:
 
 
 def _cache(figures: Figures) -> str:
-    """What vLLM's KV cache held, and how often it was too small."""
     if figures.kv_tokens is None:
         return ""
     again = f", {figures.preemptions:,} times a request was computed once more for want of room"
@@ -67,8 +58,8 @@ def _cache(figures: Figures) -> str:
 
 
 def _left(session: Session) -> str:
-    """GiB with the engine up and after it was closed, on the devices and in the processes."""
-    held, kept = session.after_load or Memory(), session.after_close or Memory()
-    said = [("on devices", held.on_devices, kept.on_devices)] if held.devices else []
-    said += [("in processes", held.rss, kept.rss)] if held.rss is not None and kept.rss is not None else []
-    return ", ".join(f"{before / GIB:.1f} → {after / GIB:.1f} GiB {where}" for where, before, after in said)
+    """GiB with the engine up and after it was closed."""
+    loaded, kept = session.after_load or Memory(), session.after_close or Memory()
+    parts = [("on devices", loaded.on_devices, kept.on_devices)] if loaded.devices else []
+    parts += [("in processes", loaded.rss, kept.rss)] if loaded.rss is not None and kept.rss is not None else []
+    return ", ".join(f"{before / GIB:.1f} → {after / GIB:.1f} GiB {where}" for where, before, after in parts)

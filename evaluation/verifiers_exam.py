@@ -3,10 +3,10 @@
 `vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model. The
 package `livek12-exam` (`integrations/livek12_exam`) is this module under a name that the hub of environments takes.
 
-Contract: a task's prompt is our request, a text; questions with pictures are left out, which is said. The reward is the
-share of the points; what nobody can decide is 0 and counted by the metric `undecided`. `validate` has the key judge
-itself: it has to accept itself. A release whose answers are held back, and any question without a key, is never in it;
-nor is the newest release, unless `held` says which releases are: training on an exam ends it.
+Contract: prompts are text; questions with pictures are left out, with a warning. The reward is the share of the points;
+an undecided answer is 0 and counted by the metric `undecided`. `validate` has the key judge itself. A release whose
+answers are held back, and any question without a key, is never in it; nor is the newest release, unless `held` says
+which releases are: training on an exam ends it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ HELD_BACK = "held_back.json"
 
 
 class ExamData(vf.TaskData):  # type: ignore[misc]
-    """A question as `verifiers` carries it; `row` is what our judge is given, without the response."""
+    """A question as `verifiers` carries it; `row` is the judge's, without the response."""
 
     row: dict[str, Any] = {}
     key: str = ""
 
 
 class ExamConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """What is asked.
+    """The options of the environment.
 
     Attributes:
         data: a folder made by `livek12 build`, or ORG/NAME on the Hub; default the variable LIVEK12_DATA.
@@ -67,17 +67,17 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
 
     @vf.metric  # type: ignore[untyped-decorator]
     async def undecided(self, trace: vf.Trace) -> float:
-        """Whether nobody could decide."""
+        """1 where nobody could decide."""
         return float((await self._judged(trace.last_reply)).decision == "undecided")
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:
-        """Whether the key accepts itself; None where it can only be read."""
-        found = await self._judged(f"\\boxed{{{self.data.key}}}")
-        return None if found.decision == "undecided" else found.decision == "accept"
+        """Tests whether the key accepts itself; None where it can only be read."""
+        judgement = await self._judged(f"\\boxed{{{self.data.key}}}")
+        return None if judgement.decision == "undecided" else judgement.decision == "accept"
 
     async def _judged(self, response: str) -> Judgement:
-        (found,) = await _verifier().abatch([{**self.data.row, "response": response}], quiet=True)
-        return found
+        (judgement,) = await _verifier().abatch([{**self.data.row, "response": response}], quiet=True)
+        return judgement
 
 
 class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
@@ -90,35 +90,37 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
             UserError: no such task or data set, or no question of it may be trained on.
         """
         exam = open_task(self.config.exam, self.config.data)
-        held = held_releases(exam.data, {one.question.release for one in exam.documents}, self.config.held)
-        left = [one for one in exam.documents if not _why_not(one, held)]
-        if out := len(exam.documents) - len(left):
+        releases = held_releases(
+            exam.data, {document.question.release for document in exam.documents}, self.config.held
+        )
+        kept = [document for document in exam.documents if not _why_not(document, releases)]
+        if out := len(exam.documents) - len(kept):
             _log.warning("%s: %d questions are left out: held back, without a key, or with pictures", exam.data, out)
-        if not left:
-            told = f"held: {', '.join(sorted(held))}" if held else "without a key, or with pictures"
+        if not kept:
+            why = f"held: {', '.join(sorted(releases))}" if releases else "without a key, or with pictures"
             raise UserError(
-                f"{exam.data}: no question of {self.config.exam} is left to train on ({told}); --taskset.exam NAME asks"
+                f"{exam.data}: no question of {self.config.exam} is left to train on ({why}); --taskset.exam NAME asks"
                 " another task, --taskset.held '[\"none\"]' the newest release too"
             )
-        for one in left:
-            yield ExamTask(_data(one), self.config.task)
+        for document in kept:
+            yield ExamTask(_data(document), self.config.task)
 
 
-def held_releases(data: str, releases: set[str | None], said: list[str]) -> set[str]:
-    """The releases that nobody trains on: what the data set holds back, and what is said, else the newest."""
-    found = set(said) - {"none"}
-    if not said and (named := [release for release in releases if release]):
-        found.add(max(named))
+def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
+    """The releases that nobody trains on: those that the data set holds back, and the chosen ones, else the newest."""
+    held = set(chosen) - {"none"}
+    if not chosen and (named := [release for release in releases if release]):
+        held.add(max(named))
     file = Path(data) / HELD_BACK
     if file.is_file():
-        found.add(str(json.loads(file.read_bytes())["release"]))
-    return found
+        held.add(str(json.loads(file.read_bytes())["release"]))
+    return held
 
 
-def _why_not(document: Document, held: set[str]) -> bool:
+def _why_not(document: Document, releases: set[str]) -> bool:
     question = document.question
     keyless = not any(answer.strip() for answer in question.answer) and not question.variables
-    return question.release in held or keyless or bool(document.request.images)
+    return question.release in releases or keyless or bool(document.request.images)
 
 
 def _data(document: Document) -> ExamData:
@@ -128,8 +130,7 @@ def _data(document: Document) -> ExamData:
 
 
 def _row(question: Question) -> dict[str, Any]:
-    """What `livek12.Verifier` is given of a question."""
-    told = {
+    fields = {
         "question": question.question,
         "question_type": question.question_type,
         "gold": question.answer or [variable.value for variable in question.variables],
@@ -140,4 +141,4 @@ def _row(question: Question) -> dict[str, Any]:
         "language": question.language,
         "subject": question.subject,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in fields.items() if value}

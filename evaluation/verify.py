@@ -1,9 +1,8 @@
-"""Whether a response agrees with a reference answer: `verify` for one, `Verifier` for many.
+"""The judgement of responses by reference answers: `verify` for one, `Verifier` for many.
 
-Contract: what is said to a row is what `livek12 judge-pairs` says to it, and depends on nothing but the row: not on
-threads, processes, batches or load. Nothing is scored that nobody decided. Both may be called from any thread, event
-loop, fork or spawned process, and from scripts without a guard. This module imports none of the rules, nor any heavy
-library: rows are judged by processes, which end with their caller.
+Contract: a judgement is that of `livek12 judge-pairs` and depends on the row alone. Nothing is scored that nobody
+decided. Both may be called from any thread, event loop, fork or spawned process, and from scripts without a guard. This
+module imports none of the rules, nor any heavy library.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class Judgement:  # noqa: PLW1641 (the list in it has no hash)
 
     @property
     def correct(self) -> bool | None:
-        """Whether the answer is right; None where nobody could tell."""
+        """True or false; None where nobody could tell."""
         return {"accept": True, "reject": False}.get(self.decision)
 
     def __bool__(self) -> NoReturn:
@@ -120,10 +119,10 @@ class Verifier:
         """Judges one response; see `livek12.verify`."""
         row = {"gold": gold, "response": response, "question": question, "question_type": question_type}
         (line,) = _lines([{**row, "options": options, "unit": unit, "variables": variables}])
-        (found,) = self._judged([line])
-        if found.decided_by == "input":
-            raise UserError(f"the row to verify {found.reason}")
-        return found
+        (judgement,) = self._judged([line])
+        if judgement.decided_by == "input":
+            raise UserError(f"the row to verify {judgement.reason}")
+        return judgement
 
     def batch(self, rows: Iterable[Row]) -> list[Judgement]:
         """Judges rows.
@@ -141,7 +140,7 @@ class Verifier:
         return _warned(self._judged(_lines(rows)))
 
     async def abatch(self, rows: Iterable[Row], *, quiet: bool = False) -> list[Judgement]:
-        """As `batch`, while the event loop goes on; `quiet` says nothing of rows that cannot be read."""
+        """As `batch`, while the event loop goes on; `quiet` without the warning."""
         lines = _lines(rows)
         futures = self._rules.submit(lines)
         try:
@@ -204,7 +203,7 @@ def verify(
     unit: Any = None,
     variables: Sequence[Mapping[str, Any]] | None = None,
 ) -> Judgement:
-    """Whether a response agrees with a reference answer, by the rules alone; for many, see `Verifier`.
+    """Judges one response by a reference answer and the rules alone; for many, see `Verifier`.
 
     The first call starts a process, which takes a second or two; those after it take milliseconds.
 
@@ -237,14 +236,14 @@ def _models(judge: str) -> HeldModels | None:
 
 
 def _cancel(futures: Iterable[Future[list[Reply]]]) -> None:
-    """What is finished stays so; what has not begun never does."""
+    """Cancels pending futures; finished ones keep their result."""
     for future in futures:
         future.cancel()
 
 
 def _warned(judged: list[Judgement]) -> list[Judgement]:
-    """Says of a batch on one line, each time, how many of its rows could not be read."""
-    bad = [(number, found.reason) for number, found in enumerate(judged) if found.decided_by == "input"]
+    """Warns of a batch in one line of how many rows could not be read."""
+    bad = [(number, judgement.reason) for number, judgement in enumerate(judged) if judgement.decided_by == "input"]
     if bad:
         number, reason = bad[0]
         _log.warning("%d of %d rows cannot be read; the first: row %d %s", len(bad), len(judged), number, reason)
@@ -260,17 +259,17 @@ def _lines(rows: Iterable[Row]) -> list[bytes]:
 def _line(number: int, row: Row) -> bytes:
     """A row as a line of judge-pairs, by its own id or its number."""
     try:
-        said = {name: row[name] for name in FIELDS if row.get(name) is not None}
+        values = {name: row[name] for name in FIELDS if row.get(name) is not None}
         name = row.get("id")
         sound = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
-        fields = [("id", name if sound else number), *said.items()]
+        fields = [("id", name if sound else number), *values.items()]
         return ("{" + ", ".join(f'"{name}": {_json(name, value)}' for name, value in fields) + "}").encode()
     except Exception:  # whatever kind of mapping it is: its neighbours are judged
         return b"null"  # which the reader of rows says is none
 
 
 def _json(field: str, value: Any) -> str:
-    """The value of a field; where it cannot be said, something that the field may not be."""
+    """The value of a field; what JSON cannot hold becomes something that the field may not be."""
     try:
         return json.dumps(value, default=_of_images if field == "images" else plain)
     except Exception:  # the methods of a stranger's object may raise anything
@@ -285,7 +284,7 @@ def _of_images(value: Any) -> Any:
 
 
 def listed(value: Any) -> Any:
-    """Python's own value for one of numpy or torch; any other as it is.
+    """The value of numpy or torch as Python's own; any other as it is.
 
     Short floats become the shortest that is the same there: float32's 0.1 is 0.1, not 0.10000000149011612.
     """
@@ -296,7 +295,7 @@ def listed(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What `json.dumps` cannot say by itself: numbers and lists of other libraries; else what no field may be."""
+    """The form for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
     if isinstance(value, Decimal | Fraction):
         return str(value)
     own = listed(value)

@@ -1,12 +1,8 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
-Contract: the reply to a line does not depend on the number of processes, on the lines beside it, or on the load of the
-machine: limits are in processor time. A line that breaks one, or whose process is killed again and again, is undecided
-and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork of their process has
-processes of its own. This module imports none of the rules.
-
-Each process has a child of its own for symbolic comparisons (`judges.rules.pool`), and waits while that works: so many
-processes keep so many cores busy, and a limit broken there costs one comparison.
+Contract: the reply to a line depends on the line alone: limits are in processor time. A line that breaks one is
+undecided and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork has
+processes of its own, each with one child for symbolic comparisons. This module imports none of the rules.
 """
 
 from __future__ import annotations
@@ -52,14 +48,7 @@ def default_size() -> int:
 
 
 class MarkPool(ProcessPool, Generic[R]):
-    """A bounded number of processes that judge lines; their replies are JSON.
-
-    Args:
-        work: runs in each process, ends in `judge_lines`.
-        given: to `work`.
-        unmarked: the reply to a line that no process could judge, with the reason.
-        size: the most processes; default the cores of this machine.
-    """
+    """Processes that run `work(link, *given)`; `unmarked` makes the reply to a line that none could judge."""
 
     def __init__(
         self,
@@ -82,11 +71,8 @@ class MarkPool(ProcessPool, Generic[R]):
     def submit(self, lines: Sequence[bytes]) -> list[Future[list[R]]]:
         """Futures of the replies, in order.
 
-        A future raises UserError where a process cannot start, and CancelledError where the pool was closed.
-        UserError is raised at once where the interpreter is ending.
-
-        Args:
-            lines: each one of JSON.
+        They raise UserError where a process cannot start, CancelledError where the pool was closed. Raises UserError at
+        once where the interpreter is ending.
         """
         share = -(-len(lines) // (SHARES * self.size))
         return self._submit(list(_chunks(lines, max(1, min(CHUNK, share)))), self._closed)
@@ -97,7 +83,7 @@ class MarkPool(ProcessPool, Generic[R]):
             yield from replies
 
     def batches(self, lines: Iterable[bytes]) -> Iterator[list[R]]:
-        """The same, some at a time, as they come; a bounded number of lines is in hand.
+        """The same, some at a time; a bounded number of lines is in hand.
 
         Raises:
             UserError: a process cannot start.
@@ -124,22 +110,17 @@ class MarkPool(ProcessPool, Generic[R]):
         super().close()
 
     def abandon(self) -> None:
-        """Ends all processes of a pool that nobody uses any more; takes no lock, so it may be called anywhere."""
+        """Ends all processes of a pool out of use; takes no lock."""
         for child in list(self._all):
             child.kill()
 
     def after_fork(self) -> None:
-        """Processes and threads belong to the parent."""
+        """Forgets what belongs to the parent."""
         super().after_fork()
         self._threads = None
 
     def _submit(self, chunks: Sequence[list[bytes]], closed: int) -> list[Future[list[R]]]:
-        """The futures of chunks, handed over together: a pool that is closed takes all of them back.
-
-        Args:
-            chunks: of lines.
-            closed: how often the pool had been closed when the batch began; if it was since, nothing starts for it.
-        """
+        """The futures of chunks of a batch; nothing starts if the pool was closed since the batch began."""
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
             try:
@@ -148,7 +129,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 raise UserError("nothing can be judged any more: the interpreter is ending") from None
 
     def _judged(self, chunk: list[bytes], closed: int) -> list[R]:
-        """The replies to a chunk; where its process ends over it, each line is judged alone."""
+        """The replies to a chunk; where its process ends, each line is judged alone."""
         replies: list[R] = []
         while rest := chunk[len(replies) :]:
             try:
@@ -164,7 +145,7 @@ class MarkPool(ProcessPool, Generic[R]):
             return self._unmarked(line, f"no result: {error}")
 
     def _replies(self, lines: Sequence[bytes], closed: int) -> list[R]:
-        """The replies to the first of these lines, as many as a process has in time."""
+        """The replies to the first of these lines, as many as a process makes in time."""
         try:
             replies = from_json(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
         except Closed:
@@ -186,12 +167,8 @@ def pair_pool(
 ) -> MarkPool[Reply]:
     """Processes that judge rows of judge-pairs.
 
-    Args:
-        size: the most processes; default the cores of this machine.
-        folder: where image files of rows may lie; None for none.
-        cache: whether slow decisions are remembered on disk.
-        whole: whether replies hold the verdict of the rules.
-        seconds: processor time of one row, without its symbolic comparisons.
+    `folder` is that of image files, None for none; `whole` replies hold the verdict of the rules; `seconds` are
+    processor time of a row, without its symbolic comparisons.
     """
 
     def unmarked(line: bytes, why: str) -> Reply:
@@ -219,7 +196,7 @@ def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
 
 
 def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, seconds: float) -> None:
-    """Judges the rows that a pool sends; arguments as those of `pair_pool`."""
+    """The work of `pair_pool`."""
     from livek12.evaluation.pairs import reply_to
     from livek12.judges.cascade import decision_store, default_cascade
 
@@ -228,14 +205,7 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
 
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:
-    """Judges what a pool sends, until that breaks a limit.
-
-    Args:
-        link: to the pool.
-        seconds: of processor time for a line, after which the kernel ends the process.
-        judge: makes the reply to a line.
-        after: called when a message has been judged.
-    """
+    """Judges what a pool sends, `seconds` of processor time a line; calls `after` behind each message."""
     for chunk in requests(link):
         try:
             replies: object = list(_in_time(chunk.split(b"\n"), seconds, judge))
@@ -246,7 +216,6 @@ def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: 
 
 
 def _in_time(lines: Sequence[bytes], seconds: float, judge: Callable[[bytes], R]) -> Iterator[R]:
-    """The replies to the first lines, as many as there is time for."""
     until = time.monotonic() + SLICE_SECONDS
     for line in lines:
         limit_time(seconds)
@@ -269,19 +238,18 @@ def ray_batches(
     *given: object,
     unmarked: Callable[[bytes, str], R],
 ) -> Iterator[list[R]]:
-    """The replies to lines, judged by Ray tasks, each by a `MarkPool` of one process that its node keeps.
+    """The replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
 
-    A task that is lost, alone or with its node, is run again on another. Nodes import livek12 as installed there; other
-    rules than the caller's are refused.
+    A lost task is run again on another node. Nodes import livek12 as installed there; other rules are refused.
 
     Args:
         lines: to judge.
         address: "local", "auto", HOST:PORT or ray://HOST:PORT.
-        workers: the most tasks at a time; None for as many as the cluster has cores free.
-        waiting: how many tasks are worth their start.
-        work: as for `MarkPool`.
-        shared: its first argument, which travels to each node once.
-        given: its other arguments.
+        workers: the most tasks at a time; None for the free cores of the cluster.
+        waiting: the number of tasks that are worth their start.
+        work: as for `MarkPool`, with `shared`, which travels to each node once, and `given`.
+        shared: see `work`.
+        given: see `work`.
         unmarked: as for `MarkPool`.
 
     Raises:
@@ -329,7 +297,6 @@ _node_pools: dict[str, MarkPool[Any]] = {}
 
 
 def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Sequence[Any], lines: list[bytes]) -> Any:
-    """The replies to lines, or a list with the reason why there is none; the pool serves all tasks of one command."""
     import ray
 
     from livek12.judges.cascade import rules_digest
@@ -348,13 +315,7 @@ def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Se
 
 
 class Flow(Generic[T, R]):
-    """Threads that mark a stream; a context manager, left at once by Ctrl-C: who stops does not wait for a judge.
-
-    Args:
-        work: marks an item.
-        threads: how many.
-        ahead: items in hand, so that a long stream needs no more memory than a short one.
-    """
+    """Threads that mark a stream, `ahead` items at a time; Ctrl-C does not wait for a judge."""
 
     def __init__(self, work: Callable[[T], R], threads: int, ahead: int = 256) -> None:
         self._work, self._ahead = work, max(ahead, 2 * threads)
@@ -363,8 +324,7 @@ class Flow(Generic[T, R]):
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
         """The results as they finish or, with `ordered`, in the order of the items; raises what `work` raises.
 
-        Items are read while others are worked on. An item None means that none waits at the moment: only finished
-        results are yielded then.
+        An item None means that none waits at the moment: only finished results are yielded then.
         """
         finished: SimpleQueue[Future[R]] = SimpleQueue()
         queue: deque[Future[R]] = deque()

@@ -1,1 +1,1 @@
-"""Who decides: rules, symbolic equality, and the verdict they add up to."""
+"""Judges: the rules (`rules/`), and judge models for what these leave open (`llm/`)."""

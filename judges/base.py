@@ -1,8 +1,8 @@
-"""What every stage of the cascade promises, and what passes between them.
+"""The interface of the cascade's stages, and what passes between them.
 
-A stage compares one answer with one key and says accept, reject or undecided. It never raises on what a model
-or a data set wrote, never guesses, and rejects only what it can show to be wrong. Text in an answer is data: it
-is parsed within bounds, never run.
+A stage compares one answer with one key and says accept, reject or undecided. It never raises on text of a model or a
+data set, never guesses, and rejects only what it can show to be wrong. Text in an answer is parsed within bounds, never
+run.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ class AnswerComparison:
 
     Attributes:
         gold: the key, as the data set writes it.
-        answer: what was extracted from the response.
+        answer: as extracted from the response.
         question_type: the canonical type.
         options: the choices, where the record has them.
         language: of the question.
-        unit: the unit that the question itself prints or asks for ("%" for per cent), where that is known.
-        unit_shown: the unit of the key stands somewhere in the question.
+        unit: that the question itself prints or asks for ("%" for per cent), where that is known.
+        unit_shown: the unit of the key is printed somewhere in the question.
         variable_type: of a CFE variable.
         partial_credit: the rule for multiple choice.
         open_ends: the question asks where a function rises or falls, so that an interval may be open or closed.
         ends_count: the question is known and does not ask that, so that the brackets of an interval count.
-        all_asked: the question asks for all values.
-        solutions: it asks for the solutions of a differential equation, with constants of any name.
+        all_asked: all values are asked for.
+        solutions: those of a differential equation are asked for, with constants of any name.
         asked_form: the kinds of form that the question demands (see `judges.rules.demands`), "" for none.
-        asked_expression: the expression that the question asks about, as it prints it; "" where that is not plain.
-        question_id: for reasons and logs; comparisons that differ in nothing else are equal.
+        asked_expression: the expression that the question asks about; "" where that is not plain.
+        question_id: for logs; comparisons that differ in nothing else are equal.
     """
 
     gold: str
@@ -59,7 +59,7 @@ class AnswerComparison:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the key is option labels, which no stage but that for choices may read."""
+        """True where the key is option labels, which no stage but that for choices may read."""
         return self.question_type in CHOICE_TYPES
 
 
@@ -80,7 +80,7 @@ class NamedJudge:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a stage says. `score` is the share of the part's points, 0 to 1; None exactly when undecided.
+    """The decision of a stage. `score` is the share of the part's points, 0 to 1; None exactly when undecided.
 
     `lasting` is false for what broke a limit of time: it may be decided on another day, and is not remembered.
     """
@@ -113,5 +113,5 @@ def reject(by: str, reason: str = "", score: float = 0.0) -> Decision:
 
 
 def undecided(by: str, reason: str = "", lasting: bool = True) -> Decision:
-    """This stage cannot say; not `lasting` where it might, given more time."""
+    """This stage cannot tell; not `lasting` where it might, given more time."""
     return Decision("undecided", None, by, reason, lasting)

@@ -1,8 +1,7 @@
 """The stages in their order, the quickest first: the first that decides has the last word.
 
-Equal comparisons are decided once: a bounded memory that threads share, and on disk (`core.store`) what took longer
-than a look-up. Remembered is by comparison and by the very code of the rules, so that no rule outlives its text; what
-broke a limit of time is not remembered.
+Equal comparisons are decided once: decisions are remembered in a bounded memory that threads share, and slow ones on
+disk (`core.store`), by comparison and by the very code of the rules. What broke a limit of time is not remembered.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.rules import second_reader
-from livek12.judges.rules.pool import out_of_patience
+from livek12.judges.rules.pool import time_budget_exhausted
 from livek12.judges.rules.restated import Compare, complement, glossed, restated, weigh, weigh_key
 
 _log = logging.getLogger(__name__)
@@ -38,10 +37,10 @@ class Cascade:
     """Asks its stages in turn; only what one leaves undecided goes on to the next.
 
     Args:
-        stages: in the order in which they are asked.
-        remembered: how many decisions are kept in memory.
-        store: where dear decisions are kept across runs; None keeps none.
-        guard: asked before them: what it rejects is wrong, and what it doubts (with a reason) no stage accepts.
+        stages: in their order.
+        remembered: the number of decisions kept in memory.
+        store: keeps slow decisions across runs; None keeps none.
+        guard: asked before them: its rejections are final, and what it doubts (with a reason) no stage accepts.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Cascade:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """The first decision of a stage; undecided with the stages' reasons when none decides."""
-        if out_of_patience():  # what is remembered of other responses must not make a difference to this one
+        if time_budget_exhausted():  # what is remembered of other responses must not make a difference to this one
             return self._ask(comparison)
         with self._lock:
             if comparison in self._known:
@@ -75,7 +74,7 @@ class Cascade:
         return decision
 
     def flush(self) -> None:
-        """Writes to disk what waits to be written."""
+        """Writes pending decisions to disk."""
         if self._store is not None:
             self._store.flush()
 
@@ -84,10 +83,10 @@ class Cascade:
         if text is None:
             return None
         try:
-            said, score, by, reason = json.loads(text)
+            outcome, score, by, reason = json.loads(text)
         except (ValueError, TypeError):
             return None
-        return Decision(said, score, by, reason)
+        return Decision(outcome, score, by, reason)
 
     def _decided(self, comparison: AnswerComparison) -> Decision:
         began = time.perf_counter()
@@ -105,26 +104,26 @@ class Cascade:
         if comparison.is_choice or comparison.question_type == "true_false":
             return whole
 
-        asked: list[Decision] = []
+        decisions: list[Decision] = []
 
         def compare(gold: str, answer: str) -> Decision:
-            asked.append(self.decide(replace(comparison, gold=gold, answer=answer)))
-            return asked[-1]
+            decisions.append(self.decide(replace(comparison, gold=gold, answer=answer)))
+            return decisions[-1]
 
-        def alike(one: str, other: str) -> Decision:
-            plain = replace(comparison, gold=one, answer=other, asked_form="", asked_expression="")
-            asked.append(self.decide(plain))
-            return asked[-1]
+        def alike(first: str, second: str) -> Decision:
+            plain = replace(comparison, gold=first, answer=second, asked_form="", asked_expression="")
+            decisions.append(self.decide(plain))
+            return decisions[-1]
 
-        if said := restated(comparison.answer):
-            decision = weigh(said, comparison, whole, compare, alike)
-        elif said := restated(comparison.gold):
-            decision = weigh_key(said, comparison, whole, compare, alike)
+        if parts := restated(comparison.answer):
+            decision = weigh(parts, comparison, whole, compare, alike)
+        elif parts := restated(comparison.gold):
+            decision = weigh_key(parts, comparison, whole, compare, alike)
         elif whole.decision == "undecided":
             decision = _of_words(comparison, whole, compare)
         else:
             return whole
-        return replace(decision, lasting=all(one.lasting for one in (whole, *asked)))
+        return replace(decision, lasting=all(each.lasting for each in (whole, *decisions)))
 
     def _stage_by_stage(self, comparison: AnswerComparison) -> Decision:
         reasons: list[str] = []
@@ -143,7 +142,7 @@ class Cascade:
 
 
 def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
-    """What the rules say to what a sentence says its subject is, or to a word or its gloss.
+    """The decision on the complement of a sentence, or on a word or its gloss.
 
     A key that is a sentence may say more than its complement: what is not that is left open, and so is another word.
     """
@@ -153,12 +152,12 @@ def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -
     pairs = [(comparison.gold, value) for value in glossed(comparison.answer)]
     value = complement(comparison.gold)
     pairs += [(key, comparison.answer) for key in ([value] if value else glossed(comparison.gold))]
-    said = (compare(*pair) for pair in pairs)
-    return next((decision for decision in said if decision.decision == "accept"), whole)
+    decisions = (compare(*pair) for pair in pairs)
+    return next((decision for decision in decisions if decision.decision == "accept"), whole)
 
 
 def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
-    """What a stage says; one that breaks off on an input of the outside world cannot say, and the run goes on.
+    """The decision of a stage, undecided where it breaks off on an input of the outside world.
 
     Raises:
         UserError: this machine cannot run the stage, whatever the input.
@@ -173,13 +172,7 @@ def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
 
 
 def default_cascade(store: Store | None = None) -> Cascade:
-    """Choice letters, true or false, numbers, chemistry, opposite words, symbolic equality, text normal forms.
-
-    What is no answer comes last; all of them behind the form that the question asks for.
-
-    Args:
-        store: where dear decisions are kept across runs; None keeps none.
-    """
+    """Choices, truths, numbers, chemistry, opposite words, symbolic equality, text, and refusals, behind the form."""
     from livek12.judges.rules.chemistry import ChemistryStage
     from livek12.judges.rules.choice import ChoiceStage
     from livek12.judges.rules.form import FormStage
@@ -196,18 +189,18 @@ def default_cascade(store: Store | None = None) -> Cascade:
 
 
 def decision_store() -> Store:
-    """The store of decisions in the user's cache."""
+    """The store in the user's cache."""
     return Store(DECISIONS)
 
 
 def _disk_key(comparison: AnswerComparison) -> str:
     """The comparison (but not whose it is), and the rules that decide it."""
-    told = {f.name: getattr(comparison, f.name) for f in fields(comparison) if f.compare and f.name != "options"}
+    given = {f.name: getattr(comparison, f.name) for f in fields(comparison) if f.compare and f.name != "options"}
     options = [[option.label, option.text] for option in comparison.options]
-    return canonical_json([rules_digest(), told, options])
+    return canonical_json([rules_digest(), given, options])
 
 
 @cache
 def rules_digest() -> str:
-    """Names the code of all rules, the library that compares formulas, and the second reader where it is installed."""
+    """Names the code of all rules, the version of sympy, and the second reader where it is installed."""
     return f"{code_version(DECIDING)} {metadata.version('sympy')} {second_reader.version()}".rstrip()

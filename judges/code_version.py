@@ -1,8 +1,8 @@
-"""The version of the code that decides, which nobody has to raise: a hash of what it says, not of how it is written.
+"""The version of the code that decides: a hash of its syntax trees, which nobody has to raise.
 
-Contract: comments, docstrings, annotations, imports, layout, the names of files and the order of what stands in them do
-not change a version, nor does a library or a Python of another version; any other edit does. So no mark outlives the
-rules that gave it, and files can be moved freely. Working it out takes a second fraction and is remembered on disk.
+Contract: comments, docstrings, annotations, imports, layout, the names of files and the order of statements do not
+change a version, nor does a library or a Python of another version; any other edit does. So no mark outlives the rules
+that gave it, and files can be moved freely.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ def code_version(places: tuple[str, ...]) -> str:
     sources = [source for place in places for source in _sources(place)]
     store = Store(DECISIONS)
     key = f"code {hashlib.sha256(repr(sources).encode()).hexdigest()}"
-    known = store.get(key)
-    if known is None:
-        known = version_of(sources)
-        store.put(key, known)
+    version = store.get(key)
+    if version is None:
+        version = version_of(sources)
+        store.put(key, version)
     store.close()
-    return known
+    return version
 
 
 def version_of(sources: Sequence[bytes]) -> str:
     """The same for modules at hand; their order does not matter."""
-    said = [
+    digests = [
         hashlib.sha256("".join(_said(statement)).encode()).hexdigest()
         for source in sources
         for statement in _tree(source).body
         if not _is_silent(statement)
     ]
-    return hashlib.sha256("".join(sorted(said)).encode()).hexdigest()[:8]
+    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()[:8]
 
 
 def _tree(source: bytes) -> ast.Module:
-    """The syntax tree; Python 3.11 fails where two threads make one at the same time, whosever they are."""
+    """The syntax tree; Python 3.11 fails where two threads make one at the same time."""
     with _PARSING:
         for _ in range(_TRIES):
             with contextlib.suppress(SystemError):
@@ -70,17 +70,17 @@ def _tree(source: bytes) -> ast.Module:
 
 def _sources(place: str) -> list[bytes]:
     room, _, rest = place.partition("/")
-    found = resources.files(f"livek12.{room}").joinpath(rest)
-    files = sorted(found.iterdir(), key=lambda file: file.name) if found.is_dir() else [found]
+    root = resources.files(f"livek12.{room}").joinpath(rest)
+    files = sorted(root.iterdir(), key=lambda file: file.name) if root.is_dir() else [root]
     return [file.read_bytes() for file in files if file.name.endswith(".py")]
 
 
 def _said(node: Any) -> Iterator[str]:
-    """What a piece of code says, as text; empty fields are left out, for later Pythons have more of them."""
+    """The code of a node as text, without empty fields, of which later Pythons have more."""
     if isinstance(node, list):
-        for one in node:
-            if not _is_silent(one):
-                yield from _said(one)
+        for entry in node:
+            if not _is_silent(entry):
+                yield from _said(entry)
     elif isinstance(node, ast.Import | ast.ImportFrom):  # by another name the code says nothing of what it takes
         yield from (f"({alias.name} as {alias.asname})" for alias in node.names if alias.asname)
     elif isinstance(node, ast.AST):
@@ -95,7 +95,7 @@ def _said(node: Any) -> Iterator[str]:
 
 
 def _is_silent(node: Any) -> bool:
-    """Whether it is an import, a docstring, or only there for the types."""
+    """Tests whether it is an import, a docstring, or only there for the types."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     if isinstance(node, ast.Expr):

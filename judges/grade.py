@@ -1,8 +1,8 @@
 """From the answers of one response to its verdict: part by part, with partial credit and honest bounds.
 
-Contract: a part that no stage decides stays undecided and the verdict ungraded, with bounds: undecided parts count
-as 0 in `low` and as full in `high`. Nothing extracted is `no_answer`, worth 0. A question without a key, and one
-that must be read (open, proof), is ungraded.
+Contract: a part that no stage decides is undecided and the verdict ungraded: it counts as 0 in `low` and as full in
+`high`. Nothing extracted is `no_answer`, worth 0. A question without a key, and one that must be read (open, proof), is
+ungraded.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ RULES = "rules"
 
 @dataclass(frozen=True)
 class GradingConfig:
-    """What a verdict depends on besides question, key and answer."""
+    """The settings that a verdict depends on besides question, key and answer."""
 
     partial_credit: PartialCredit = "proportional"
 
@@ -61,57 +61,51 @@ def _settings(config: GradingConfig) -> str:
 
 
 def judge_version(config: GradingConfig) -> str:
-    """Name, hash of the code, hash of the configuration, second reader if there is one: equal strings mark equally."""
+    """Name, hash of the code, hash of the settings, second reader if there is one: equal strings mark equally."""
     reader = second_reader.version().replace(" ", "-")
     return f"{RULES}-{code_version(DECIDING)}+{_settings(config)}" + (f"+{reader}" if reader else "")
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:
-    """Marks one response.
-
-    Args:
-        question: the question with its key.
-        key: of the response.
-        answers: one a part, as extracted; empty when there is none.
-        config: the rules in force.
-        cascade: the stages that decide.
-    """
+    """Marks one response by its `answers`, one a part as extracted; empty when there is none."""
     parts = parts_of(question)
     given = [answer if answer.strip() else None for answer in answers]
     if not any(given):
         nothing = [_verdict(part, None, Decision("reject", 0.0, "extraction", "no answer")) for part in parts]
-        return _total(question, key, nothing, config, state="no_answer", reason="no answer was found")
+        return total(question, key, nothing, config, state="no_answer", reason="no answer was found")
     if question.question_type in READER_TYPES:
         part = parts[0] if parts else GradedPart(gold="")
         verdict = _verdict(part, "\n".join(filter(None, given)), undecided(RULES, "needs a reader"))
-        return _total(question, key, [verdict], config)
+        return total(question, key, [verdict], config)
     if not parts:
-        return _total(question, key, [], config, state="ungraded", reason="no key")
+        return total(question, key, [], config, state="ungraded", reason="no key")
     aligned = align(question, parts, given)
     if aligned is None:
         doubt = undecided(RULES, _counted("answer", len(given), len(parts)))
         shown = [*given[: len(parts) - 1], "; ".join(filter(None, given[len(parts) - 1 :])) or None]
         shown += [None] * (len(parts) - len(shown))
-        return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, shown, strict=True)], config)
+        return total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, shown, strict=True)], config)
     in_place = _placed(question, aligned)
     if in_place is None:
         doubt = undecided(RULES, _OTHER_BLANK)
-        return _total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
+        return total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
     with one_response():
         verdicts = [
             _verdict(part, answer, _decide_listed(question, parts, part, answer, config, cascade))
             for part, answer in zip(parts, in_place, strict=True)
         ]
-    return _total(question, key, verdicts, config)
+    return total(question, key, verdicts, config)
 
 
 _NUMBERS = "no one two three four five six seven eight nine ten".split()
 
 
-def _counted(noun: str, given: int, asked: int) -> str:
-    """Says that another number of answers was given than asked for: "one answer where two were asked for"."""
-    words = [_NUMBERS[count] if count < len(_NUMBERS) else str(count) for count in (given, asked)]
-    return f"{words[0]} {noun}{'' if given == 1 else 's'} where {words[1]} {'was' if asked == 1 else 'were'} asked for"
+def _counted(noun: str, given: int, expected: int) -> str:
+    """The mismatch of two numbers in words: "one answer where two were asked for"."""
+    words = [_NUMBERS[count] if count < len(_NUMBERS) else str(count) for count in (given, expected)]
+    return (
+        f"{words[0]} {noun}{'' if given == 1 else 's'} where {words[1]} {'was' if expected == 1 else 'were'} asked for"
+    )
 
 
 _OTHER_BLANK = "the answers name other blanks than theirs"
@@ -156,25 +150,25 @@ def _decide_listed(
     config: GradingConfig,
     cascade: Cascade,
 ) -> Decision:
-    """One part. Of a list in the key, what is right for another entry is left open: the list may be a set.
+    """Decides one part. Of a list in the key, what is right for another entry is left open: the list may be a set.
 
     So is what is right for another variable, unless it bears the name of its own.
     """
-    decision = _decide(question, part, answer, config, cascade)
+    decision = decide_part(question, part, answer, config, cascade)
     movable = part.listed or (len(parts) > 1 and part.name is not None)
     if decision.decision == "reject" and movable and answer is not None:
         if part.name is not None and place_of(answer, [part.name]) is not None:
             return decision
         others = (other for other in parts if other.gold != part.gold)
-        if any(_decide(question, other, answer, config, cascade).decision == "accept" for other in others):
+        if any(decide_part(question, other, answer, config, cascade).decision == "accept" for other in others):
             return undecided(RULES, _OTHER_PART)
     return decision
 
 
-def _decide(
+def decide_part(
     question: Question, part: GradedPart, answer: str | None, config: GradingConfig, cascade: Cascade
 ) -> Decision:
-    """One part.
+    """Decides one part, wherever its answer was found.
 
     The values of several blanks in one key keep their order; where no blank is marked, the right values in another
     order are left undecided.
@@ -187,7 +181,9 @@ def _decide(
         answer, gold = unnamed(answer, part.gold, part.name)
         part = replace(part, gold=gold)
     if len(alternatives := [gold for gold in _ALTERNATIVES.split(part.gold) if gold.strip()]) > 1:
-        return _any_of([_decide(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives])
+        return _any_of(
+            [decide_part(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives]
+        )
     whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
     if whole.decision == "undecided" and _is_no_option(question, answer, cascade):
         return Decision("reject", 0.0, "choice", "the value of none of the options")
@@ -204,7 +200,7 @@ def _decide(
     if in_place is None:
         return undecided(RULES, _OTHER_BLANK)
     pairs = zip(golds, in_place, strict=True)
-    single = [cascade.decide(_comparison(question, part, one, other or "", config)) for one, other in pairs]
+    single = [cascade.decide(_comparison(question, part, key, value or "", config)) for key, value in pairs]
     if all(decision.decision == "accept" for decision in single):
         return _blanks(single)
     if whole.decision == "accept" and in_place == values:
@@ -215,7 +211,7 @@ def _decide(
 
 
 def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
-    """Whether the answer to a choice is plainly a number: no option's place, no option's value, and in no option.
+    """Tests whether the answer to a choice is plainly a number that is in no option and the place of none.
 
     Options in words that hold no number are other answers; one that is a picture may be this one.
     """
@@ -249,7 +245,7 @@ _PROSE = late(r"(?<![\\A-Za-z{])(?:[A-Za-z]{4,}|[A-Za-z]{2,}\s[A-Za-z]{2,})|[\u4
 
 
 def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool:
-    """Whether the values of a key are alternatives ("x=1 or x=2"), a family with its remark, or all bear names."""
+    """Tests whether values are alternatives ("x=1 or x=2"), a family with its remark, or all bear names."""
     names = [[answer_name(value) for value in side] for side in (golds, values)]
     named = all(names[0]) and len(set(names[0])) == len(golds) and sorted(names[0]) == sorted(names[1])
     remarked = any(_REMARK.match(gold) for gold in golds)
@@ -262,11 +258,10 @@ _ALTERNATIVES = late(r"\\?#\s?\\?#")
 
 
 def _any_of(decisions: Sequence[Decision]) -> Decision:
-    """Right where one of several keys says so, wrong where all do."""
     for outcome in ("accept", "undecided"):
-        found = next((decision for decision in decisions if decision.decision == outcome), None)
-        if found is not None:
-            return found
+        first = next((decision for decision in decisions if decision.decision == outcome), None)
+        if first is not None:
+            return first
     return decisions[0]
 
 
@@ -274,7 +269,7 @@ def _comparison(
     question: Question, part: GradedPart, gold: str, answer: str, config: GradingConfig
 ) -> AnswerComparison:
     alone = len(parts_of(question)) == 1
-    asked = demand(question.question) if alone else Demand()
+    wanted = demand(question.question) if alone else Demand()
     return AnswerComparison(
         gold=gold,
         answer=answer,
@@ -287,8 +282,8 @@ def _comparison(
         ends_count=not free and question.question.strip() != "",
         all_asked=asks_for_all(question.question),
         solutions=asks_for_solutions(question.question),
-        asked_form=asked.form,
-        asked_expression=asked.expression,
+        asked_form=wanted.form,
+        asked_expression=wanted.expression,
         variable_type=part.type,
         partial_credit=config.partial_credit,
         question_id=question.id,
@@ -296,7 +291,7 @@ def _comparison(
 
 
 def _blanks(decisions: Sequence[Decision]) -> Decision:
-    """The blanks of one key together, each an equal share; undecided as long as one of them is."""
+    """The blanks of one key together; undecided as long as one of them is."""
     by = "+".join(dict.fromkeys(decision.by for decision in decisions))
     reasons = "; ".join(f"blank {number}: {decision.reason}" for number, decision in enumerate(decisions, 1))
     if any(decision.decision == "undecided" for decision in decisions):
@@ -318,7 +313,7 @@ def _verdict(part: GradedPart, answer: str | None, decision: Decision) -> PartVe
     )
 
 
-def _total(
+def total(
     question: Question,
     key: Key,
     parts: list[PartVerdict],
@@ -326,7 +321,7 @@ def _total(
     state: str = "",
     reason: str = "",
 ) -> Verdict:
-    """The sum of the parts. Without a state it is graded, or ungraded when a part is undecided."""
+    """The sum of the parts, graded unless a part is undecided; `state` says otherwise."""
     full = _full_points(question)
     worth = _worth(question, len(parts))
     low = sum(points * part.score for points, part in zip(worth, parts, strict=True) if part.score is not None)
@@ -360,19 +355,9 @@ def _full_points(question: Question) -> float:
 
 
 def _worth(question: Question, count: int) -> list[float]:
-    """Points of each part: as stated where that fits, scaled to the question's points; else equal shares."""
+    """Points of each part: as stated where that fits, scaled to the question's; else equal shares."""
     full = _full_points(question)
     stated = question.part_points
     if len(stated) == count and sum(stated) > 0:
         return [points * full / sum(stated) for points in stated]
     return [full / count] * count if count else []
-
-
-def decide_part(question: Question, part: GradedPart, answer: str, config: GradingConfig, cascade: Cascade) -> Decision:
-    """What the rules say to one value for one part, wherever the value was found."""
-    return _decide(question, part, answer, config, cascade)
-
-
-def total(question: Question, key: Key, parts: list[PartVerdict], config: GradingConfig) -> Verdict:
-    """The verdict that these parts add up to: for a second judge, which decided what the rules left open."""
-    return _total(question, key, parts, config)

@@ -1,8 +1,7 @@
 """The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
 
-Contract: `Jury` is a context manager: leaving it writes what waits and closes every engine. Commands and plug-ins
-for harnesses open their judges here. Of judges that take turns (`schedule` is there then) one is up at a time: their
-caller asks about what is open round by round (judges.llm.client).
+Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`judges.llm.client`)
+one is up at a time.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ MOST_THREADS = 256
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """Who judges, and with what at hand.
+    """The judges of a command, and their settings.
 
     Attributes:
         panel: the models for what the rules leave open; None for rules alone.
         answers: a data set with the keys, where the run's own questions have none.
-        data: where the run's data set lies now, if it moved (for its pictures).
+        data: the place of the run's data set now, if it moved (for its pictures).
         cache: whether decisions and replies are remembered on disk.
         audit: whether models also audit the reasoning, where the task's article has them do so.
-        repeats: how often models are asked about each answer that they see; all but the first for studies alone.
         together: whether several local judges are all loaded at once, where they could take turns.
+        repeats: how often models are asked about each answer; all but the first for studies alone.
     """
 
     panel: PanelSpec | None = None
@@ -55,10 +54,7 @@ class JudgeOptions:
 class Jury:
     """The rules, and the panel where there is one.
 
-    Args:
-        options: who judges.
-        in_turn: whether several local judges are loaded one after the other instead of all at once.
-        sessions: the run folder in which the engines' time is kept.
+    `in_turn` loads several local judges one after the other; `sessions` is the run folder that keeps the engines' time.
     """
 
     def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:
@@ -91,11 +87,8 @@ class Jury:
     def try_out(self, local: bool) -> None:
         """Makes sure that the judges can be asked, before anything depends on it.
 
-        Endpoints are asked something small, recorded replies are there already, and a local model is loaded: of those
-        that take turns the one that comes first.
-
-        Args:
-            local: whether local models are tried, or may be left until they are asked: all may be remembered.
+        Endpoints are asked something small; a local model is loaded if `local` (its replies may all be remembered), of
+        those that take turns the first.
 
         Raises:
             UserError: one cannot be asked; says which and why.
@@ -108,16 +101,16 @@ class Jury:
 
     @property
     def asked(self) -> int:
-        """How many requests were put to judges so far."""
+        """The number of requests so far."""
         return sum(model.asked for model in self._models)
 
     @property
     def threads(self) -> int:
-        """How many responses are put before the panel at a time: enough to keep every judge busy."""
+        """Responses before the panel at a time: enough to keep every judge busy."""
         if self.options.panel is None:
             return 1
-        asked = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
-        busy = max((int(n) for n in asked if str(n).isdecimal()), default=16)
+        limits = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
+        busy = max((int(n) for n in limits if str(n).isdecimal()), default=16)
         local = any(judge.engine in {"auto", "vllm"} for judge in self.options.panel.judges)
         return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
 

@@ -37,22 +37,22 @@ _REMEMBERED = 64
 
 
 def per_question(function: Callable[[Question], _R]) -> Callable[[Question], _R]:
-    """A pure function that remembers what it said of the last questions: each response asks it several times.
+    """Remembers the results of a pure function for the last questions: each response asks it several times.
 
-    By identity, as comparing questions would cost more than most answers. What it returns must not be changed.
+    By identity, as comparing questions would cost more than most answers. Results must not be changed.
     """
-    known: dict[int, tuple[Question, _R]] = {}
+    results: dict[int, tuple[Question, _R]] = {}
 
     @wraps(function)
-    def said(question: Question) -> _R:
-        found = known.get(id(question))
-        if found is None or found[0] is not question:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            found = known[id(question)] = (question, function(question))
-        return found[1]
+    def remembered(question: Question) -> _R:
+        result = results.get(id(question))
+        if result is None or result[0] is not question:
+            if len(results) >= _REMEMBERED:
+                results.clear()
+            result = results[id(question)] = (question, function(question))
+        return result[1]
 
-    return said
+    return remembered
 
 
 @per_question
@@ -81,7 +81,7 @@ def parts_of(question: Question) -> list[GradedPart]:
 
 @per_question
 def part_count(question: Question) -> int:
-    """How many answers the record has a place for; says nothing about what they are."""
+    """The number of answers that the record has a place for."""
     if question.question_type == "multiple_choice" or question.question_type in READER_TYPES:
         return 1
     stated = 0 if question.variables or question.question_type in CHOICE_TYPES else len(question.part_points)
@@ -90,7 +90,7 @@ def part_count(question: Question) -> int:
 
 @per_question
 def needs_prose(question: Question) -> bool:
-    """Whether the one key of a blank is a sentence, so that an answer in prose is to be expected."""
+    """Tests whether the one key of a blank is a sentence, so that an answer in prose is to be expected."""
     return any(len(_NO_PROSE.sub("", gold)) > PROSE_CHARS for gold in question.answer)
 
 
@@ -124,7 +124,7 @@ _INLINE = late(r"(?:\A|(?<=\s))[(（](\d)[)）](?=\s*[^\s(（])")
 
 
 def _before_numbers(text: str) -> list[int]:
-    """Where the spaces stand before the numbers that part one line from its begin on: "(1) 2 (2) 3"."""
+    """The places of the spaces before the numbers that part one line from its start: "(1) 2 (2) 3"."""
     numbers = list(_INLINE.finditer(text))
     run = [int(number[1]) for number in numbers] == list(range(1, len(numbers) + 1))
     begins = bool(numbers) and not text[: numbers[0].start()].strip()
@@ -135,32 +135,32 @@ _OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 
 
 def blank_values(text: str, count: int) -> list[str]:
-    """The values of a text for as many blanks. Alternatives ("3 or 5") are one value, not those of two blanks."""
+    """The values of a text for as many blanks; alternatives ("3 or 5") are one value."""
     values = split_values(text, count)
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
 
 
 def alternatives(text: str) -> int:
-    """How often a text says "or"."""
+    """The number of "or" in a text."""
     return len(_OR.findall(text))
 
 
 @per_question
 def blank_count(question: Question) -> int:
-    """How many blanks are printed in the question; 0 when none is marked."""
+    """The number of blanks printed in the question; 0 when none is marked."""
     return len(_BLANK.findall(question.question))
 
 
 @per_question
 def blank_names(question: Question) -> list[str]:
-    """What the question prints before the equals sign of each blank ("x=____"); "" where it prints no name."""
+    """The names printed before the equals sign of each blank ("x=____"); "" where there is none."""
     text = question.question
     names = (_BEFORE_BLANK.search(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text))
     return [_symbols(_NUMBER.sub("", name[1])) if name else "" for name in names]
 
 
 def answer_name(answer: str) -> str:
-    """What stands before the first equals sign of an answer; "" where there is none."""
+    """The name before the first equals sign of an answer; "" where there is none."""
     name, sign, _ = answer.partition("=")
     return _symbols(name) if sign else ""
 

@@ -1,8 +1,8 @@
 """The processes that compare trees: a comparison that takes too long or too much costs one undecided.
 
-Contract: `SymbolicPool.compare` may be called from any thread and never raises for what is in a request; it raises
-UserError only when processes do not start at all. What comes back from them is JSON. Time is that of a processor, which
-the kernel counts, and it also ends what Python cannot interrupt: what else runs on the machine changes no decision.
+Contract: `SymbolicPool.compare` may be called from any thread; it raises nothing but UserError, when processes do not
+start. Replies are JSON. Limits are in processor time, which the kernel counts, so that it also ends what Python cannot
+interrupt and other load changes no decision.
 """
 
 from __future__ import annotations
@@ -30,42 +30,40 @@ MOST: Final = 32
 Reply = dict[str, Any]
 
 
-class _Patience:
-    """Whether a comparison of the response in hand broke a limit."""
-
-    over = False
+class _TimeBudget:
+    exhausted = False
 
 
-_patience: ContextVar[_Patience | None] = ContextVar("patience", default=None)
+_time_budget: ContextVar[_TimeBudget | None] = ContextVar("time_budget", default=None)
 
 
 @contextmanager
 def one_response() -> Iterator[None]:
-    """While it lasts, all that this thread compares is of one response: after one broken limit no more is tried."""
-    before = _patience.set(_Patience())
+    """Marks all comparisons of this thread as those of one response: after one broken limit no more is tried."""
+    before = _time_budget.set(_TimeBudget())
     try:
         yield
     finally:
-        _patience.reset(before)
+        _time_budget.reset(before)
 
 
-def out_of_patience() -> bool:
-    """Whether no more comparisons are tried for the response in hand."""
-    patience = _patience.get()
-    return patience is not None and patience.over
+def time_budget_exhausted() -> bool:
+    """True where no more comparisons are tried for the response in hand."""
+    budget = _time_budget.get()
+    return budget is not None and budget.exhausted
 
 
 class SymbolicPool(ProcessPool):
     """A bounded number of processes, each comparing one pair of trees at a time.
 
     Args:
-        size: the most processes at a time.
+        size: the most processes.
         seconds: processor time of one request; a start does not count.
         memory_bytes: address space of one process.
         wall_seconds: by the clock, of one request or a start.
 
     Attributes:
-        killed: how many processes broke a limit so far.
+        killed: processes that broke a limit.
     """
 
     def __init__(
@@ -82,11 +80,11 @@ class SymbolicPool(ProcessPool):
         self._limits = f"{seconds:g} s of a processor and {memory_bytes >> 20} MiB"
 
     def compare(self, request: Reply) -> Reply:
-        """What the comparison says, or {"decision": "undecided", "reason": …} when it broke a limit.
+        """The result of a comparison, or {"decision": "undecided", "reason": …} when it broke a limit.
 
         Args:
-            request: {"gold": tree, "answer": tree} (for the second reader "gold_text", "answer_text"), and what
-                `Comparer` is told of the question.
+            request: {"gold": tree, "answer": tree} (for the second reader "gold_text", "answer_text"), and the
+                arguments of `Comparer`.
 
         Raises:
             UserError: a process cannot be started.
@@ -94,15 +92,15 @@ class SymbolicPool(ProcessPool):
         line = json.dumps(request).encode()
         if len(line) > MAX_REQUEST:
             return _undecided("too big")
-        if out_of_patience():
+        if time_budget_exhausted():
             return {**_undecided("not tried: another comparison of this response broke a limit"), "limit": True}
         try:
             reply: Reply = json.loads(self.ask_again(line))
         except NotStarted as error:
             raise UserError(f"the process for symbolic checks does not start: {error}") from None
         except Ended:
-            if (patience := _patience.get()) is not None:
-                patience.over = True
+            if (budget := _time_budget.get()) is not None:
+                budget.exhausted = True
             with self._lock:
                 self.killed += 1
             return {**_undecided(f"no result within {self._limits}"), "limit": True}
@@ -121,12 +119,7 @@ _FIRST: Final = {
 
 
 def compare_trees(link: Link, seconds: float) -> None:
-    """Compares, in a process of its own, until that breaks a limit.
-
-    Args:
-        link: to the pool.
-        seconds: processor time of one request, after which the kernel ends the process.
-    """
+    """Compares in a process of its own, until that breaks a limit: `seconds` of processor time a request."""
     _compared(dict(_FIRST))
     for line in requests(link):
         limit_time(seconds)
@@ -145,7 +138,7 @@ def compare_trees(link: Link, seconds: float) -> None:
 
 
 def _compared(request: Reply) -> tuple[str, str]:
-    """What the comparer says; of what only the second reader can read nothing but an acceptance."""
+    """The result of the comparer; of what only the second reader can read nothing but an acceptance."""
     from livek12.judges.rules.algebra import Comparer
     from livek12.judges.rules.second_trees import second_reading
     from livek12.judges.rules.tokens import Unparsable
@@ -173,7 +166,7 @@ _shared_lock = threading.Lock()
 
 
 def shared_pool() -> SymbolicPool:
-    """The pool that all symbolic stages of a process use."""
+    """The pool of all symbolic stages."""
     global _shared  # noqa: PLW0603 (one pool a process)
     with _shared_lock:
         if _shared is None:

@@ -62,9 +62,9 @@ __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'livek12' has no attribute {name!r}; see dir(livek12)")
-    found = getattr(import_module(f"livek12.{_PUBLIC[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"livek12.{_PUBLIC[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

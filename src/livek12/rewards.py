@@ -1,10 +1,9 @@
 """Rewards for trainers: TRL, verl and OpenRLHF call these functions by name, or load them from this file's path.
 
 Contract: the rules of `livek12.verify` decide, in processes of their own and from any thread; a row that breaks a limit
-is undecided and never a silent 0. What is undecided has the value that `undecided` names: None where the trainer leaves
-such rows out (TRL), else 0, with its count beside it. `workers` and `judge` are those of `livek12.Verifier`. This file
-may be loaded twice, by its name and by its path, and be sent to other processes: what is kept between calls lies in
-`livek12.evaluation.rewarding`.
+is undecided and never a silent 0. `undecided` is the value of what is undecided: None where the trainer leaves such
+rows out (TRL), else 0, with its count beside it. This file may be loaded twice, by its name and by its path, and be
+sent to other processes: what is kept between calls is in `livek12.evaluation.rewarding`.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ def accuracy_reward(
 
     Args:
         completions: texts, or conversations whose last assistant message is the response.
-        solution: the keys, unless there is a column `gold`, `ground_truth` or `answer` of them; a worked solution is
-            read for what it commits to.
-        prompts: the prompts; the question is read there where no column `question` or `problem` has it.
+        solution: the keys, unless a column `gold`, `ground_truth` or `answer` has them; a worked solution is read for
+            the answer that it commits to.
+        prompts: read for the question where no column `question` or `problem` has it.
         undecided: the reward of what the rules leave open; None takes the completion out of its group's baseline.
         workers: processes that compare.
         judge: the model that is asked where the rules leave a completion open.
-        log_extra: TRL's; gets what was decided and why.
+        log_extra: TRL's; gets decisions and reasons.
         log_metric: TRL's; gets the share of undecided completions, which is otherwise logged.
-        columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language` and others that
-            docs/judge-pairs.md explains; what TRL passes besides is not looked at.
+        columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language` and others of
+            docs/judge-pairs.md; the rest is ignored.
 
     Raises:
         UserError: no column has the keys, or one is of another length.
