@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.markings import KEYS, in_words, other_rules
@@ -272,33 +271,3 @@ def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, T
         used += [keys[question_id] for question_id in sorted(known)]
         questions[name] = {question.id: question for question in with_answers(asked.values(), rows)}
     return f"{KEYS}{fingerprint(used)[:8]}"
-
-
-def judge_options(
-    judge: str,
-    engine: str = "",
-    engine_args: str | Mapping[str, Any] = "",
-    method: str = "",
-    prompt: str | Path = "",
-    scope: str = "",
-    *,
-    answers: str = "",
-    data: str = "",
-    cache: bool = True,
-    audit: bool = True,
-    stages: str = "auto",
-    repeats: int = 1,
-) -> JudgeOptions:
-    """What the options on judges say.
-
-    Raises:
-        UserError: they name no judge that could be.
-    """
-    panel = None
-    if judge != "rules" or any((engine, engine_args, method, prompt, scope)):
-        from livek12.judges.llm.spec import parse_judge  # with the engines, which rules do without
-
-        panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
-    if repeats > 1 and panel is None:
-        raise UserError("rules say the same every time: repeats go with --judge MODEL")
-    return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap", repeats=repeats)
