@@ -212,7 +212,7 @@ def _name(task: str | Task) -> str:
 
 
 def _place(data: object) -> str:
-    """Where a data set is.
+    """The place of a data set.
 
     Raises:
         UserError: it is no place.

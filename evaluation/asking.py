@@ -109,7 +109,7 @@ def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCo
 
 
 def cost_lines(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> Iterator[str]:
-    """What is going to be asked, in words."""
+    """The expected cost of the requests, in words."""
     from livek12.evaluation.prompt_cost import expected_cost, sentences
 
     return sentences(expected_cost(exam, asked_in_order(exam), trials, samplings))
@@ -153,7 +153,7 @@ def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> N
 
 
 def _for_thinking(engine: str, args: Mapping[str, str], spec: RunSpec) -> dict[str, str]:
-    """What an engine has to be told before it is asked for a thinking budget."""
+    """Engine arguments that a thinking budget needs."""
     asked = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
     if not asked or engine != "vllm" or args.get("base_url"):
         return {}
@@ -256,7 +256,7 @@ def _tokens(outcome: Outcome) -> int | None:
 
 
 def _asked(spec: RunSpec) -> int:
-    """How many answers a run asks for."""
+    """The number of answers that a run asks for."""
     return sum(task.questions for task in spec.tasks) * spec.trials
 
 
@@ -296,7 +296,7 @@ Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
 
 
 def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitStack) -> Make:
-    """What makes outcomes of requests: the engine, or where a task makes two requests for an answer, both of them."""
+    """The function from requests to outcomes: the engine's, or both requests of tasks that make two for an answer."""
     if not any(task.first_style for task in exam.tasks):
         return engine.generate
     from livek12.evaluation.two_requests import outcomes
@@ -306,7 +306,7 @@ def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitSta
 
 
 def _outcomes(make: Make, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
-    """What is made of the requests, and among it the questions that cannot be asked."""
+    """Outcomes of the requests, with failures of the questions that cannot be asked among them."""
     unaskable: list[Failure] = []
     for outcome in make(_askable(asked, unaskable)):
         yield outcome

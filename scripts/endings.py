@@ -37,7 +37,7 @@ def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool, b
 
 
 class Finished(NamedTuple):
-    """How a run ended: requests without a response, answers left open, and whether its reports could be written."""
+    """The end of a run: requests without a response, answers left open, and whether its reports could be written."""
 
     failed: int
     ungraded: int

@@ -95,7 +95,7 @@ def _cache() -> Path:
 
 
 def _command() -> str:
-    """How this command can be called again: by its name, unless it is not on the PATH."""
+    """The words that call this command again: its name, unless it is not on the PATH."""
     return "livek12" if shutil.which("livek12") else os.path.relpath(sys.argv[0])
 
 

@@ -48,7 +48,7 @@ def generate(
 
 
 def _counts(folder: RunFolder) -> dict[str, int]:
-    """What became of all that the run asks; what is none of it another command has in hand."""
+    """Counts of the run's questions by their state; the rest is in the hands of another command."""
     spec, answered = folder.spec(), folder.answered()
     asked = sum(task.questions for task in spec.tasks) * spec.trials
     states = Counter(failure.state for key, failure in folder.failures().items() if key not in answered)

@@ -54,7 +54,7 @@ class Lent:
         """Leaves the engine to the station."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """What the engine generates, timed."""
+        """The engine's outcomes, timed."""
         self.answered = 0
         with GpuWatch() as gpu:
             began = time.time()
@@ -98,7 +98,7 @@ def tokens_of(folder: RunFolder) -> int:
 
 
 def requests_of(work: StationWork, task: str, data: Path, limit: int | None, max_tokens: int) -> list[Request]:
-    """What `ask` asks, in its order."""
+    """The requests of `ask`, in its order."""
     from livek12.scripts.bench.sides import Bench
 
     return Bench("", data, task, max_tokens, {}, work.work, limit).requests()

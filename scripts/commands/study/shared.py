@@ -1,4 +1,4 @@
-"""What the kinds of study share: their run folders, and how a result is printed."""
+"""Common parts of the studies: their run folders, and how a result is printed."""
 
 from __future__ import annotations
 
