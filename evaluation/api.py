@@ -103,32 +103,21 @@ def evaluate(
     Raises:
         UserError: an argument that cannot be, an engine or a judge that cannot run, or a folder of something else.
     """
-    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.options import JudgingOptions, RunOptions
     from livek12.evaluation.reporting import score_run
     from livek12.evaluation.run import Run
     from livek12.evaluation.running import ask_and_mark
     from livek12.evaluation.task_data import check_whole, sampling_set
-    from livek12.tasks.registry import default_trials, get_tasks
 
     check_whole("limit", limit, 1)
     check_whole("trials", trials, 1)
     tasks = [task] if isinstance(task, str | Task) else list(task)
     names = ",".join(map(_name, tasks))
-    marked = ask_and_mark(
-        names,
-        str(model),
-        Path(out),
-        _place(data),
-        judges=judge_options(
-            judge, judge_engine, judge_engine_args, judge_method, judge_prompt, judge_scope, repeats=judge_repeats
-        ),
-        engine=engine,
-        engine_args=engine_args,
-        limit=limit,
-        trials=trials or default_trials(get_tasks(names)),
-        questions=(questions[0], Path(questions[1])) if questions else None,
-        sampling=sampling_set(sampling),
-    )
+    chosen = (questions[0], Path(questions[1])) if questions else None
+    run = RunOptions(names, str(model), Path(out), _place(data), engine, engine_args, limit, trials, chosen)
+    methods = judge_method, judge_prompt, judge_scope, judge_repeats
+    judges = JudgingOptions(judge, judge_engine, judge_engine_args, *methods).judges()
+    marked = ask_and_mark(run.with_trials(), sampling_set(sampling), judges)
     if marked is not None:
         scored = score_run(marked.folder, "article", marked.exam)
         if problem := scored.write():
@@ -192,7 +181,7 @@ def judge(
         UserError: no such task, or a judge that cannot be asked.
     """
     from livek12.engines.thinking import Thinking
-    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
     from livek12.tasks.scorer import Scorer
 
@@ -206,7 +195,7 @@ def judge(
         key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="python", model=model
     )
     authors = (model,) if model else ()
-    with Jury(judge_options(judge, method=judge_method, prompt=judge_prompt)) as judges:
+    with Jury(JudgingOptions(judge, judge_method=judge_method, judge_prompt=judge_prompt).judges()) as judges:
         scorer = Scorer.of(judges, asked.judge, asked.partial_credit, authors)
         return scorer.mark(question, said, authors)
 
@@ -223,7 +212,7 @@ def _name(task: str | Task) -> str:
 
 
 def _place(data: object) -> str:
-    """Where a data set is.
+    """The place of a data set.
 
     Raises:
         UserError: it is no place.

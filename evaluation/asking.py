@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.arguments import arguments_of
@@ -39,39 +38,19 @@ from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_
 if TYPE_CHECKING:
     from livek12.core.run.keys import AnsweredKeys
     from livek12.engines.base import Engine, Outcome
+    from livek12.evaluation.options import RunOptions
     from livek12.evaluation.overlap import Overlap
     from livek12.evaluation.prompt_cost import PromptCost
     from livek12.tasks.base import Task
 
 
-def ask(
-    task: str,
-    model: str,
-    out: Path,
-    data: str,
-    engine: str,
-    engine_args: str | Mapping[str, Any],
-    limit: int | None,
-    trials: int | None,
-    sampling: Mapping[str, Any],
-    overlap: Overlap | None = None,
-    questions: tuple[str, Path] | None = None,
-) -> tuple[RunFolder, TaskData]:
+def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = None) -> tuple[RunFolder, TaskData]:
     """Opens the run folder for these options and asks what is missing.
 
     Args:
-        task: names of tasks, comma-separated.
-        model: a folder, a Hub name, the name at an endpoint, or a file of recorded answers.
-        out: the run folder.
-        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
-        engine: auto, vllm, transformers, openai or replay.
-        engine_args: its arguments, by name or as "K=V,…".
-        limit: only the first so many questions of each task.
-        trials: answers drawn for each question; None takes recorded ones as often as they were recorded, and else as
-            many as the tasks have by default.
-        sampling: what is set over the defaults of the tasks.
+        run: the model, the questions and the folder.
+        sampling: set over the defaults of the tasks.
         overlap: may mark meanwhile.
-        questions: which are asked, as ("failed-in", RUN); None for all.
 
     Returns:
         The run, and what it asks.
@@ -79,25 +58,26 @@ def ask(
     Raises:
         UserError: an option that cannot be, an engine that cannot run, or a folder that holds something else.
     """
+    model, out, trials = run.model, run.out, run.trials
     if not model.strip():
         raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
-    tasks = get_tasks(task)
-    args = arguments_of(engine_args)
-    name = choose_engine(model, args) if engine == "auto" else checked_engine(engine, "--engine")
+    tasks = get_tasks(run.tasks)
+    args = arguments_of(run.engine_args)
+    name = choose_engine(model, args) if run.engine == "auto" else checked_engine(run.engine, "--engine")
     _check(tasks, sampling, name)
     check_out(out)
-    check_engine(engine, model, args, here=not has_responses(out))  # what is complete needs no engine
+    check_engine(run.engine, model, args, here=not has_responses(out))  # what is complete needs no engine
     join_launch(out)
     if only_one_started():
         warn("`accelerate launch --cpu` starts one process, however many are asked for; --multi_gpu starts them all")
-    chosen = chosen_questions(questions, tasks, model)
-    exam = load_task_data(data, tasks, limit, chosen.ids if chosen else None)
+    chosen = chosen_questions(run.questions, tasks, model)
+    exam = load_task_data(run.data, tasks, run.limit, chosen.ids if chosen else None)
     # A recorded file is cheap to open and knows whose answers it holds.
     recorded = make_engine(name, model, args) if kind_of(name).is_recorded else None
     if trials is None:
         trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
     noted = chosen.noted if chosen else None
-    spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, limit, sampling, noted)
+    spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, run.limit, sampling, noted)
     folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
         for line in cost_lines(exam, trials, {task.name: task.sampling for task in spec.tasks}):
@@ -112,31 +92,23 @@ def ask(
     return folder, exam
 
 
-def expected(
-    task: str,
-    data: str,
-    engine: str = "auto",
-    limit: int | None = None,
-    trials: int | None = None,
-    sampling: Mapping[str, Any] | None = None,
-    questions: tuple[str, Path] | None = None,
-) -> dict[str, PromptCost]:
-    """What `ask` with the same arguments would ask, by task; asks and writes nothing.
+def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCost]:
+    """The cost of what `ask` with the same options would ask, by task; asks and writes nothing.
 
     Raises:
         UserError: an option that cannot be, or no such data set.
     """
     from livek12.evaluation.prompt_cost import expected_cost
 
-    tasks = get_tasks(task)
-    chosen = chosen_questions(questions, tasks)
-    exam = load_task_data(data, tasks, limit, chosen.ids if chosen else None)
-    samplings = {each.name: sampling_of(each, sampling or {}, engine) for each in tasks}
-    return expected_cost(exam, asked_in_order(exam), trials or default_trials(tasks), samplings)
+    tasks = get_tasks(run.tasks)
+    chosen = chosen_questions(run.questions, tasks)
+    exam = load_task_data(run.data, tasks, run.limit, chosen.ids if chosen else None)
+    samplings = {each.name: sampling_of(each, sampling, run.engine) for each in tasks}
+    return expected_cost(exam, asked_in_order(exam), run.trials or default_trials(tasks), samplings)
 
 
 def cost_lines(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> Iterator[str]:
-    """What is going to be asked, in words."""
+    """The expected cost of the requests, in words."""
     from livek12.evaluation.prompt_cost import expected_cost, sentences
 
     return sentences(expected_cost(exam, asked_in_order(exam), trials, samplings))
@@ -180,7 +152,7 @@ def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> N
 
 
 def _for_thinking(engine: str, args: Mapping[str, str], spec: RunSpec) -> dict[str, str]:
-    """What an engine has to be told before it is asked for a thinking budget."""
+    """Engine arguments that a thinking budget needs."""
     asked = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
     if not asked or engine != "vllm" or args.get("base_url"):
         return {}
@@ -283,7 +255,7 @@ def _tokens(outcome: Outcome) -> int | None:
 
 
 def _asked(spec: RunSpec) -> int:
-    """How many answers a run asks for."""
+    """The number of answers that a run asks for."""
     return sum(task.questions for task in spec.tasks) * spec.trials
 
 
@@ -323,7 +295,7 @@ Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
 
 
 def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitStack) -> Make:
-    """What makes outcomes of requests: the engine, or where a task makes two requests for an answer, both of them."""
+    """The function from requests to outcomes: the engine's, or both requests of tasks that make two for an answer."""
     if not any(task.first_style for task in exam.tasks):
         return engine.generate
     from livek12.evaluation.two_requests import outcomes
@@ -333,7 +305,7 @@ def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitSta
 
 
 def _outcomes(make: Make, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
-    """What is made of the requests, and among it the questions that cannot be asked."""
+    """Outcomes of the requests, with failures of the questions that cannot be asked among them."""
     unaskable: list[Failure] = []
     for outcome in make(_askable(asked, unaskable)):
         yield outcome

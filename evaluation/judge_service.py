@@ -120,10 +120,10 @@ def _handle_signals(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 def _models(judge: str | None) -> list[str]:
-    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.options import JudgingOptions
 
-    panel = judge_options(judge or "rules").panel
-    return [spec.model for spec in panel.judges] if panel else []
+    panel = JudgingOptions(judge or "rules").judges().panel
+    return [one.model for one in panel.judges] if panel else []
 
 
 def make_app(verifier: Verifier, health: Health) -> FastAPI:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
@@ -304,29 +303,3 @@ def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, T
         used += [keys[question_id] for question_id in sorted(shared)]
         questions[name] = {question.id: question for question in with_answers(own.values(), rows)}
     return f"{KEYS}{fingerprint(used)[:8]}"
-
-
-def judge_options(
-    judge: str,
-    engine: str = "",
-    engine_args: str | Mapping[str, Any] = "",
-    method: str = "",
-    prompt: str | Path = "",
-    scope: str = "",
-    *,
-    answers: str = "",
-    data: str = "",
-    cache: bool = True,
-    audit: bool = True,
-    stages: str = "auto",
-    repeats: int = 1,
-) -> JudgeOptions:
-    """The judges that the options of a command name; raises UserError where they name none."""
-    panel = None
-    if judge != "rules" or any((engine, engine_args, method, prompt, scope)):
-        from livek12.judges.llm.spec import parse_judge  # with the engines, which rules do without
-
-        panel = parse_judge(judge, engine, engine_args, method, prompt, scope)
-    if repeats > 1 and panel is None:
-        raise UserError("rules say the same every time: repeats go with --judge MODEL")
-    return JudgeOptions(panel, answers, data, cache, audit, together=stages == "overlap", repeats=repeats)

@@ -13,19 +13,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import show_log, warn
+from livek12.evaluation.options import Stages
 from livek12.judges.jury import JudgeOptions
 
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
 
-Stages = Literal["auto", "overlap", "turn"]
-STAGES: tuple[Stages, ...] = get_args(Stages)
 FEWEST = 64
 """Fewer requests are asked and marked in turn before a second process has started."""
 NICE = 5

@@ -1,4 +1,4 @@
-"""What asking would cost, before anything is asked: requests, prompt tokens, and how many of them are read once only.
+"""The expected cost of a run: requests, prompt tokens, and how many of them are read once only.
 
 Contract: the prompts are the very ones that would be sent, in their order; their tokens are estimated from their text
 (`core.text.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the

@@ -61,7 +61,7 @@ reads one, and `livek12 compare` several.
 
 @dataclass(frozen=True)
 class PushWishes:
-    """How a run goes out.
+    """Options of a push.
 
     Attributes:
         refuses: why the rights of a question forbid that others see it; "" where they do not.
@@ -80,7 +80,7 @@ class PushWishes:
 
 @dataclass(frozen=True)
 class Pushed:
-    """What went out: files, their bytes, the address, and the commit where there is one."""
+    """A finished push: files, their bytes, the address, and the commit where there is one."""
 
     files: int
     bytes: int
@@ -150,7 +150,7 @@ def _check_held(run: RunFolder, wishes: PushWishes) -> str:
 
 
 def _files(run: RunFolder) -> dict[str, Path | bytes]:
-    """What goes out, by name; run.json last."""
+    """The files of a push by name; run.json last."""
     found: dict[str, Path | bytes] = {}
     dead = {path.name for stem in STEMS for path in run.path.glob(f"{stem}-*.jsonl")}
     dead -= {path.name for stem in STEMS for path in journal_files(run.path, stem)}

@@ -95,7 +95,7 @@ class Run:
 
     @property
     def spec(self) -> RunSpec:
-        """What was run, on which data, with which versions: the content of run.json."""
+        """The content of run.json: model, tasks, data and versions."""
         return self.folder.spec()
 
     @property

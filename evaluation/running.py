@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from livek12.core.ranks import this_rank
@@ -16,7 +15,8 @@ from livek12.core.run.folder import RunFolder
 from livek12.evaluation.asking import ask
 from livek12.evaluation.judging import check_judges
 from livek12.evaluation.marking import judge
-from livek12.evaluation.overlap import Overlap, Stages
+from livek12.evaluation.options import RunOptions, Stages
+from livek12.evaluation.overlap import Overlap
 from livek12.evaluation.task_data import TaskData
 from livek12.judges.jury import JudgeOptions
 
@@ -37,35 +37,15 @@ class FinishedRun:
 
 
 def ask_and_mark(
-    task: str,
-    model: str,
-    out: Path,
-    data: str,
-    *,
-    judges: JudgeOptions,
-    engine: str = "auto",
-    engine_args: str | Mapping[str, Any] = "",
-    limit: int | None = None,
-    trials: int | None = 1,
-    sampling: Mapping[str, Any] | None = None,
-    stages: Stages = "auto",
-    questions: tuple[str, Path] | None = None,
+    run: RunOptions, sampling: Mapping[str, Any], judges: JudgeOptions, stages: Stages = "auto"
 ) -> FinishedRun | None:
     """Asks and marks what is missing in a run folder.
 
     Args:
-        task: names of tasks, comma-separated.
-        model: a folder, a Hub name, the name at an endpoint, or a file of recorded answers.
-        out: the run folder.
-        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
+        run: the model, the questions and the folder.
+        sampling: set over the defaults of the tasks.
         judges: who marks.
-        engine: auto, vllm, transformers, openai or replay.
-        engine_args: its arguments, by name or as "K=V,…".
-        limit: only the first so many questions of each task.
-        trials: answers drawn for each question; None: of recorded ones all, else as the tasks have it.
-        sampling: what is set over the defaults of the tasks.
         stages: whether marking runs beside the asking (see `evaluation.overlap`).
-        questions: which are asked, as ("failed-in", RUN); None for all.
 
     Returns:
         The run; None in all but the first of several launched processes, which goes on alone.
@@ -74,10 +54,9 @@ def ask_and_mark(
         UserError: an option that cannot be, an engine or a judge that cannot run, or a folder that holds other things.
     """
     overlap = Overlap(judges, stages)
-    check_judges(judges, model, task, here=not has_responses(out))
+    check_judges(judges, run.model, run.tasks, here=not has_responses(run.out))
     first = this_rank().first
-    beside = overlap if first else None
-    asked = ask(task, model, out, data, engine, engine_args, limit, trials, sampling or {}, beside, questions)
+    asked = ask(run, sampling, overlap if first else None)
     if not first:
         return None
     folder, exam = asked

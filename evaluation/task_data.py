@@ -1,4 +1,4 @@
-"""What a run asks: the questions of its tasks with their pictures, read from a data set, and the spec made of them."""
+"""Questions of a run's tasks with their pictures, read from a data set, and the spec made of them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def make_spec(
     sampling: Mapping[str, Any],
     chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
-    """What a command would run; `sampling` holds only what the user set, over each task's defaults.
+    """The spec of a command; `sampling` holds only what the user set, over each task's defaults.
 
     Raises:
         UserError: it would be too many answers.
@@ -106,7 +106,7 @@ def make_spec(
 
 
 def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was set over the tasks' defaults; a value None sets nothing.
+    """The sampling set over the tasks' defaults; a value None sets nothing.
 
     Raises:
         UserError: a name that is none of `Sampling`, or a number that no model could draw by.

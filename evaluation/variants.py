@@ -21,7 +21,7 @@ def tasks_of(spec: RunSpec) -> list[Task]:
 
 
 def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[str, list[Counterpart]]:
-    """What each of these tasks is compared with; `among`: the tasks of another run, where it is one of that."""
+    """Counterparts of each of these tasks; `among`: the tasks of another run, if they are of that."""
     tasks = list(tasks)
     asked = tasks if among is None else list(among)
     found: dict[str, list[Counterpart]] = {}

@@ -228,10 +228,10 @@ def _is_number(value: object, kind: type | UnionType) -> bool:
 
 
 def _models(judge: str) -> HeldModels | None:
-    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.options import JudgingOptions
     from livek12.evaluation.pair_file import HeldModels
 
-    options = judge_options(judge)
+    options = JudgingOptions(judge).judges()
     return None if options.panel is None else HeldModels(options)
 
 

@@ -1,1 +1,1 @@
-"""What people run: the `livek12` command, sweeps and benchmarks."""
+"""The `livek12` command and the benchmarks."""

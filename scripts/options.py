@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+from livek12.evaluation.options import GROUPS, OUTPUT, JudgingOptions, RunOptions, SamplingOptions
 
 
 def place(text: str) -> Path | str:
@@ -41,90 +47,105 @@ def own_folder(context: typer.Context, named: Any) -> Any:
     return named if context.resilient_parsing else local(named)
 
 
-Tasks = Annotated[str, typer.Option("--task", help="Task names, comma-separated; see `livek12 tasks`.")]
-Model = Annotated[str, typer.Option("--model", help="Model folder, Hub name, served name, or recorded file.")]
-Engine = Annotated[str, typer.Option("--engine", help="auto, vllm, transformers, openai or replay.")]
-EngineArgs = Annotated[str, typer.Option("--engine-args", help="Arguments for the engine: K=V,…")]
-Data = Annotated[
-    str,
-    typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`, or ORG/NAME on the Hub."),
-]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N questions of a task.")]
-Trials = Annotated[
-    int | None,
-    typer.Option("--trials", min=1, help="Answers drawn for each question; default: as the task has it, mostly 1."),
-]
-Questions = Annotated[
-    tuple[str, Path] | None,
-    typer.Option("--questions", metavar="failed-in RUN", help="Only questions that the model failed in that run."),
-]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Token budget of an answer.")]
-Budgets = Annotated[
-    str, typer.Option("--budgets", help="Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
-]
-ThinkingBudget = Annotated[
-    int | None, typer.Option("--thinking-budget", min=0, help="The most tokens of thinking in an answer.")
-]
-Temperature = Annotated[float | None, typer.Option("--temperature", min=0.0, help="Sampling temperature.")]
-TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus sampling: a share above 0 and up to 1.")]
-TopK = Annotated[int | None, typer.Option("--top-k", min=0, help="Draw from the N likeliest tokens; 0 draws from all.")]
-SystemPrompt = Annotated[
-    str | None, typer.Option("--system-prompt", help="What the model is told before the question.")
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the first trial; the next adds 1.")]
-Judge = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        help="Who marks what the rules leave open: rules (nobody), MODEL[@ENGINE[:K=V,…]][,…], FILE.yaml, or panel:NAME"
-        " (see `livek12 tasks --judges`).",
-    ),
-]
-JudgeEngine = Annotated[str, typer.Option("--judge-engine", help="Engine of judges that name none; default: auto.")]
-JudgeEngineArgs = Annotated[
-    str, typer.Option("--judge-engine-args", help="Arguments for the engine of such judges: K=V,…")
-]
-JudgeMethod = Annotated[
-    str,
-    typer.Option(
-        "--judge-method",
-        help="p1, p2, p3, count, marks, s2s, s2s_rules, l2s, l2l, compass or xverify; default: that of the task.",
-    ),
-]
-JudgeScope = Annotated[
-    str,
-    typer.Option(
-        "--judge-scope",
-        help="What judges see: open, what the rules leave open (default), or all answers, with the rules unheard.",
-    ),
-]
-_REPEATS = "Ask judge models so often about each answer, each time another draw; the first makes the marks."
-Repeats = Annotated[int, typer.Option("--repeats", min=1, help=_REPEATS)]
-JudgeRepeats = Annotated[int, typer.Option("--judge-repeats", min=1, help=_REPEATS)]
-JudgePrompt = Annotated[
-    str, typer.Option("--judge-prompt", help="The prompt file of a published verifier, for compass and xverify.")
-]
-Answers = Annotated[
-    str, typer.Option("--answers", help="A data set with the reference answers, if the run's questions have none.")
-]
-Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Remember decisions and replies on disk.")]
-Audit = Annotated[
-    bool, typer.Option("--audit/--no-audit", help="Also let judges audit the reasoning, where the task's article does.")
-]
-Stages = Annotated[
-    str,
-    typer.Option(
-        "--stages",
-        help="overlap: mark while asking, all local judges at once; turn: one after the other; auto: as memory allows.",
-    ),
-]
+def _option(model: type, field: str, name: str = "") -> Any:
+    """The option that a field of a model describes."""
+    (flag,) = _hints(model)[field].__metadata__
+    return typer.Option(
+        name or flag.name or f"--{field.replace('_', '-')}",
+        help=flag.help,
+        min=flag.min,
+        envvar=flag.envvar,
+        metavar=flag.metavar,
+        rich_help_panel=flag.group,
+    )
+
+
+@cache
+def _hints(model: type) -> dict[str, Any]:
+    return get_type_hints(model, include_extras=True)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """In the annotation of a parameter whose type is a model: the fields that the command offers.
+
+    Attributes:
+        without: fields that keep their defaults.
+        names: of options, by field, where they differ from those of other commands.
+    """
+
+    without: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of the models among its parameters."""
+    parameters: list[inspect.Parameter] = []
+    models: dict[str, tuple[Any, list[str]]] = {}
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        hint = hints[name]
+        model: Any = getattr(hint, "__origin__", hint)
+        chosen = next(iter(getattr(hint, "__metadata__", ())), Offered())
+        if model not in (RunOptions, SamplingOptions, JudgingOptions):
+            parameters.append(parameter.replace(annotation=hint))
+            continue
+        offered = [each for each in fields(model) if each.name not in chosen.without]
+        models[name] = (model, [each.name for each in offered])
+        for each in offered:
+            typed = _hints(model)[each.name]
+            option = _option(model, each.name, chosen.names.get(each.name, ""))
+            default = parameter.empty if each.default is MISSING else each.default
+            annotation: Any = Annotated[typed.__metadata__[0].type or typed.__origin__, option]
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(each.name, kind, default=default, annotation=annotation))
+
+    def called(**values: Any) -> None:
+        made = {name: model(**{each: values.pop(each) for each in names}) for name, (model, names) in models.items()}
+        command(**made, **values)
+
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    return called
+
+
+class GroupedHelp(TyperCommand):
+    """Lists the options by their groups, those of all commands last."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes a section a group."""
+        groups: dict[str, list[Any]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                other = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                groups[getattr(parameter, "rich_help_panel", None) or other].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
 Profile = Annotated[
-    str, typer.Option("--profile", help="Score formulas: article (the equations) or release (its authors' code).")
+    str,
+    typer.Option(
+        "--profile",
+        help="Score formulas: article (the equations) or release (its authors' code).",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="The run folder; an unfinished run in it goes on.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Ask and write nothing; say how many requests and prompt tokens it would be.")
-]
+Data = Annotated[str, _option(RunOptions, "data")]
+Engine = Annotated[str, _option(RunOptions, "engine")]
+EngineArgs = Annotated[str, _option(RunOptions, "engine_args")]
+Limit = Annotated[int | None, _option(RunOptions, "limit")]
+Model = Annotated[str, _option(RunOptions, "model")]
+Out = Annotated[Path, _option(RunOptions, "out")]
+Tasks = Annotated[str, _option(RunOptions, "task")]
+MaxTokens = Annotated[int | None, _option(SamplingOptions, "max_tokens")]
+Cache = Annotated[bool, _option(JudgingOptions, "cache")]
+Judge = Annotated[str, _option(JudgingOptions, "judge")]
+MovedData = Annotated[str, typer.Option("--data", help="Where the data set lies now, if it was moved.")]
 OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=own_folder, metavar="RUN")]
 _PLACE, _PLACES = "A run folder, or its address (hf://, s3://).", "Run folders, or their addresses (hf://, s3://)."
 _READ: dict[str, Any] = {"parser": place, "callback": run_folder}
@@ -137,7 +158,7 @@ BaseRun = Annotated[
     Path | None,
     typer.Option("--base", help="The run of whole questions; default: that of --questions.", metavar="RUN", **_READ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.", rich_help_panel=OUTPUT)]
 
 
 class _WholeHelp(TyperGroup):
@@ -156,14 +177,3 @@ def command() -> typer.Typer:
 def example(line: str) -> str:
     """The end of a command's help: a command line, kept on one line so that it can be copied."""
     return f"\b\nExample:\n  {line}"
-
-
-def sampling(**given: Any) -> dict[str, Any]:
-    """What the user set over the tasks' defaults.
-
-    Raises:
-        UserError: a number that no model could draw by.
-    """
-    from livek12.evaluation.task_data import sampling_set
-
-    return sampling_set(given)

@@ -13,6 +13,7 @@ import pytest
 
 from livek12.core.run.folder import RunFolder
 from livek12.evaluation.asking import ask
+from livek12.evaluation.options import RunOptions
 from tests.hub import WRITER, Hub
 from tests.hub_client import Client
 
@@ -104,5 +105,5 @@ def run(data: Path, tmp_path: Path, tasks: str) -> RunFolder:
             rows.append({"task": task.name, "question_id": asked.id, "response": right if number % 3 == 0 else prose})
     file = tmp_path / "recorded.jsonl"
     file.write_text("".join(json.dumps(row | {"model": "gpt-x"}) + "\n" for row in rows))
-    folder, _ = ask(tasks, str(file), tmp_path / "run", str(data), "replay", "", None, 1, {})
+    folder, _ = ask(RunOptions(tasks, str(file), tmp_path / "run", str(data), "replay", trials=1), {})
     return folder

@@ -576,7 +576,7 @@ def _refuse_secrets(args: Mapping[str, Any], where: str) -> None:
 def _judging(sweep: Sweep, file: Path) -> list[str]:
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
-    from livek12.evaluation.overlap import STAGES
+    from livek12.evaluation.options import STAGES
 
     with placed(f"{file}: profile"):
         profile_named(sweep.profile)
@@ -597,7 +597,8 @@ def _judging(sweep: Sweep, file: Path) -> list[str]:
 
 def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> None:
     """Refuses impossible judges, and those that may not judge this model."""
-    from livek12.evaluation.judging import check_judges, judge_options
+    from livek12.evaluation.judging import check_judges
+    from livek12.evaluation.options import JudgingOptions
     from livek12.judges.llm.spec import names_file
 
     if sweep.judge == "rules":
@@ -605,7 +606,8 @@ def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> Non
     args = as_engine_args(sweep.judge_engine_args, f"{where}: judge_engine_args")
     with placed(f"{where}: judge"):
         named = sweep.judge_method or "", sweep.judge_prompt or "", sweep.judge_scope or ""
-        judging = judge_options(sweep.judge, sweep.judge_engine or "", args, *named, repeats=sweep.judge_repeats)
+        options = JudgingOptions(sweep.judge, sweep.judge_engine or "", args, *named, judge_repeats=sweep.judge_repeats)
+        judging = options.judges()
         if judging.panel is not None and not names_file(sweep.judge):
             for judge in judging.panel.judges:
                 _refuse_secrets(judge.engine_args, judge.model)

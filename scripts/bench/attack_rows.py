@@ -101,7 +101,7 @@ def attack_rows(seed: int = SEED) -> list[BenchRow]:
 
 
 def numbers(rng: random.Random) -> dict[str, str]:
-    """What stands for the placeholders of one row: a > b and c, without a common factor."""
+    """Values of the placeholders of one row: a > b and c, without a common factor."""
     a, b, c = rng.choice(_TRIPLES)
     found: dict[str, int] = {"a": a, "b": b, "c": c, "h": 100 + 17 * a, "i": 100 + 17 * b, "h-1": 99 + 17 * a}
     found |= {"a+1": a + 1, "b+1": b + 1, "a+b": a + b, "a-b": a - b, "ab": a * b, "aa": a * a, "2aa": 2 * a * a}

@@ -192,7 +192,7 @@ def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, 
 
 
 def _from_source(source: Path, table: Path, clock: Clock) -> None:
-    """What a plain script does: lines and pictures read, groups of rows written."""
+    """The plain script: reads lines and pictures, writes groups of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

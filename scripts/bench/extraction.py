@@ -192,7 +192,7 @@ SOURCES: Mapping[str, Callable[[Path], Iterator[ExtractionCase]]] = {
 
 
 def judged(case: ExtractionCase, found: Extraction, key: Sequence[str] | None = None) -> bool | None:
-    """Whether what was found equals a key (the question's unless given); None where the rules cannot say."""
+    """True if the extracted answer equals a key (the question's unless given); None if the rules cannot say."""
     question = case.question if key is None else case.question.model_copy(update={"answer": list(key)})
     verdict = grade(
         question, Key(task="bench", question_id="q"), found.answers, config=GradingConfig(), cascade=_rules()

@@ -1,4 +1,4 @@
-"""What a harness reports beside what livek12 reports on the answers in its log: the same marks, or what differs.
+"""Compares the marks of a harness with those of livek12 on the answers in its log.
 
     python -m livek12.scripts.bench.harness_marks lm-eval OUT RUN TASK
 

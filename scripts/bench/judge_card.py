@@ -70,7 +70,7 @@ def card(
 
 
 def _judged_runs(agreements: Mapping[str, Json]) -> list[Json]:
-    """What each stage decided of the labelled answers of each run and rater, those of models too."""
+    """Decisions of each stage on the labelled answers of each run and rater, those of models too."""
     return [
         {"label": f"{label}, {run}", "rater": rater, "labelled": beside["labelled"], "stages": beside["by_stage"]}
         for label, runs in agreements.items()
@@ -288,7 +288,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def record(found: Json) -> Json:
-    """What corrected marks take from the card: how many labelled answers the rules decided, and how many wrongly."""
+    """The card's figures for corrected marks: how many labelled answers the rules decided, and how many wrongly."""
     ours = [of["livek12"] for of in found["sets"].values()]
     wrong = sum(one["false_accepts"] + one["false_rejects"] for one in ours)
     return {"judge": found["versions"]["judge"], "decided": sum(one["decided"] for one in ours), "wrong": wrong}

@@ -46,7 +46,7 @@ def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json
 
 
 def by_stage(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """What each stage (or the stages of a row's parts together) decided; `coverage` is its share of all rows."""
+    """Decisions of each stage (or of the stages of a row's parts together); `coverage` is its share of all rows."""
     stages: Json = {}
     for name in sorted({one.by for one in answered if one.said is not None}):
         mine = [index for index, one in enumerate(answered) if one.said is not None and one.by == name]

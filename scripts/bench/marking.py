@@ -1,4 +1,4 @@
-"""What marking by rules costs, and how it grows with processes: answers a processor second, and the caller's share.
+"""The cost of marking by rules, and its growth with processes: answers a processor second, and the caller's share.
 
     python scripts/bench/marking.py ../shared/data --workers 1,2 --json marking.json
 
@@ -109,7 +109,7 @@ def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, f
 
 
 def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
-    """What a response costs the caller and the workers, in milliseconds, without the starts; speed-up on more cores."""
+    """Milliseconds of a response for the caller and the workers, without the starts; speed-up on more cores."""
     count = large["answers"] - small["answers"]
     caller = 1000 * (large["caller"] - small["caller"]) / count
     workers = 1000 * (large["processor"] - small["processor"]) / count - caller

@@ -59,12 +59,12 @@ class ModelShape:
 
     @property
     def wordy(self) -> bool:
-        """Whether its tokenizer should be learned from what it will read, so that prompts are as long as real ones."""
+        """True if its tokenizer should be learned from the prompts, so that these are as long as real ones."""
         return self.learned > 400
 
     @property
     def real(self) -> bool:
-        """Whether it is the size of a model that people use, so that weights are not written."""
+        """True if it is the size of a model that people use, so that weights are not written."""
         return self.vocabulary > 0
 
 

@@ -1,4 +1,4 @@
-"""What judging a run costs: the answers that need a model, and the tokens of a panel with and without the rules first.
+"""The cost of judging a run: answers that need a model, and tokens of a panel with and without the rules first.
 
 `python scripts/bench/panel.py RUN… [--judges 3] [--reply 120] [--tokenizer FILE] [--json FILE]`. Every request that the
 task's method would put to a judge is really made and measured (in characters, and in tokens where a tokenizer.json is

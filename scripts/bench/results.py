@@ -64,7 +64,7 @@ def runs_of(data: Path, folder: Path) -> Iterator[Path]:
 
 
 def decided(runs: list[Path]) -> tuple[str, int, int, float]:
-    """What the rules decided of each run, as a table; questions, those left open, and points of the paper."""
+    """Decisions of the rules on each run, as a table; questions, those left open, and points of the paper."""
     from livek12.core.run.folder import RunFolder
 
     lines = ["| | right | wrong | left to a judge |", "| :-- | --: | --: | --: |"]

@@ -1,4 +1,4 @@
-"""What the commands around a run cost as it grows: processor seconds, peak memory of score, report, compare, going on.
+"""The cost of the commands around a run as it grows: processor seconds, peak memory of score, report, compare, resume.
 
     python scripts/bench/runs.py --answers 10000,100000 --kb 10 --runs 2,5,10 --json runs.json
 

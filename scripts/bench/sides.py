@@ -35,7 +35,7 @@ QUIET = {"VLLM_LOGGING_LEVEL": "ERROR", "HF_HUB_OFFLINE": "1", "TQDM_MININTERVAL
 
 @dataclass
 class Side:
-    """What one run took.
+    """The figures of one run.
 
     Attributes:
         name: whose it is.
@@ -77,7 +77,7 @@ class Side:
 
 @dataclass
 class Bench:
-    """What all sides of a benchmark have in common.
+    """Model, data and engine arguments of all sides of a benchmark.
 
     Attributes:
         model: folder or Hub name.
@@ -103,7 +103,7 @@ class Bench:
             self.engine_args = {"enforce_eager": True, **self.engine_args}
 
     def requests(self) -> list[Request]:
-        """What our command will ask, in its order."""
+        """The requests of our command, in its order."""
         from livek12.core.records import Failure
         from livek12.evaluation.asking import asked_in_order
         from livek12.evaluation.task_data import load_task_data
@@ -119,7 +119,7 @@ class Bench:
         return found
 
     def told(self) -> dict[str, Any]:
-        """What was run, for the figures."""
+        """A description of the bench for the figures."""
         from livek12.core.arguments import masked
 
         return {
@@ -235,7 +235,7 @@ def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argpa
 def make_bench(
     options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "", limit: int | None = None
 ) -> Bench:
-    """What the sides have in common, with the model made or fetched.
+    """The bench of the options, with the model made or fetched.
 
     Args:
         options: of `parse`.

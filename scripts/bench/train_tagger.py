@@ -34,7 +34,7 @@ KEPT_CHECKPOINTS = 2
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """How to train.
+    """Options of the training.
 
     Attributes:
         model: the base: a folder or a name on the Hub.
@@ -152,7 +152,7 @@ def _loader(processor: Any, items: Sequence[Item], truth: Any, places: list[int]
 
 
 def _groups(model: Any, truth: Any, options: TrainOptions) -> list[dict[str, Any]]:
-    """What is optimised at which rate; the head begins at how often each point comes."""
+    """Parameter groups with their learning rates; the head begins at the frequency of each point."""
     import torch
 
     share = torch.tensor(truth.mean(axis=0)).clamp(1e-4, 1 - 1e-4)

@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class SideAnswers:
-    """What one side said about a row: True, False, or None when it left it open; its seconds; the deciding stages."""
+    """One side's answer about a row: True, False, or None when it left it open; its seconds; the deciding stages."""
 
     said: bool | None
     seconds: float
@@ -116,7 +116,7 @@ def _stop(*_: object) -> None:
 
 
 def _latex2sympy(row: BenchRow) -> SideAnswers:
-    """Whether the last formula of the response and the key are equal trees, or differ by what simplifies to 0.
+    """True if the last formula of the response and the key are equal trees, or differ by what simplifies to 0.
 
     It reads no prose, so choices are left open, and so is what it cannot parse.
     """
@@ -212,6 +212,6 @@ def run_side(rows: Sequence[BenchRow], side: str) -> Json:
 
 
 def ours(rows: Sequence[BenchRow]) -> list[SideAnswers]:
-    """What the rules say to these rows, in this process."""
+    """Judgements of the rules on these rows, in this process."""
     _warm_ours()
     return [_ours(row) for row in rows]

@@ -52,7 +52,7 @@ class Speed:
 
 
 def calm(rows: Sequence[Json]) -> list[Judgement]:
-    """What one process says to the rows, one by one."""
+    """Judgements of one process on the rows, one by one."""
     from livek12.evaluation.pairs import reply_to
     from livek12.evaluation.verify import _lines
     from livek12.judges.cascade import default_cascade
@@ -97,7 +97,7 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
 
 
 def processor_seconds() -> tuple[float, float]:
-    """What this process has used so far, and what all below it have."""
+    """Processor seconds of this process, and of all below it."""
     ended = sum(os.times()[2:4])
     return time.process_time(), ended + sum(_used(pid) for pid in _below(os.getpid()))
 

@@ -42,8 +42,9 @@ def demo(
     from livek12.engines.small_model import fetch_small_model, serve_gguf
     from livek12.evaluation.asking import ask
     from livek12.evaluation.marking import judge
+    from livek12.evaluation.options import RunOptions
     from livek12.evaluation.site.making import SiteWishes, make_site
-    from livek12.scripts.commands.report import end, finish
+    from livek12.scripts.endings import end, finish
 
     step = _Steps()
     step("building the sample exam: its questions without figures, since the model reads text only")
@@ -55,10 +56,10 @@ def demo(
     with serve_gguf(gguf) as base_url:
         args = f"base_url={base_url},images=false,concurrency=2"
         sampling = {"max_tokens": max_tokens, "temperature": 0.0}
-        folder, exam = ask(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1, sampling)
+        folder, exam = ask(RunOptions(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1), sampling)
         sampling["max_tokens"] = max(1, (max_tokens or MAX_TOKENS) // SHORTER)
         step(f"asking again, with {sampling['max_tokens']} tokens an answer")
-        short, _ = ask(TASKS, MODEL, out / "short", str(data), "openai", args, limit, 1, sampling)
+        short, _ = ask(RunOptions(TASKS, MODEL, out / "short", str(data), "openai", args, limit, 1), sampling)
     step("judging, by rules alone")
     judge(folder)
     judge(short)
@@ -94,7 +95,7 @@ def _cache() -> Path:
 
 
 def _command() -> str:
-    """How this command can be called again: by its name, unless it is not on the PATH."""
+    """The words that call this command again: its name, unless it is not on the PATH."""
     return "livek12" if shutil.which("livek12") else os.path.relpath(sys.argv[0])
 
 

@@ -62,7 +62,8 @@ def import_responses(
     from livek12.evaluation.logs import READERS, as_jsonl
     from livek12.evaluation.logs.marks import tell_marks
     from livek12.evaluation.marking import judge as mark
-    from livek12.scripts.commands.report import end, finish
+    from livek12.evaluation.options import RunOptions
+    from livek12.scripts.endings import end, finish
     from livek12.tasks.registry import get_tasks
 
     one_of("--from", source, tuple(READERS))
@@ -71,7 +72,7 @@ def import_responses(
         file = as_jsonl(file, source, [named.name for named in get_tasks(task)], out)
     told = {"max_tokens": max_tokens, "tokenizer": tokenizer}
     given = {name: value for name, value in told.items() if value}
-    folder, exam = ask(task, str(file), out, data, "replay", given, limit, trials, {})
+    folder, exam = ask(RunOptions(task, str(file), out, data, "replay", given, limit, trials), {})
     if source != "jsonl":
         tell_marks(folder, file, take=log_marks)
     mark(folder)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.progress import tell
+from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -19,31 +20,22 @@ app = options.command()
 
 
 @app.command(epilog=options.example("livek12 judge-pairs pairs.jsonl decisions.jsonl --judge Qwen/Qwen3-32B"))
+@options.spread
 def judge_pairs(
     source: Annotated[
         Path, typer.Argument(metavar="IN.jsonl", help="Rows {id, question, question_type, gold, response}.")
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="One line for each line of IN, in its order.")],
-    judge: options.Judge = "rules",
-    judge_engine: options.JudgeEngine = "",
-    judge_engine_args: options.JudgeEngineArgs = "",
-    judge_method: options.JudgeMethod = "",
-    judge_prompt: options.JudgePrompt = "",
-    judge_scope: options.JudgeScope = "",
+    judging: Annotated[JudgingOptions, options.Offered(without=("judge_repeats", "audit", "stages"))],
     model: Annotated[
         str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
     ] = "",
-    cache: options.Cache = True,
     as_json: options.Json = False,
 ) -> None:
     """Judge responses beside their reference answers; an unfinished file goes on where it stopped."""
-    from livek12.evaluation.judging import judge_options
     from livek12.evaluation.pair_file import judge_file
 
-    judging = judge_options(
-        judge, judge_engine, judge_engine_args, judge_method, judge_prompt, judge_scope, cache=cache
-    )
-    counts = judge_file(source, target, judging, model)
+    counts = judge_file(source, target, judging.judges(), model)
     if as_json:
         typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))
     else:

@@ -88,7 +88,7 @@ def _describe(folder: Path, data: str) -> None:
 
 
 def _missing(module: Any) -> str:
-    """What of the harness is not in this environment, or is too old; "" where all is well."""
+    """The packages of the harness that are missing here, or too old; "" where all is well."""
     from livek12.tasks.plugins.harness_task import require
 
     if not hasattr(module, "PACKAGE"):  # VLMEvalKit may be a checkout, of no version

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
 app = options.command()
@@ -14,9 +15,11 @@ _PATHS = "as a dotted path into an entry, such as doc.answer; default: the harne
 
 
 @app.command(epilog=options.example("livek12 rejudge logs --from lm-eval --out runs/theirs"))
+@options.spread
 def rejudge(
     log: Annotated[Path, typer.Argument(help="The log: a file, or a folder of a harness's logs.")],
     out: options.Out,
+    judging: Annotated[JudgingOptions, options.Offered(without=("judge_prompt", "judge_repeats", "audit", "stages"))],
     source: Annotated[
         str,
         typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl."),
@@ -33,12 +36,6 @@ def rejudge(
     model: Annotated[
         str, typer.Option("--model", help="Whose answers to take, of several; or whose they are, if the log is silent.")
     ] = "",
-    judge: options.Judge = "rules",
-    judge_engine: options.JudgeEngine = "",
-    judge_engine_args: options.JudgeEngineArgs = "",
-    judge_method: options.JudgeMethod = "",
-    judge_scope: options.JudgeScope = "",
-    cache: options.Cache = True,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
@@ -46,19 +43,17 @@ def rejudge(
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation import rejudging
-    from livek12.evaluation.judging import judge_options
     from livek12.evaluation.logs import READERS
     from livek12.evaluation.marking import judge as mark
     from livek12.evaluation.task_data import reload_task_data
-    from livek12.scripts.commands.judge import end as end_judging
-    from livek12.scripts.commands.report import finish
+    from livek12.scripts.endings import end_judging, finish
 
     one_of("--from", source, tuple(READERS))
     formulas = profile_named(profile)
-    judging = judge_options(judge, judge_engine, judge_engine_args, judge_method, scope=judge_scope, cache=cache)
+    judges = judging.judges()
     paths = {"question": question, "gold": gold, "response": response, "type": type, "options": choices, "score": score}
     folder = rejudging.rejudge(log, source, out, paths, task=task, model=model)
-    lost = mark(folder, options=judging)
+    lost = mark(folder, options=judges)
     written = finish(folder, formulas, exam=reload_task_data(folder), as_json=as_json).written
     end_judging(lost)
     if not written:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.evaluation.options import OUTPUT, JudgingOptions, RunOptions, SamplingOptions
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -17,94 +18,40 @@ app = options.command()
 
 
 @app.command(
+    cls=options.GroupedHelp,
     epilog=options.example(
         "livek12 run --task livek12_text_only --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3"
-    )
+    ),
 )
+@options.spread
 def run(
-    task: options.Tasks,
-    model: options.Model,
-    out: options.Out,
-    data: options.Data = "",
-    engine: options.Engine = "auto",
-    engine_args: options.EngineArgs = "",
-    limit: options.Limit = None,
-    trials: options.Trials = None,
-    questions: options.Questions = None,
-    max_tokens: options.MaxTokens = None,
-    temperature: options.Temperature = None,
-    top_p: options.TopP = None,
-    top_k: options.TopK = None,
-    seed: options.Seed = None,
-    system_prompt: options.SystemPrompt = None,
-    budgets: options.Budgets = "",
-    thinking_budget: options.ThinkingBudget = None,
-    judge: options.Judge = "rules",
-    judge_engine: options.JudgeEngine = "",
-    judge_engine_args: options.JudgeEngineArgs = "",
-    judge_method: options.JudgeMethod = "",
-    judge_prompt: options.JudgePrompt = "",
-    judge_scope: options.JudgeScope = "",
-    judge_repeats: options.JudgeRepeats = 1,
-    cache: options.Cache = True,
-    audit: options.Audit = True,
-    stages: options.Stages = "auto",
+    asking: RunOptions,
+    sampling: SamplingOptions,
+    judging: JudgingOptions,
     profile: options.Profile = "article",
-    dry_run: options.DryRun = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Ask and write nothing; say how many requests and prompt tokens it would be.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Ask, judge, score and report in one go."""
-    from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import expected
-    from livek12.evaluation.judging import judge_options
-    from livek12.evaluation.overlap import STAGES
     from livek12.evaluation.running import ask_and_mark
-    from livek12.scripts.commands.judge import end as end_judging
-    from livek12.scripts.commands.report import end, finish
-    from livek12.tasks.registry import default_trials, get_tasks, with_budgets
+    from livek12.scripts.endings import end, end_judging, finish
 
-    overlap = one_of("--stages", stages, STAGES)
-    judges = judge_options(
-        judge,
-        judge_engine,
-        judge_engine_args,
-        judge_method,
-        judge_prompt,
-        judge_scope,
-        cache=cache,
-        audit=audit,
-        stages=stages,
-        repeats=judge_repeats,
-    )
+    judges = judging.judges()
     formulas = profile_named(profile)
-    sampling = options.sampling(
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        seed=seed,
-        system_prompt=system_prompt,
-        thinking_budget=thinking_budget,
-    )
-    names = with_budgets(task, budgets)
+    draws = sampling.given()
     if dry_run:
-        _show_cost(expected(names, data, engine, limit, trials, sampling, questions), as_json)
+        _show_cost(expected(asking, draws), as_json)
         return
-    marked = ask_and_mark(
-        names,
-        model,
-        out,
-        data,
-        judges=judges,
-        engine=engine,
-        engine_args=engine_args,
-        limit=limit,
-        trials=trials or default_trials(get_tasks(names)),
-        sampling=sampling,
-        stages=overlap,
-        questions=questions,
-    )
+    marked = ask_and_mark(asking.with_trials(), draws, judges, judging.stages)
     if marked is None:
         return
     finished = finish(marked.folder, formulas, exam=marked.exam, as_json=as_json)
@@ -112,8 +59,8 @@ def run(
     end_judging(marked.lost)
 
 
-def _show_cost(found: Mapping[str, PromptCost], as_json: bool) -> None:
+def _show_cost(costs: Mapping[str, PromptCost], as_json: bool) -> None:
     from livek12.evaluation.prompt_cost import as_json as in_json
     from livek12.evaluation.prompt_cost import sentences
 
-    typer.echo(json.dumps(in_json(found)) if as_json else "\n".join(sentences(found)))
+    typer.echo(json.dumps(in_json(costs)) if as_json else "\n".join(sentences(costs)))

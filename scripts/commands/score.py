@@ -14,7 +14,7 @@ def score(run: options.ScoredRun, profile: options.Profile = "article", as_json:
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation.reporting import score_run
-    from livek12.scripts.commands.report import show
+    from livek12.scripts.endings import show
 
     formulas = profile_named(profile)
     folder = RunFolder.open(run, warn)

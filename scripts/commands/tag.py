@@ -125,7 +125,7 @@ def _tag(
 
 
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
-    """Who proposes knowledge points, and what to say of it.
+    """The proposer of knowledge points, and its description.
 
     Raises:
         UserError: there is no such way, or the labels do not fit the tree.

@@ -13,6 +13,7 @@ import pytest
 
 import livek12
 from livek12.evaluation.asking import ask
+from livek12.evaluation.options import RunOptions
 
 QUESTION = livek12.Question(
     id="q", benchmark="cfe", language="en", subject="math", question_type="fill_in_blank", question="?", answer=["5/6"]
@@ -119,12 +120,12 @@ def test_a_run_of_two_trials_of_which_one_is_stored_asks_the_other(data: Path, t
         for trial in range(2)
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    how = ("cfe_text", str(file), out, str(data), "replay", "", None, 2, {})
-    ask(*how)[0].leave()
+    how = RunOptions("cfe_text", str(file), out, str(data), "replay", trials=2)
+    ask(how, {})[0].leave()
     (journal,) = out.glob("responses-*.jsonl")
     stored = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(line for line in stored if json.loads(line)["key"]["trial"] == 0))
-    folder, _ = ask(*how)
+    folder, _ = ask(how, {})
     assert sorted(str(response.key) for response in folder.responses()) == sorted(
         f"cfe_text/{row['question_id']}/{row['trial']}" for row in rows
     )

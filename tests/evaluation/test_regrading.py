@@ -18,6 +18,7 @@ from livek12.core.run.markings import LONGEST_LINE, REGRADES, Regrade, read_regr
 from livek12.evaluation import marking, reporting
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.server import progress
+from livek12.evaluation.options import RunOptions
 from livek12.evaluation.running import ask
 from livek12.tasks.registry import get_tasks
 from tests.evaluation.test_labelling import ask as asked
@@ -49,7 +50,7 @@ def marked_run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("marked")
     file = tmp_path / "recorded.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    folder, _ = ask(TASK, str(file), tmp_path / "run", str(data), "replay", "", None, 3, {})
+    folder, _ = ask(RunOptions(TASK, str(file), tmp_path / "run", str(data), "replay", trials=3), {})
     marking.judge(folder)
     folder.leave()
     return folder.path

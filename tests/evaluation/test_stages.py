@@ -269,6 +269,7 @@ def recorded(data: Path, out: Path, tasks: str) -> RunFolder:
     """A run whose answers only a judge can read."""
     from livek12.core.questions import load_questions
     from livek12.evaluation.asking import ask
+    from livek12.evaluation.options import RunOptions
     from livek12.tasks.registry import get_tasks
 
     file = out.with_suffix(".jsonl")
@@ -278,7 +279,7 @@ def recorded(data: Path, out: Path, tasks: str) -> RunFolder:
                 text = "One may think much of it.\n\nIn the end it comes to something.\n\nSo be it."
                 row = {"task": task.name, "question_id": asked.id, "response": text, "model": "gpt-x"}
                 rows.write(json.dumps(row) + "\n")
-    return ask(tasks, str(file), out, str(data), "replay", "", 2, 1, {})[0]
+    return ask(RunOptions(tasks, str(file), out, str(data), "replay", "", 2, 1), {})[0]
 
 
 def panel(models: dict[str, Path], names: str, folder: Path, tokens: int = 4) -> Path:

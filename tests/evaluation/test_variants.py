@@ -15,6 +15,7 @@ from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mcnemar_exact
 from livek12.evaluation.comparing import compare_runs
+from livek12.evaluation.options import RunOptions
 from livek12.evaluation.running import ask_and_mark
 from livek12.judges.jury import JudgeOptions
 from tests.endpoint import oracle_at
@@ -30,8 +31,8 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     (place / "log").touch()
     with oracle_at(place / "log") as address:
         for name, tasks in (("all", NAMES), ("with", "kmmmu,mdk12"), ("without", "kmmmu_text_only,mdk12")):
-            how: dict[str, Any] = {"engine": "openai", "engine_args": {"base_url": address}}
-            ask_and_mark(tasks, "oracle", place / name, str(data), judges=JudgeOptions(), **how)
+            run = RunOptions(tasks, "oracle", place / name, str(data), "openai", {"base_url": address}, trials=1)
+            ask_and_mark(run, {}, JudgeOptions())
     return [place / name for name in ("all", "with", "without")]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12 import Verifier
-from livek12.evaluation.judging import judge_options
+from livek12.evaluation.options import JudgingOptions
 from livek12.evaluation.pair_file import judge_file
 from tests.engines.helpers import wait_until
 from tests.engines.scripted_server import Reply, error, serving
@@ -45,7 +45,7 @@ def test_only_what_is_open_is_asked_and_once(tmp_path: Path) -> None:
         assert again == judged
         assert len(script.seen) == 2, "replies are remembered"
         (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": n, **row}) + "\n" for n, row in enumerate(rows)))
-        judge_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl", judge_options(spec(address)))
+        judge_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl", JudgingOptions(spec(address)).judges())
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["decision"] for line in lines] == [found.decision for found in judged]
     assert [line["judge"] for line in lines[3:]] == [found.judge for found in judged[3:]]

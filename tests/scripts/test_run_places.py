@@ -55,11 +55,12 @@ def test_the_corrected_command_goes_on_in_the_folder_of_the_mistyped(asked: list
 
 def test_a_run_that_failed_has_left_its_folder_though_a_traceback_keeps_it(asked: list[str], tmp_path: Path) -> None:
     from livek12.evaluation.asking import ask
+    from livek12.evaluation.options import RunOptions
 
     out = tmp_path / "run"
     dead = {"base_url": "http://127.0.0.1:1/v1", "max_retries": "0"}
     with pytest.raises(UserError) as kept:
-        ask(TASK, "orcale", out, asked[3], "openai", dead, None, 1, {})
+        ask(RunOptions(TASK, "orcale", out, asked[3], "openai", dead, None, 1), {})
     assert livek12_here("run", *asked, "--out", out).code == 0
     assert "nothing answers at" in str(kept.value)
 

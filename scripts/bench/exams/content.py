@@ -1,4 +1,4 @@
-"""What an exam question says, apart from how it looks: text with LaTeX between dollar signs, options, parts, key.
+"""The content of an exam question without its layout: text with LaTeX between dollar signs, options, parts, key.
 
 Contract: a template fills one sentence with seeded values, in the language asked for, and knows its answer by
 construction. All sentences are our own. `<name>` in a sentence is the place of a value.

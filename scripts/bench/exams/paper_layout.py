@@ -1,4 +1,4 @@
-"""What a kind of exam paper is: how questions are numbered, arranged, counted and answered.
+"""Kinds of exam papers: how questions are numbered, arranged, counted and answered.
 
 Contract: a layout says how a paper looks and how many questions of which kind it has; what they say comes from the
 templates, and what varies within a layout (font, size, margins, number of questions) from the seed.

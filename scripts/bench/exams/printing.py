@@ -96,7 +96,7 @@ def _turned(box: Box, degrees: float, width: int, height: int) -> Box:
 
 
 def _marks(source: str) -> dict[tuple[str, str], list[tuple[int, float, float, float, float]]]:
-    """Where pieces stand, by question and by whether it is a figure: page, left, top, right, bottom in points."""
+    """Places of pieces by question and by whether it is a figure: page, left, top, right, bottom in points."""
     import json
 
     import typst
@@ -150,7 +150,7 @@ def _question(
 
 
 def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
-    """Whether the paper prints the points of a question: with it, in its section's title, or in the key."""
+    """True if the paper prints the points of a question: with it, in its section's title, or in the key."""
     if asked.points is None:
         return False
     if layout.number == "cell" or layout.marks in ("end", "each", "korean", "total", "maximum", "margin"):

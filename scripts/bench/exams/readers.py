@@ -30,7 +30,7 @@ _MARKITDOWN: Final = (
 
 
 def livek12(pdf: Path, key: Path | None) -> Prediction:
-    """What `livek12 ingest` reads, with its doubts and its missing numbers."""
+    """The reading of `livek12 ingest`, with its doubts and its missing numbers."""
     from livek12.dataset_builders.ingest.paper import Options, ingest
 
     with tempfile.TemporaryDirectory(prefix="exam-") as folder:

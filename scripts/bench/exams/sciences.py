@@ -46,7 +46,7 @@ def circuit(draw: random.Random, language: Language) -> PaperItem:
 
 
 def kinetic(draw: random.Random, language: Language) -> PaperItem:
-    """How kinetic energy grows with speed."""
+    """Kinetic energy as a function of speed."""
     k = draw.randint(2, 5)
     said: Said = {
         "en": "The speed of a ball becomes <k> times as large. Its kinetic energy $E=\\frac{1}{2}mv^{2}$ becomes",
@@ -120,7 +120,7 @@ def pond(draw: random.Random, language: Language) -> PaperItem:
 
 
 def chart(draw: random.Random, language: Language) -> PaperItem:
-    """What a bar chart shows."""
+    """A reading of a bar chart."""
     days = draw.randint(4, 9)
     said: Said = {
         "en": "The bar chart shows the rain of four months. It rained on <n> days of the wettest month. Which "

@@ -1,4 +1,4 @@
-"""How well a prediction of a paper agrees with its gold, question by question, and which errors nobody is told of.
+"""Agreement of a prediction of a paper with its gold, question by question, and the errors that are not reported.
 
 Contract: `docs/exam-segmentation.md` says what each figure is. A prediction is data, and reading it is bounded. A field
 that is wrong is *silent* unless the question's `doubts` name it; a question that was not found is silent unless the
@@ -36,7 +36,7 @@ _CIRCLED: Final = {chr(0x2460 + index): str(index + 1) for index in range(20)}
 
 @dataclass
 class PaperTally:
-    """What was right, of how many, over any number of papers.
+    """Counts of right values, and of all, over any number of papers.
 
     Attributes:
         right, of: by field, questions (of `formulas`: formulas) that are right and that have the field.

@@ -88,7 +88,7 @@ def _setup(layout: PaperLayout, draw: random.Random) -> str:
 
 
 def _ground(layout: PaperLayout) -> str:
-    """What is printed on every page beside its text: a line between the columns, turned text at the edge."""
+    """Prints of every page beside its text: a line between the columns, turned text at the edge."""
     made = []
     if layout.divider:
         made.append(
@@ -207,7 +207,7 @@ class _Writer:
                 yield f'#piece("{asked.mark}", "text", {{ "{at}. "; {row} }})\n'
 
     def _passage_code(self, passage: Passage, first: int) -> tuple[str, str]:
-        """What is said above a passage, and the code of both."""
+        """The line above a passage, and the code of both."""
         last = first + len(passage.items) - 1
         said = {
             "en": f"Questions {first}–{last} refer to the following passage.",
@@ -366,7 +366,7 @@ class _Writer:
         return f"block(inset: (left: 1em), grid(columns: (1fr,) * {columns}, {gutters}, {', '.join(made)}))"
 
     def _across(self, options: Sequence[str]) -> int:
-        """How many options stand in a line."""
+        """The number of options in a line."""
         longest = max(_width(text) for text in options)
         room = 80 // (2 if self.layout.split else self.layout.columns) * (2 if self.layout.paper == "a3" else 1)
         fits = next((n for n in (len(options), 2) if n * (longest + 5) <= room), 1)

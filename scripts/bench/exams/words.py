@@ -1,4 +1,4 @@
-"""What a paper says around its questions: titles, instructions, running heads, and names of keys, by language."""
+"""Words of a paper around its questions: titles, instructions, running heads, and names of keys, by language."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Check:
 
     @property
     def failed(self) -> bool:
-        """Whether a judged point, or a start, does not hold."""
+        """True if a judged point, or a start, does not hold."""
         return any(not row["ok"] for row in self.results if row["judged"])
 
 

@@ -54,7 +54,7 @@ class Lent:
         """Leaves the engine to the station."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """What the engine generates, timed."""
+        """The engine's outcomes, timed."""
         self.answered = 0
         with GpuWatch() as gpu:
             began = time.time()
@@ -78,13 +78,14 @@ def ask(work: StationWork, name: str, task: str, data: Path, **given: Any) -> tu
         given: limit, trials, stop_after; all else is sampling.
     """
     from livek12.evaluation import asking
+    from livek12.evaluation.options import RunOptions
 
     lent = Lent(work.engine)
     limit, trials, lent.stop_after = given.pop("limit", None), given.pop("trials", 1), given.pop("stop_after", None)
     asking.make_engine = lambda *_: lent  # type: ignore[attr-defined]
     model, args = str(work.model(work.shape)), work.args(work.shape, **work.station.args)
     given = {"temperature": 0.0} | given
-    folder, _ = asking.ask(task, model, work.work / name, str(data), "auto", args, limit, trials, given)
+    folder, _ = asking.ask(RunOptions(task, model, work.work / name, str(data), "auto", args, limit, trials), given)
     expected = sum(task.questions for task in folder.spec().tasks) * trials
     if (answers := sum(1 for _ in folder.responses())) < expected:
         raise Failed(f"{answers} of {expected} answers")
@@ -97,7 +98,7 @@ def tokens_of(folder: RunFolder) -> int:
 
 
 def requests_of(work: StationWork, task: str, data: Path, limit: int | None, max_tokens: int) -> list[Request]:
-    """What `ask` asks, in its order."""
+    """The requests of `ask`, in its order."""
     from livek12.scripts.bench.sides import Bench
 
     return Bench("", data, task, max_tokens, {}, work.work, limit).requests()

@@ -90,7 +90,7 @@ STATIONS = (
 
 
 class StationWork:
-    """What the points of a station work with.
+    """The model, engine and questions of a station's points.
 
     Attributes:
         station: which.

@@ -27,7 +27,7 @@ def command(
     """Ask critics for the first wrong step of solutions that experts have marked."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, warn
-    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.options import JudgingOptions
     from livek12.evaluation.studies.first_error import first_errors, read_solutions, sentences
     from livek12.judges.jury import Jury
     from livek12.judges.llm.audit import Auditor
@@ -36,7 +36,7 @@ def command(
         raise UserError("first-error needs critics: --judge MODEL[,MODEL…]")
     solutions = [solution for file in files for solution in read_solutions(file, warn)][:limit]
     with (
-        Jury(judge_options(judge, "", "", "", cache=cache)) as judges,
+        Jury(JudgingOptions(judge, cache=cache).judges()) as judges,
         Progress("auditing", len(solutions)) as progress,
     ):
         assert judges.panel is not None

@@ -1,4 +1,4 @@
-"""What the kinds of study share: their run folders, and how a result is printed."""
+"""Common parts of the studies: their run folders, and how a result is printed."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def sitting(judge: str, cache: bool, study: str) -> Jury:
         UserError: none is named, or one cannot run.
     """
     from livek12.core.errors import UserError
-    from livek12.evaluation.judging import judge_options
+    from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
 
     if not judge or judge == "rules":
         raise UserError(f"{study} needs judges: --judge MODEL[,MODEL…]")
-    return Jury(judge_options(judge, "", "", "", cache=cache))
+    return Jury(JudgingOptions(judge, cache=cache).judges())
 
 
 def tell(

@@ -1,0 +1,196 @@
+"""Options of runs as models: what is asked, how it is drawn, who judges. The command line is made from their fields.
+
+Nothing heavy is imported here: `scripts.options` reads the fields for `--help`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from livek12.judges.jury import JudgeOptions
+
+GROUPS = MODEL, TASK, SAMPLING, JUDGING, OUTPUT = "Model", "Task", "Sampling", "Judging", "Output"
+"""Groups of options in `--help`."""
+Stages = Literal["auto", "overlap", "turn"]
+STAGES: tuple[Stages, ...] = get_args(Stages)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An option of the command line, in the annotation of a field.
+
+    Attributes:
+        group: its heading in `--help`.
+        help: its text.
+        name: such as "--cache/--no-cache"; default made of the field's name.
+        min: of a number.
+        envvar: variable that is read where the option is missing.
+        metavar: of its value.
+        type: of the command line's value, if the field takes more.
+    """
+
+    group: str
+    help: str
+    name: str = ""
+    min: float | None = None
+    envvar: str | None = None
+    metavar: str | None = None
+    type: Any = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The model, the questions and the folder of a run.
+
+    `engine_args` are given by name or as "K=V,…". Without `trials`, recorded answers are taken as often as they were
+    recorded, and questions are asked as often as the tasks have it by default.
+    """
+
+    task: Annotated[str, Flag(TASK, "Task names, comma-separated; see `livek12 tasks`.")]
+    model: Annotated[str, Flag(MODEL, "Model folder, Hub name, served name, or recorded file.")]
+    out: Annotated[Path, Flag(OUTPUT, "The run folder; an unfinished run in it goes on.")]
+    data: Annotated[
+        str, Flag(TASK, "Folder made by `livek12 build`, or ORG/NAME on the Hub.", envvar="LIVEK12_DATA")
+    ] = ""
+    engine: Annotated[str, Flag(MODEL, "auto, vllm, transformers, openai or replay.")] = "auto"
+    engine_args: Annotated[str | Mapping[str, Any], Flag(MODEL, "Arguments for the engine: K=V,…", type=str)] = ""
+    limit: Annotated[int | None, Flag(TASK, "Only the first N questions of a task.", min=1)] = None
+    trials: Annotated[
+        int | None, Flag(TASK, "Answers drawn for each question; default: as the task has it, mostly 1.", min=1)
+    ] = None
+    questions: Annotated[
+        tuple[str, Path] | None,
+        Flag(TASK, "Only questions that the model failed in that run.", metavar="failed-in RUN"),
+    ] = None
+    budgets: Annotated[
+        str, Flag(SAMPLING, "Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
+    ] = ""
+
+    @property
+    def tasks(self) -> str:
+        """Names of the tasks with their budgets, comma-separated.
+
+        Raises:
+            UserError: no such task or budget.
+        """
+        from livek12.tasks.registry import with_budgets
+
+        return with_budgets(self.task, self.budgets)
+
+    def with_trials(self) -> RunOptions:
+        """The same with the tasks' own number of trials, if none is given."""
+        from livek12.tasks.registry import default_trials, get_tasks
+
+        return self if self.trials else replace(self, trials=default_trials(get_tasks(self.tasks)))
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """The sampling that is set over the defaults of the tasks."""
+
+    max_tokens: Annotated[int | None, Flag(SAMPLING, "Token budget of an answer.", min=1)] = None
+    temperature: Annotated[float | None, Flag(SAMPLING, "Sampling temperature.", min=0.0)] = None
+    top_p: Annotated[float | None, Flag(SAMPLING, "Nucleus sampling: a share above 0 and up to 1.")] = None
+    top_k: Annotated[int | None, Flag(SAMPLING, "Draw from the N likeliest tokens; 0 draws from all.", min=0)] = None
+    seed: Annotated[int | None, Flag(SAMPLING, "Seed of the first trial; the next adds 1.")] = None
+    system_prompt: Annotated[str | None, Flag(SAMPLING, "What the model is told before the question.")] = None
+    thinking_budget: Annotated[int | None, Flag(SAMPLING, "The most tokens of thinking in an answer.", min=0)] = None
+
+    def given(self) -> dict[str, Any]:
+        """The numbers that are set.
+
+        Raises:
+            UserError: a number that no model could draw by.
+        """
+        from livek12.evaluation.task_data import sampling_set
+
+        return sampling_set(vars(self))
+
+
+@dataclass(frozen=True)
+class JudgingOptions:
+    """The judges as they are named; `judges` looks them up."""
+
+    judge: Annotated[
+        str,
+        Flag(
+            JUDGING,
+            "Who marks what the rules leave open: rules (nobody), MODEL[@ENGINE[:K=V,…]][,…], FILE.yaml, or panel:NAME"
+            " (see `livek12 tasks --judges`).",
+        ),
+    ] = "rules"
+    judge_engine: Annotated[str, Flag(JUDGING, "Engine of judges that name none; default: auto.")] = ""
+    judge_engine_args: Annotated[
+        str | Mapping[str, Any], Flag(JUDGING, "Arguments for the engine of such judges: K=V,…", type=str)
+    ] = ""
+    judge_method: Annotated[
+        str,
+        Flag(
+            JUDGING,
+            "p1, p2, p3, count, marks, s2s, s2s_rules, l2s, l2l, compass or xverify; default: that of the task.",
+        ),
+    ] = ""
+    judge_prompt: Annotated[
+        str | Path, Flag(JUDGING, "The prompt file of a published verifier, for compass and xverify.", type=str)
+    ] = ""
+    judge_scope: Annotated[
+        str,
+        Flag(
+            JUDGING,
+            "What judges see: open, what the rules leave open (default), or all answers, with the rules unheard.",
+        ),
+    ] = ""
+    judge_repeats: Annotated[
+        int,
+        Flag(
+            JUDGING,
+            "Ask judge models so often about each answer, each time another draw; the first makes the marks.",
+            min=1,
+        ),
+    ] = 1
+    cache: Annotated[bool, Flag(JUDGING, "Remember decisions and replies on disk.", name="--cache/--no-cache")] = True
+    audit: Annotated[
+        bool,
+        Flag(
+            JUDGING,
+            "Also let judges audit the reasoning, where the task's article does.",
+            name="--audit/--no-audit",
+        ),
+    ] = True
+    stages: Annotated[
+        Stages,
+        Flag(
+            JUDGING,
+            "overlap: mark while asking, all local judges at once; turn: one after the other; auto: as memory allows.",
+            type=str,
+        ),
+    ] = "auto"
+
+    def judges(self, answers: str = "", data: str = "") -> JudgeOptions:
+        """The judges, of which none is opened yet.
+
+        Args:
+            answers: data set with the reference answers, if the run's questions have none.
+            data: place of the data set, if it was moved.
+
+        Raises:
+            UserError: they name no judge that could be.
+        """
+        from livek12.core.arguments import one_of
+        from livek12.core.errors import UserError
+        from livek12.judges.jury import JudgeOptions
+
+        one_of("--stages", self.stages, STAGES)
+        panel, words = None, (self.judge_engine, self.judge_engine_args, self.judge_method, self.judge_prompt)
+        if self.judge != "rules" or any((*words, self.judge_scope)):
+            from livek12.judges.llm.spec import parse_judge  # imports the engines, which rules do without
+
+            panel = parse_judge(self.judge, *words, self.judge_scope)
+        if self.judge_repeats > 1 and panel is None:
+            raise UserError("rules say the same every time: repeats go with --judge MODEL")
+        together = self.stages == "overlap"
+        return JudgeOptions(panel, answers, data, self.cache, self.audit, together=together, repeats=self.judge_repeats)
