@@ -117,9 +117,9 @@ def _with_figures(draft: Draft, blocks: Sequence[Block], pictures: dict[str, Ima
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
     figures = []
     for place, block in enumerate(blocks[:marks], 1):
-        if block.picture and block.picture.bytes:
-            name = f"{draft.id}-{place}.{_suffix(block.picture.bytes)}"
-            pictures[name] = Image(bytes=block.picture.bytes, path=name)
+        if block.picture:
+            name = f"{draft.id}-{place}.{_suffix(block.picture)}"
+            pictures[name] = Image(bytes=block.picture, path=name)
             figures.append(Figure(name=name, box=block.box, caption=block.caption))
     solution = re.sub(rf"\s*{IMAGE_MARK}", "", draft.solution) if draft.solution else draft.solution
     return draft.model_copy(update={"figures": figures, "solution": solution})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +89,10 @@ class Folder:
             name = f"{stem}-{copy}"
         return name
 
-    def save_page(self, paper_id: str, number: int, image: Image) -> None:
+    def save_page(self, paper_id: str, number: int, picture: bytes) -> None:
         """Writes the picture of a page."""
-        data = image.bytes or b""
-        suffix = "jpg" if data.startswith(b"\xff\xd8") else "png"
-        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", data, sync=False)
+        suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
+        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, sync=False)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
@@ -160,7 +160,7 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "translation_of": draft.translation_of,
         "paper_id": paper.paper_id,
         "page_numbers": draft.page_numbers,
-        "boxes": [box.model_dump() for box in draft.boxes],
+        "boxes": [asdict(box) for box in draft.boxes],
         "number": draft.number,
         "year": paper.year,
         "exam": paper.exam,

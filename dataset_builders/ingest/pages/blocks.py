@@ -2,15 +2,15 @@
 
 Contract: boxes are fractions of the page, (0, 0) is the top left corner, so that they fit any rendering of it. A
 figure's picture is its crop; formulas are LaTeX between dollar signs where they could be read, and where not the
-block says so (`unread`).
+block says so (`unread`). These are dataclasses, which pydantic checks where they come from another process: the
+process that reads a page does not load pydantic.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Final, Literal
-
-from livek12.core.records import Image, Record
 
 UNREAD: Final = "□"
 """In place of a letter or formula that is printed and was not read, so that a reviewer sees the gap."""
@@ -25,7 +25,12 @@ _LABEL: Final = re.compile(rf"[<＜〈\[［【(（]?\s*{_NAME}\s*[>＞〉\]］�
 _MORE: Final = re.compile(rf"(?:[<＜〈\[［【]\s*{_NAME}\s*[>＞〉\]］】]|{_NAME}\s*[.．:：])\s*\S", re.IGNORECASE)
 
 
-class Box(Record):
+_STRICT: Final = {"extra": "forbid", "val_json_bytes": "base64"}
+"""Of pydantic, as for records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
     """A rectangle on a page.
 
     Attributes:
@@ -38,6 +43,8 @@ class Box(Record):
     top: float
     right: float
     bottom: float
+
+    __pydantic_config__ = _STRICT
 
     @property
     def area(self) -> float:
@@ -69,7 +76,8 @@ class Box(Record):
         return shared / union if union else 0.0
 
 
-class Line(Record):
+@dataclass(frozen=True, kw_only=True)
+class Line:
     """One printed line.
 
     Attributes:
@@ -88,8 +96,11 @@ class Line(Record):
     confidence: float = 1.0
     unread: bool = False
 
+    __pydantic_config__ = _STRICT
 
-class Block(Record):
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
     """One thing on a page: a paragraph, a table, a figure.
 
     Attributes:
@@ -106,11 +117,13 @@ class Block(Record):
     kind: Kind
     box: Box
     column: int = 0
-    lines: list[Line] = []
-    picture: Image | None = None
+    lines: list[Line] = field(default_factory=list)
+    picture: bytes | None = None
     caption: str = ""
     origin: Origin = "text_layer"
     confidence: float = 1.0
+
+    __pydantic_config__ = _STRICT
 
     @property
     def text(self) -> str:
@@ -118,7 +131,8 @@ class Block(Record):
         return "\n".join(line.text for line in self.lines)
 
 
-class PageBlocks(Record):
+@dataclass(frozen=True, kw_only=True)
+class PageBlocks:
     """One page: its picture and its blocks in reading order.
 
     Attributes:
@@ -134,11 +148,13 @@ class PageBlocks(Record):
     number: int
     width: float
     height: float
-    image: Image
-    blocks: list[Block] = []
-    notes: list[str] = []
-    loose: list[Box] = []
+    image: bytes
+    blocks: list[Block] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    loose: list[Box] = field(default_factory=list)
     lost: str = ""
+
+    __pydantic_config__ = _STRICT
 
 
 def is_label(text: str) -> bool:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from livek12.core.errors import UserError
 from livek12.core.extras import install
 from livek12.core.lfs import pointer_note
-from livek12.core.records import Image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -132,13 +131,13 @@ def drawn(page: Any, dpi: float, crop: tuple[float, float, float, float] | None 
     return picture
 
 
-def png(picture: Picture, path: str | None = None) -> Image:
+def png(picture: Picture) -> bytes:
     """Encoded losslessly, with few colours where few are used (print is mostly grey)."""
     if picture.mode == "RGB" and not _coloured(picture):
         picture = picture.convert("L")
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=False)
-    return Image(bytes=buffer.getvalue(), path=path)
+    return buffer.getvalue()
 
 
 def _coloured(picture: Picture) -> bool:

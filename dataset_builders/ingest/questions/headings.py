@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
 
 LOOK: Final = 2
@@ -61,10 +62,10 @@ def _first(ahead: deque[tuple[PageBlocks, set[str]]], behind: deque[set[str]]) -
     return _mark(page, around)
 
 
-def _zone(box: Box) -> str:
+def _zone(box: Box) -> Kind | None:
     if box.bottom < TOP:
         return "header"
-    return "footer" if box.top > BOTTOM else ""
+    return "footer" if box.top > BOTTOM else None
 
 
 def _line_keys(line: Line) -> set[str]:
@@ -108,12 +109,12 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
         if block.kind == "figure":
             key = _figure_key(block)
             again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
-            blocks.append(block.model_copy(update={"kind": _zone(block.box)}) if again else block)
+            blocks.append(replace(block, kind=_zone(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
             blocks += _parted(block, around, ends)
         else:
             blocks.append(block)
-    return page.model_copy(update={"blocks": blocks})
+    return replace(page, blocks=blocks)
 
 
 def _is_paged(line: Line, around: set[str]) -> bool:
@@ -137,13 +138,13 @@ def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
         kind = found or block.kind
         if parts and parts[-1].kind == kind:
             last = parts[-1]
-            parts[-1] = last.model_copy(update={"lines": [*last.lines, line], "box": last.box.joined(line.box)})
+            parts[-1] = replace(last, lines=[*last.lines, line], box=last.box.joined(line.box))
         else:
-            parts.append(block.model_copy(update={"kind": kind, "lines": [line], "box": line.box}))
+            parts.append(replace(block, kind=kind, lines=[line], box=line.box))
     return parts
 
 
-def _kind(line: Line, around: set[str], ends: float) -> str:
+def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     """Header or footer, where a line is one.
 
     A bare number above the end of the text is no page's, nor is one where another has its place on other pages too.
@@ -151,7 +152,7 @@ def _kind(line: Line, around: set[str], ends: float) -> str:
     zone = _zone(line.box)
     text = line.text.strip()
     if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
-        return ""
+        return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
     keys = _line_keys(line)
@@ -162,7 +163,7 @@ def _kind(line: Line, around: set[str], ends: float) -> str:
     again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
         key.endswith(":#") or _near(key) & around for key in keys
     )
-    return zone if again else ""
+    return zone if again else None
 
 
 _LONGEST_TITLE = 160

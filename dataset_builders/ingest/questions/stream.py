@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from livek12.core.text import squeezed
@@ -140,7 +140,7 @@ def _edge_marks(stream: Stream) -> None:
             and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
         ):
             said = f"{item.line.text[: match.start()]}    [{match[1]}]"
-            item.line = item.line.model_copy(update={"text": said})
+            item.line = replace(item.line, text=said)
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
@@ -174,7 +174,7 @@ def _spaced(items: Sequence[Item]) -> None:
             end, start = last[0][::-1], begins[0]
             one, two = end + start in words, {end, start} <= words
             apart = two if one != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
-            item.line = item.line.model_copy(update={"text": item.line.text.rstrip() + " " * apart})
+            item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
 
 
 def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Place], stream: Stream) -> None:
@@ -211,20 +211,20 @@ def _without_ruling(line: Line) -> Line | None:
     text = _BEFORE_BRACKET.sub(" ", text)
     if labelled := _LABELLED_RULE.fullmatch(text):
         text = "    ".join(filter(None, (labelled["label"], labelled["mark"])))
-    return line.model_copy(update={"text": text.replace(_GAP, " ____ ")})
+    return replace(line, text=text.replace(_GAP, " ____ "))
 
 
 def _mark_alone(line: Line, mark: str) -> Line:
     """The marks behind a dotted line, where they stand."""
-    box = line.box.model_copy(update={"left": max(line.box.left, line.box.right - len(mark) * line.size)})
-    return line.model_copy(update={"text": mark, "box": box})
+    box = replace(line.box, left=max(line.box.left, line.box.right - len(mark) * line.size))
+    return replace(line, text=mark, box=box)
 
 
 def _numbered(line: Line) -> Line:
     """A line with the number of its question in front of its first formula, not in it."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
-    return line.model_copy(update={"text": text}) if number else line
+    return replace(line, text=text) if number else line
 
 
 def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
@@ -251,7 +251,7 @@ def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
         if worth and number:
             cells[-1] = f"[{cells[-1]}]"  # what the question is worth, as papers without tables print it
         rest = "    ".join(cells)
-        lines.append(line.model_copy(update={"text": f"{number}. {rest}" if number else rest}))
+        lines.append(replace(line, text=f"{number}. {rest}" if number else rest))
     return [line for line in lines if line.text.strip()]
 
 

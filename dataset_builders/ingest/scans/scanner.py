@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from livek12.core.records import Image, Language
+from livek12.core.records import Language
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Piece, Sheet, assembled
 from livek12.dataset_builders.ingest.pages.atoms import AXIS
@@ -107,7 +108,7 @@ class Scanner:
         picture, reads, notes = self._read(picture)
         sheet = _sheet(picture, reads, number, 72 / dpi)
 
-        def crop(box: Bounds) -> Image:
+        def crop(box: Bounds) -> bytes:
             margin = 0.01 * sheet.width
             area = tuple(
                 round(value * dpi / 72)
@@ -150,8 +151,8 @@ class Scanner:
 
 
 def _with_formulas(block: Block) -> Block:
-    lines = [line.model_copy(update={"text": formulas(line.text)}) for line in block.lines]
-    return block.model_copy(update={"lines": lines})
+    lines = [replace(line, text=formulas(line.text)) for line in block.lines]
+    return replace(block, lines=lines)
 
 
 def _sureness(reads: list[Read]) -> float:
