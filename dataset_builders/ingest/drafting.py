@@ -1,8 +1,4 @@
-"""Makes a draft of each question found: text, options, figures, points, type, what its page says of its key, doubts.
-
-Contract: nothing is taken for granted: what a rule is not sure of is a doubt. Names of files are made of the paper's
-id and the number alone.
-"""
+"""Drafts of questions: text, options, figures, points, type, key printed on the page, doubts."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ class Drafts:
 
 
 def safe_name(text: str) -> str:
-    """A text as part of an id and a file name: letters, digits, - and _; never a path."""
+    """A text as a safe part of ids and file names: letters, digits, - and _."""
     return re.sub(r"[^\w-]+", "-", text).strip("-_")[:80] or "paper"
 
 
@@ -113,7 +109,7 @@ def _draft(
 
 
 def _with_figures(draft: Draft, blocks: Sequence[Block], pictures: dict[str, Image]) -> Draft:
-    """Names the pictures by the order of the marks; marks behind the answer's title are the solution's, and go."""
+    """Names pictures by the order of the marks; marks behind the answer's title are the solution's, and go."""
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
     figures = []
     for place, block in enumerate(blocks[:marks], 1):

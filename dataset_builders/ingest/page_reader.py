@@ -1,7 +1,6 @@
-"""Reads the pages of one paper in a process of its own (see `worker`).
+"""Reader of one paper's pages, in a process of its own (see `worker`).
 
-Contract: loading this module costs each paper: it loads neither pydantic nor what reads scans, which the first scanned
-page loads.
+Contract: each paper pays for loading this module: it loads neither pydantic nor the code for scans.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def read_paper(
     limits: tuple[float, float],
     memory_bytes: int,
 ) -> None:
-    """Reads the paper and sends its pages, each within its limit of processor time."""
+    """Sends the pages of a paper, each within its limit of processor time."""
     path = what[0]
 
     def send(message: bytes) -> None:
@@ -61,12 +60,11 @@ def read_paper(
 
 
 def _plain(value: object) -> object:
-    """JSON of a picture or a record."""
     return b64encode(value).decode() if isinstance(value, bytes) else vars(value)
 
 
 def _lacking(error: ImportError) -> str:
-    """What to install, where something that reads pictures does not load: OpenCV may be there and lack a library."""
+    """Advice for a picture reader that does not load: OpenCV may be there and lack a library."""
     said = one_line(error, 120)
     if (error.name or "").startswith("cv2") or re.search(r"cv2|libGL|libgthread|opencv", said):
         return (
@@ -79,12 +77,12 @@ def _lacking(error: ImportError) -> str:
 def read_here(
     path: Path, language: Language | None, how: str, pages: range | None, slow: Callable[[], None] = lambda: None
 ) -> Iterator[PageBlocks]:
-    """Yields the pages as this process reads them, headers and footers not yet marked.
+    """Yields the pages of a paper, headers and footers not yet marked.
 
     Args:
         path: the PDF.
         language: of the text, or None.
-        how: as `extract.extract_pages` says; "image" draws the pages only.
+        how: as for `extract.extract_pages`; "image" draws the pages only.
         pages: numbers from 1; None for all.
         slow: called before a page is read by OCR.
 
@@ -103,7 +101,7 @@ def read_here(
 
 
 def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
-    """A page as it is read; its picture alone, and why, where the rules fail on it: the other pages are read."""
+    """The page; if a rule fails on it, its picture and the reason."""
     try:
         return paper.page(page, number)
     except (UserError, ImportError, MemoryError):
@@ -114,7 +112,7 @@ def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
 
 
 class _Paper:
-    """What is known from the pages before."""
+    """The state carried from page to page."""
 
     def __init__(self, language: Language | None, how: str, slow: Callable[[], None]) -> None:
         self.language = language
@@ -124,7 +122,7 @@ class _Paper:
 
     @cached_property
     def scanner(self) -> Scanner:
-        """What reads pictures of pages; its rules load with the first."""
+        """The OCR of the paper; its code loads with the first scanned page."""
         from livek12.dataset_builders.ingest.scans.scanner import Scanner
 
         return Scanner(self.language)
@@ -141,7 +139,6 @@ class _Paper:
         return self._by_ocr(page, raw, number)
 
     def picture(self, page: Any, number: int) -> PageBlocks:
-        """The page as a picture alone."""
         width, height = page.get_size()
         return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
 

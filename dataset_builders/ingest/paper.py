@@ -1,7 +1,6 @@
-"""One paper from PDF to drafts, and a folder of papers.
+"""Papers from PDF to drafts.
 
-Contract: `ingest` goes through PDFs one by one; one that cannot be read costs a line, and the others go on. A paper
-whose PDF, options and code are what they were is not done again.
+Contract: a PDF that cannot be read costs a line. A paper with the same PDF, options and code is not done again.
 """
 
 from __future__ import annotations
@@ -52,13 +51,9 @@ _LONGEST = 100
 
 
 def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: bool) -> list[PageAccount]:
-    """The account of each page.
+    """Accounts of the pages: each thing is counted once, in a question, a section, the key, or as left over.
 
-    Args:
-        pages: as they were read.
-        stream: what stands on them, in order.
-        body: that, taken apart.
-        key_read: whether answers were found behind the questions' title of answers.
+    `key_read` says that answers were found behind the title of answers.
     """
     asked = _ids(item for found in body.segments for item in (*found.items, *found.passage))
     titles = _ids(item for section in body.sections for item in section.items)
@@ -106,7 +101,7 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says about the papers of one call; "" and None leave it to the papers themselves."""
+    """The user's options of a call; "" and None leave it to the papers."""
 
     template: str = ""
     answers: tuple[Path, ...] = ()
@@ -121,12 +116,12 @@ class Options:
 
 @dataclass
 class IngestOutcome:
-    """What became of the PDFs of one call.
+    """The result of a call.
 
     Attributes:
-        papers: those in the folder now, done or as they were.
-        unchanged: ids of those that were not done again.
-        failed: one line for each PDF that could not be used.
+        papers: of the folder now.
+        unchanged: ids of papers that were not done again.
+        failed: a line for each unusable PDF.
     """
 
     papers: list[IngestedPaper] = field(default_factory=list)
@@ -147,10 +142,10 @@ def ingest(
     Args:
         pdfs: the papers.
         out: the folder.
-        options: what the user says about them.
+        options: of the user.
         step: called after each page.
-        parser: the model behind `options.parser`.
-        reader: the model behind `options.vlm`.
+        parser: the model of `options.parser`.
+        reader: the model of `options.vlm`.
 
     Raises:
         UserError: a package is missing, or the folder, the template or the key cannot be used at all.
@@ -207,7 +202,7 @@ def _one(
 def _pages(
     pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
 ) -> list[PageBlocks]:
-    """The pages' blocks; their pictures go to the folder one by one, so that a long paper needs no more memory."""
+    """The pages' blocks; pictures go to the folder one by one, so that a long paper needs no more memory."""
     pages = []
     for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
         folder.save_page(paper_id, page.number, page.image)
@@ -226,7 +221,7 @@ def read_paper(
     key: AnswerKey,
     parser: Parser | None,
 ) -> tuple[IngestedPaper, dict[str, Image]]:
-    """A paper's drafts and pictures, from its pages.
+    """Drafts and pictures of a paper.
 
     Raises:
         UserError: no question is found.
@@ -293,11 +288,10 @@ class AnswerKey:
     """The key of `--answers`.
 
     Attributes:
-        entries: as read.
-        problems: a line for each row that is none.
+        problems: a line for each bad row.
         name: of its files; "" without one.
         sha256: of their bytes, one after the other.
-        unread: a line for each PDF that cannot be read or holds no key, and for each page of one.
+        unread: a line for each PDF or page that cannot be read.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -308,10 +302,10 @@ class AnswerKey:
 
     @classmethod
     def read(cls, *files: Path) -> AnswerKey:
-        """A key from PDFs and CSVs; a PDF that holds no key leaves the papers without, and says so.
+        """A key from PDFs and CSVs; a PDF without a key leaves the papers without, and says so.
 
         Raises:
-            UserError: there is no such file, or a CSV cannot be read or holds no key.
+            UserError: no such file, or a CSV that cannot be read or holds no key.
         """
         key = cls(name=", ".join(file.name for file in files), sha256="".join(map(_digest, files)))
         for file in files:
@@ -342,7 +336,7 @@ def _no_answers(file: Path) -> str:
 
 
 def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
-    """The drafts with the key of `--answers`; where there is none for this paper, with that of the paper itself."""
+    """Drafts with the key of `--answers`, else with that of the paper itself."""
     lines = list(key.problems)
     found = list(drafts)
     if key.name:
@@ -369,13 +363,13 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
 
 
 def _without_key(draft: Draft, text: str) -> Draft:
-    """A question of a paper in which no key was found: one that a key would answer is doubted."""
+    """Doubts a question that a key would answer."""
     asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false", "short_answer")
     return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
 def _settled(draft: Draft) -> Draft:
-    """Without points of blanks that add up to something else than the total: a doubt instead."""
+    """Replaces part points that do not add up to the total by a doubt."""
     if draft.part_points and draft.points is not None and abs(sum(draft.part_points) - draft.points) > 1e-6:
         text = f"the parts have {sum(draft.part_points):g} points, the question {draft.points:g}"
         return matching.with_doubt(draft.model_copy(update={"part_points": []}), "points", text, 0.2)
@@ -402,7 +396,7 @@ def _headings(stream: Stream) -> str:
 
 
 def _title(stream: Stream, body: Body) -> str:
-    """The line of the first page's front or head that names a year, else its largest."""
+    """The line of the first page's front or head with a year, else its largest."""
     front = [*stream.titles, *(body.front or stream.items[:30])]
     lines = [item.line for item in front if item.line and item.box.page == 1]
     lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
@@ -439,7 +433,7 @@ def _fingerprint(digest: str, options: Options, template: Template | None, key: 
 
 @cache
 def code_version() -> str:
-    """Hash of this package's files: other code may read a paper otherwise."""
+    """Hash of this package's files."""
     here = Path(__file__).resolve().parent
     files = sorted([*here.rglob("*.py"), *here.glob("templates/*.yaml"), *here.glob("prompts/*.txt")])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,8 +1,7 @@
-"""The process that reads one paper, so that a PDF which crashes or never ends costs that paper and nothing else.
+"""Supervised process for each paper: a PDF that crashes or never ends costs that paper alone.
 
-Contract: `pages` starts a process for the paper, with a limit of memory, and takes its pages as they are done; a page
-that takes too long, or a process that dies, becomes a UserError that names the file and the page. The process ends with
-the generator. It runs `page_reader.read_paper`; each page comes back as JSON, which is checked here.
+Contract: a page that takes too long, or a process that dies, becomes a UserError that names the file and the page. The
+process runs `page_reader.read_paper` and ends with the generator; each page comes back as JSON, which is checked here.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ def pages(
     path: Path, language: Language | None, how: str, numbers: range | None, seconds: float = SECONDS,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[PageBlocks]:  # fmt: skip
-    """Yields the pages a process of its own reads.
+    """Yields the pages that a process reads.
 
     Args:
         path: the PDF.
         language: of the text, or None.
-        how: as `extract.extract_pages` says.
+        how: as for `extract.extract_pages`.
         numbers: of the pages, or None for all.
-        seconds: processor time of one page; `OCR_FACTOR` times that for one that is read by OCR.
+        seconds: processor time of one page; `OCR_FACTOR` times that for OCR.
         memory_bytes: address space of the process.
 
     Raises:

@@ -1,7 +1,6 @@
-"""Reads keys: tables of a second PDF, the answers behind the questions, answers below each question, and CSV files.
+"""Entries of answer keys: tables, answers behind or below the questions, and CSV files.
 
-Contract: `entries_of_items` and `entries_of_csv` give one entry a number and column as printed; nothing is guessed: a
-line that is no entry is passed over, and which question an entry belongs to is for `matching` to decide.
+Contract: one entry a number and column as printed; a line that is no entry is passed over.
 """
 
 from __future__ import annotations
@@ -43,18 +42,14 @@ class Entry:
     """One answer of a key, as printed.
 
     Attributes:
-        number: of the question.
-        answer: its key; "" where only a solution is given.
-        points: what it is worth, where the key says.
-        solution: in full, where the key gives one.
-        rank: how many entries of this number stand before it in its table.
-        label: what is printed about the table it is of (subject, form, elective parts), without spaces.
-        elective: the part it says it is of (CSV only).
+        answer: "" if only a solution is given.
+        rank: number of earlier entries of this number in its table.
+        label: print around its table (subject, form, elective parts), without spaces.
+        elective: its part (CSV only).
         where: file and page or line, for messages.
-        source: name of the file, where there are several.
-        confidence: of the least certain line that it was read from, 0 to 1.
-        by_ocr: it was read from a picture.
-        listed: it was read as a numbered paragraph, in no table and behind no word that says that it is an answer.
+        source: name of the file, if there are several.
+        confidence: of the least certain line, 0 to 1.
+        listed: read as a numbered paragraph, in no table and behind no word for an answer.
     """
 
     number: int
@@ -72,10 +67,9 @@ class Entry:
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """The entries of tables that name their columns or rows, whatever the answers are; and the other items.
+    """Entries of tables that name their columns or rows, and the other items.
 
-    A table with a column of answers for each form of a paper gives each its form as `elective`; beside one nothing else
-    of the key is read.
+    A table with a column for each form gives the form as `elective`; nothing else of that key is read.
     """
     entries: list[Entry] = []
     rest: list[Item] = []
@@ -89,7 +83,6 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
 
 
 def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    """A row a question, below the names of the columns."""
     names = [column_of(name) for name in rows[0]] if rows else []
     forms = [place for place, name in enumerate(rows[0] if rows else ()) if place and _FORM_COLUMN.fullmatch(name)]
     answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
@@ -138,13 +131,12 @@ def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
-    """Whether cells are nothing but numbers of questions, three at least, each one more than the last."""
     numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
     return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:
-    """The answers of a run of questions ("1-5", "ABCDD"), with their numbers; empty where they are not as many."""
+    """Numbered answers of a span ("1-5", "ABCDD"); empty if the counts differ."""
     letters = said.split()
     if len(letters) != last - first + 1:
         letters = re.findall(r"[A-J①-⑩]", said)
@@ -152,7 +144,7 @@ def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:
 
 
 def column_of(name: str) -> str:
-    """What a column holds, by its name: number, answer, points, solution or elective; "" for anything else."""
+    """The kind of a column by its name: number, answer, points, solution or elective; else ""."""
     bare = re.sub(r"\s+", "_", name.strip().lower())
     return next(
         (column for column, names in _COLUMNS.items() if {bare, bare.replace("_", "")} & set(names.split())), ""
@@ -201,7 +193,7 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """The entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
+    """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
     found: list[Entry] = []
     for page in pages:
@@ -219,9 +211,9 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
-    """The entries of what stands behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
+    """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
 
-    Where numbers begin anew with each section of the key, an entry's `elective` is the name of its section.
+    If numbers begin anew with each section of the key, `elective` is the section's name.
     """
     starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
     if len(starts) > 1:
@@ -236,7 +228,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
-    """The entries with the confidence of the lines that hold their answers, and their numbers where there are any."""
+    """Entries with the confidence of their lines."""
     if not any(item.block.origin == "ocr" for item in items):
         return list(entries)
     lines = [
@@ -269,10 +261,10 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
-    """The entries of a CSV file, and a line for each row that is none.
+    """Entries of a CSV file, and a line for each bad row.
 
     Raises:
-        UserError: it cannot be read, or has no columns for numbers and answers.
+        UserError: it cannot be read, or lacks columns for numbers and answers.
     """
     rows = [row for row in _rows(file) if any(cell.strip() for cell in row)]
     if rows and all(len(row) == 2 and NUMBER_CELL.fullmatch(row[0].strip()) for row in rows):
@@ -307,7 +299,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
 
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
-    """A question's text without the answer and solution printed below it, and these; None where there are none."""
+    """A question's text, and the answer and solution printed below it."""
     text = _AT_ONCE.sub("\n", text)
     answer = ANSWER_HEAD.search(text)
     start = answer.end() if answer else 0
@@ -364,9 +356,9 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
 
 
 def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
-    """The entries of running lines that are nothing but numbered answers with wide gaps between; and the other items.
+    """Entries of lines of numbered answers with wide gaps, and the other items.
 
-    The numbers go up by one; a line with a single answer is one where it goes on with them.
+    The numbers go up by one; a line with a single answer must go on with them.
     """
     found: list[tuple[int, str, float | None]] = []
     rest: list[Item] = []
@@ -383,7 +375,7 @@ def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]
 
 
 def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
-    """Whether a line is nothing but entries: a sentence with a number and a letter in it is none."""
+    """Checks that a line is nothing but entries, not a sentence with a number and a letter."""
     covered = sum(len(squeezed(match[0])) for match in found)
     return covered >= 0.8 * len(squeezed(text))
 
@@ -396,7 +388,7 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
-    """Entries that begin with their numbers, each with all that follows up to the next."""
+    """Entries that begin with their numbers and go on to the next."""
     chosen = _bracketed(items) or anchors(items)
     found = []
     for place, anchor in enumerate(chosen):
@@ -410,7 +402,7 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
 
 
 def _bracketed(items: Sequence[Item]) -> list[Anchor]:
-    """Entries that begin with 【第1题】 or 【1题答案】, where there are several."""
+    """Entries that begin with 【第1题】 or 【1题答案】, if there are several."""
     matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
     found = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
     return found if len(found) > 1 else []
@@ -457,9 +449,9 @@ def _rows(file: Path) -> list[list[str]]:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text of a table as spreadsheets save it: UTF-8, UTF-16, or a Chinese or Korean code page that fits it.
+    """The text of a spreadsheet's table: UTF-8, UTF-16, or a Chinese or Korean code page.
 
-    Two code pages may both fit the bytes; the right one is that in which the first line names the columns.
+    If two code pages fit the bytes, the one in which the first line names the columns.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")

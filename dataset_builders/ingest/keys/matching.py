@@ -1,7 +1,7 @@
-"""Gives each question its key, by number and part of the paper.
+"""Matching of keys to questions by number and part of the paper.
 
-Contract: a question gets an answer only where exactly one key can be meant; a missing, doubled or left-over number is
-one line, and an answer that does not fit its question is kept with a doubt.
+Contract: a question gets an answer only if exactly one key can be meant; a missing, doubled or left-over number is one
+line, and an answer that does not fit is kept with a doubt.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _FORMS = ("홀수형", "짝수형")
 def match(
     drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str
 ) -> tuple[list[Draft], list[str]]:
-    """The drafts with their keys, and one line for each number that does not match.
+    """Drafts with their keys, and a line for each number that does not match.
 
     Args:
-        drafts: the questions of one paper.
+        drafts: of one paper.
         entries: of its key.
-        source: what the answers are said to come from.
-        headings: what is printed around the questions (title, subject, form), without spaces.
+        source: name of the key.
+        headings: print around the questions (title, subject, form), without spaces.
     """
     if not entries:
         return list(drafts), []
@@ -82,7 +82,7 @@ def match(
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
-    """Numbers of keys that go on where the questions of a paper of one part end; most of them must have their key."""
+    """Numbers of keys beyond the last question of a paper of one part, if most questions have their key."""
     numbers = [draft.number for draft in drafts]
     others = Counter(entry.number for entry in left)
     if any(draft.elective for draft in drafts) or len(set(numbers)) < len(numbers) or any(e.elective for e in left):
@@ -94,7 +94,7 @@ def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]
 
 
 def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
-    """Of a key with a column for each form of a paper that has one form, the column that the paper names."""
+    """Of a key with a column for each form, the column of the form that the paper names."""
     names = {entry.elective for entry in entries if entry.elective}
     if len(names) < 2 or any(draft.elective for draft in drafts):
         return list(entries)
@@ -104,9 +104,9 @@ def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: s
 
 
 def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
-    """Whether an entry may be this question's, where numbers begin anew and the key does not say of which part it is.
+    """Checks an entry for a question if numbers begin anew and the key does not name the part.
 
-    A letter is for the one of them that has options; anything else may be any's, so it is nobody's.
+    A letter is for the only one with options; anything else is for none.
     """
     same = [other for other in drafts if other.number == draft.number]
     parts = {other.section for other in same}
@@ -119,7 +119,7 @@ def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
 
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
-    """The draft with an answer, in the form its type wants; what does not fit is a doubt."""
+    """The draft with an answer in the form of its type, or a doubt."""
     answer, problem = _answer(draft, entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
     kind = draft.question_type
@@ -147,7 +147,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
 
 
 def _misread(draft: Draft, entry: Entry) -> str:
-    """Why a key that was read from a picture may be another; "" where it is a label of an option, read for sure."""
+    """The reason to doubt a key read from a picture; "" for an option's label that was read for sure."""
     if draft.question_type not in CHOICE_TYPES:
         return "the key was read from a picture: compare it with the page"
     if not draft.options:
@@ -164,13 +164,13 @@ def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
 
 
 def _part(draft: Draft) -> str:
-    """The elective a draft is of, without the form of the paper."""
+    """The elective without the form of the paper."""
     words = [word for word in draft.elective.split(" ") if word not in _FORMS]
     return " ".join(words)
 
 
 def _form(draft: Draft, headings: str) -> str:
-    """The form a draft is of: its part's, or the only one its paper names."""
+    """The form of the draft's part, or the only one of its paper."""
     named = [form for form in _FORMS if form in draft.elective] or [form for form in _FORMS if form in headings]
     return named[0] if len(named) == 1 else ""
 
@@ -183,7 +183,7 @@ def _form_of(entry: Entry) -> str:
 
 
 def _of_this_paper(entries: Sequence[Entry], headings: str, subject: str) -> list[Entry]:
-    """The entries of tables that may be this paper's: not another subject's, and those that name it where any does."""
+    """Entries of tables of this subject, and of those that name this paper if any does."""
     entries = [entry for entry in entries if not (subject and _subject(entry) and _subject(entry) != subject)]
     labels = {entry.label for entry in entries}
     if len(labels) < 2:
@@ -226,7 +226,7 @@ def _says_single(draft: Draft) -> bool:
 
 
 def _answer(draft: Draft, said: str) -> tuple[list[str], str]:
-    """The answer as the type wants it, and what is wrong with it ("" if nothing)."""
+    """The answer in the form of its type, and the problem ("" for none)."""
     said = said.strip()
     if not said:
         return [], ""

@@ -1,8 +1,8 @@
-"""What MinerU found on a paper's pages, in our blocks.
+"""MinerU and RapidDoc.
 
-Contract: `read` takes the folder or the zip MinerU wrote, in its present layout (`middle_json.json`) and in the older
-one (`…content_list.json`), and the PDF itself, of which the pages are drawn. `run` calls MinerU where it is installed.
-Its output is data like any other: names that lead out of the folder, boxes off the page and huge files are refused.
+Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older one
+(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: names that lead out
+of the folder, boxes off the page and huge files are refused.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ _KINDS: Final[dict[str, Kind]] = {
 
 
 def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Calls MinerU on a paper and yields its pages.
-
-    Args:
-        pdf: the paper.
-        pages: numbers from 1; None for all.
+    """Yields the pages of a paper by MinerU.
 
     Raises:
         UserError: MinerU is not installed, fails, or takes too long.
@@ -66,10 +62,10 @@ def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
 
 
 def call(command: Sequence[str], name: str, pdf: Path) -> None:
-    """Runs a program that reads a paper, with all that it starts, to its end.
+    """Runs a program to its end, with its children.
 
     Raises:
-        UserError: it fails, in its own last words, or takes too long.
+        UserError: it fails or takes too long.
     """
     limit = 20 * SECONDS_A_PAGE
     with supervise(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -83,15 +79,10 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
 
 
 def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper as MinerU read it.
-
-    Args:
-        output: its folder or zip.
-        pdf: the paper.
-        pages: numbers from 1; None for all.
+    """Yields the pages of a paper from MinerU's output.
 
     Raises:
-        UserError: no output of MinerU there, or damaged.
+        UserError: there is no output of MinerU, or it is damaged.
     """
     with _Output(output) as found:
         blocks = found.pages()
@@ -105,7 +96,7 @@ def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBl
 
 
 class _Output:
-    """The files MinerU wrote, in a folder or a zip."""
+    """MinerU's files, in a folder or a zip."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -138,10 +129,10 @@ class _Output:
         return [str(path.relative_to(self.path)) for path in self._jsons(self.path)]
 
     def bytes(self, name: str, limit: int) -> bytes | None:
-        """A file by its name; None where it is missing, too big or outside.
+        """A file by its name; None if it is missing, too big or outside.
 
         Raises:
-            UserError: it is there and cannot be read: the archive is encrypted or damaged.
+            UserError: the archive is encrypted or damaged.
         """
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or PurePosixPath(name).is_absolute():
@@ -157,7 +148,7 @@ class _Output:
             return None
 
     def pages(self) -> dict[int, list[dict[str, Any]]]:
-        """Blocks by page number, each with a `bbox` in fractions, and the folder its pictures are in."""
+        """Blocks by page number, with a `bbox` in fractions and the folder of their pictures."""
         names = sorted((name for name in self._names() if _is_layout(name)), key=lambda name: "content_list" in name)
         if not names:
             raise UserError(f"{self.path}: holds no middle_json.json and no content_list.json of MinerU")
@@ -194,7 +185,6 @@ def _middle(layout: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
 
 
 def _listed(layout: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    """The older list: boxes in thousandths."""
     pages: dict[int, list[dict[str, Any]]] = {}
     for item in layout:
         box = [float(value) / 1000 for value in item.get("bbox") or (0, 0, 1000, 1000)]
@@ -277,7 +267,7 @@ class _Rows(HTMLParser):
         self.rows: list[list[str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A row or a cell begins."""
+        """Begins a row or a cell."""
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th") and self.rows:
@@ -285,13 +275,13 @@ class _Rows(HTMLParser):
             self.rows[-1] += [""] * (min(int(span), 50) - 1) + [""]
 
     def handle_data(self, data: str) -> None:
-        """Text of a cell."""
+        """Adds text to a cell."""
         if self.rows and self.rows[-1]:
             self.rows[-1][-1] += data
 
 
 def table_rows(html: str) -> str:
-    """An HTML table as lines, with tabs between cells; its tags are read and nothing else in it is used."""
+    """An HTML table as lines, with tabs between cells; nothing else in it is used."""
     parser = _Rows()
     parser.feed(html)
     return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)
@@ -304,12 +294,7 @@ _CODE: Final = (
 
 
 def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Calls RapidDoc on a paper and yields its pages.
-
-    Args:
-        pdf: the paper.
-        language: of its text; None: Chinese with English, which is RapidDoc's own default.
-        pages: numbers from 1; None for all.
+    """Yields the pages of a paper by RapidDoc; without a language it reads Chinese with English.
 
     Raises:
         UserError: RapidDoc is not installed, cannot fetch its models, fails, or takes too long.

@@ -1,8 +1,8 @@
-"""A model parses each question by the paper's template, and its parse is held against that of the rules.
+"""A model's parse by the paper's template, compared with the rules'.
 
-Contract: nothing a model says gets into a draft. Where it differs from the rules, the difference is a doubt of kind
-"parse" for the reviewer; a text that is not on the page is called that. What it says is read as JSON of the template's
-schema, bounded in size, and nothing else. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
+Contract: nothing a model says gets into a draft: a difference is a doubt of kind "parse", and a question that the rules
+lack is a line of the paper if it stands on the page word for word. Replies are JSON of the template's schema, bounded
+in size. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
 """
 
 from __future__ import annotations
@@ -39,16 +39,10 @@ _PAGE_TASK: Final = "ingest-page"
 def unread(
     asker: Asker, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
 ) -> tuple[list[str], list[str]]:
-    """What a model reads on the pages and the rules do not.
-
-    Args:
-        asker: asks the model.
-        pages: of the paper, as they were read.
-        drafts: what the rules made of them.
-        template: the kind of paper.
+    """Questions that a model reads on the pages and the rules do not.
 
     Returns:
-        A line for each question that no draft holds, and lines on what the model said as a whole.
+        A line for each question that no draft holds, and lines on the replies as a whole.
     """
     texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
     requests = [_page_request(number, text, template) for number, text in texts.items() if text.strip()]
@@ -93,7 +87,7 @@ def _page_request(number: int, text: str, template: Template) -> Request:
 
 
 def page_instructions(template: Template) -> str:
-    """What a model is told about a page of the papers of a template."""
+    """The model's instructions for a page."""
     return load_prompt("livek12.dataset_builders.ingest", "parse_page.txt").filled(template.told()).strip()
 
 
@@ -126,7 +120,7 @@ class Parser:
 
     Args:
         spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
-        folder: where its replies are remembered; None remembers none.
+        folder: of the cache of replies; None: no cache.
 
     Raises:
         UserError: no such engine, or a model that it cannot run.
@@ -138,12 +132,12 @@ class Parser:
         self.name = self._engine.model
 
     def close(self) -> None:
-        """Gives memory and processes back."""
+        """Frees memory and processes."""
         self._engine.close()
         self._asker.close()
 
     def check(self, drafts: Sequence[Draft], template: Template) -> tuple[list[Draft], list[str]]:
-        """The drafts with a doubt wherever the model's parse differs, and lines on what it said as a whole."""
+        """The drafts with a doubt for each difference, and lines on the replies as a whole."""
         replies: dict[str, Any] = {}
         problems: list[str] = []
         requests = (_request(draft, template) for draft in drafts)
@@ -163,12 +157,12 @@ class Parser:
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
     ) -> tuple[list[str], list[str]]:
-        """What the model reads on the pages and the rules do not: see `template_pages.unread`."""
+        """As `unread`, with this model."""
         return unread(self._asker, pages, drafts, template)
 
 
 def instructions(template: Template) -> str:
-    """What a model is told about the papers of a template."""
+    """The model's instructions for a question."""
     return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(template.told()).strip()
 
 
@@ -209,7 +203,7 @@ def _differs(what: str, ours: str, theirs: object, page: str) -> str:
 
 
 def _question(theirs: object, page: str) -> str:
-    """A text is the page's where nine in ten of its letters are there, in whatever order: formulas are spelt anew."""
+    """Accepts a text with nine in ten of its letters on the page, in any order: formulas are spelt anew."""
     if not isinstance(theirs, str) or not (said := _bare(theirs[:MAX_TEXT])) or said in page:
         return ""
     there = sum((Counter(said) & Counter(page)).values())
@@ -241,5 +235,5 @@ def _number(value: object) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """A text as two spellings of it agree: compatible letters, no spaces, dollars and braces."""
+    """A text for comparison: compatible letters, no spaces, dollars and braces."""
     return re.sub(r"[\s${}\\]+", "", unicodedata.normalize("NFKC", text)).lower()

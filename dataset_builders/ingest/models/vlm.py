@@ -1,10 +1,9 @@
-"""A paper's pages as a vision-language model reads them, behind any engine that takes pictures.
+"""Vision-language models that read pages.
 
 Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
-page and names its regions; for the others our own layout does. Each region but a figure is shown by itself and read in
-the model's documented form (`vlm_forms`). Replies are remembered in the folder, nothing is asked twice; what is not in
-its form is asked again, and after three times a region is left unread, with its picture and a note on the page; a page
-whose layout cannot be had ends the paper. Ink outside all regions is said too.
+page and names its regions; the others get our layout. Each region but a figure is read by itself in the model's
+documented form. A reply in another form is asked for again; after three times the region is left unread, with its
+picture and a note. A page without a layout ends the paper. Ink outside all regions is reported.
 """
 
 from __future__ import annotations
@@ -62,15 +61,15 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 @dataclass(frozen=True)
 class DocumentForm:
-    """How a model is asked.
+    """A model's prompts.
 
     Attributes:
         name: of the model.
-        named: words in a served model's name that tell it.
+        named: words in a served model's name.
         prompts: by kind of element.
         layout: the prompt for a page's layout; "" for a model that reads elements alone.
-        system: its system prompt; None: none is sent.
-        fields: of every request at an endpoint, besides what the user says.
+        system: None: none is sent.
+        fields: of every request at an endpoint.
     """
 
     name: str
@@ -107,7 +106,7 @@ FORMS: Final = {
 
 
 def form_of(model: str, name: str = "") -> DocumentForm:
-    """The form of a model, by the form's name or by the model's.
+    """The form of that name, else by the model's name.
 
     Raises:
         UserError: no such form, or a model's name that tells none.
@@ -124,7 +123,7 @@ def form_of(model: str, name: str = "") -> DocumentForm:
 
 @dataclass(frozen=True)
 class PageRegion:
-    """One thing that a layout names: its kind, its place in fractions of the page, how far it is turned."""
+    """A region of a layout: its kind, its place in fractions of the page, its turn."""
 
     kind: Kind
     left: float
@@ -135,7 +134,7 @@ class PageRegion:
 
     @property
     def element(self) -> Element | None:
-        """What it is read as; None for a figure."""
+        """The element it is read as; None for a figure."""
         if self.kind == "figure":
             return None
         return self.kind if self.kind in ("table", "formula") else "text"
@@ -145,7 +144,7 @@ def layout_of(reply: str) -> list[PageRegion]:
     """The regions of a page in MinerU2.5's form, in reading order.
 
     Raises:
-        Unreadable: anything beside its records, a box off the page, an unknown kind, too many of them.
+        Unreadable: other text, a box off the page, an unknown kind, too many regions.
     """
     at = 0
     found: list[PageRegion | None] = []
@@ -183,10 +182,10 @@ def _region(record: re.Match[str]) -> PageRegion | None:
 
 
 def element_of(reply: str, element: Element) -> str:
-    """What an element says: lines of text, a table's rows with tabs between cells, or LaTeX without dollar signs.
+    """An element's text: lines, a table's rows with tabs between cells, or LaTeX without dollar signs.
 
     Raises:
-        Unreadable: it is empty, too long, holds special tokens, or is not in the element's form.
+        Unreadable: empty, too long, with special tokens, or in another form.
     """
     text = reply.strip()
     if not text:
@@ -262,8 +261,8 @@ class Reader:
 
     Args:
         spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
-        form: one of `vlm_forms.FORMS`; "": by the model's name.
-        folder: where its replies are remembered; None remembers none.
+        form: one of `FORMS`; "": by the model's name.
+        folder: of the cache of replies; None: no cache.
 
     Raises:
         UserError: no such engine or form, or a model that it cannot run.
@@ -277,17 +276,12 @@ class Reader:
         self.name = self._engine.model
 
     def close(self) -> None:
-        """Gives memory and processes back."""
+        """Frees memory and processes."""
         self._engine.close()
         self._asker.close()
 
     def pages(self, path: Path, language: Language | None, numbers: range | None = None) -> Iterator[PageBlocks]:
         """Yields the pages of a paper.
-
-        Args:
-            path: the PDF.
-            language: of the text, for our own layout; None: found out.
-            numbers: of the pages, from 1; None for all.
 
         Raises:
             UserError: the paper cannot be read, or the model gives no layout of a page.
@@ -317,7 +311,7 @@ class Reader:
     def _read(
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
     ) -> tuple[list[Block], list[str]]:
-        """The blocks with what the model read in each, and notes on what it did not."""
+        """The blocks with the model's text, and notes on unread ones."""
         elements = {f"{number}.{index}": region.element for index, region in enumerate(regions)}
         crops = {f"{number}.{index}": _crop(picture, region) for index, region in enumerate(regions)}
         requests = (
@@ -358,7 +352,7 @@ class Reader:
 
 
 def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
-    """The model with what its form needs of an endpoint, unless the user says otherwise."""
+    """The model with its form's fields for an endpoint, unless the user gives them."""
     if not form.fields or spec.runs_on != "openai":
         return spec
     given = spec.engine_args.get("extra_body") or {}
@@ -366,7 +360,7 @@ def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
 
 
 def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) -> Block:
-    """A block as it was read; one that was not is a picture and a line that stands in it only."""
+    """A block with its text; without one, a picture and an unread line."""
     if region.element is None:
         return replace(block, lines=[], picture=block.picture or pdf.png(crop), origin="vlm")
     pictured = region.element != "text"
@@ -397,7 +391,7 @@ def _opened(image: bytes) -> Picture:
 
 
 def _crop(picture: Picture, region: PageRegion) -> Picture:
-    """A region by itself, upright, and no smaller than a model takes."""
+    """A region by itself, upright, no smaller than a model takes."""
     from PIL import ImageOps
 
     left, right = round(region.left * picture.width), round(region.right * picture.width)
@@ -410,7 +404,7 @@ def _crop(picture: Picture, region: PageRegion) -> Picture:
 
 
 def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
-    """A note where ink of the page is in no region."""
+    """A note if ink of the page is in no region."""
     from PIL import ImageDraw
 
     ink = picture.convert("L").point(lambda value: 255 if value < _INK else 0)

@@ -1,7 +1,4 @@
-"""Where things stand on a page: figures, tables, frames.
-
-Contract: works on a `RawPage`, in points from the top left; no text is read here beyond its position.
-"""
+"""Figures, tables and frames of a page, in points from the top left."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _SHORTEST: Final = 12
 
 @dataclass(slots=True)
 class PageTable:
-    """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
+    """Cells by rules: positions of the lines, and the first cell of each merged group."""
 
     box: Bounds
     xs: list[float]
@@ -54,14 +51,14 @@ class PageTable:
 def is_asked(
     table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width: float, before: Sequence[float] = ()
 ) -> bool:
-    """Whether the rows of a grid are questions.
+    """Checks whether the rows of a grid are questions.
 
     Args:
         table: the grid.
         cells: its letters.
-        width: of the page, in points.
-        before: where the columns of such a grid part at the end of the page before; one with the same columns goes on
-            with it, and its first row may be the rest of that page's last.
+        width: of the page.
+        before: columns of such a grid at the end of the page before; one with the same columns goes on with it, and its
+            first row may be the rest of that page's last.
     """
     wide = table.xs[-1] - table.xs[0]
     if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:
@@ -82,7 +79,7 @@ def is_asked(
 
 
 def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """The letters of a page, with numbers and points of a grid of questions before what their rows ask."""
+    """Turns a grid of questions into running text: numbers and points stand first in their rows, as on other papers."""
     gone: set[int] = set()
     cells = table.cells(glyphs)
     for row in range(len(table.ys) - 1):
@@ -119,14 +116,7 @@ Cells = Mapping[tuple[int, int], tuple[int, int]]
 
 
 def is_grid(xs: Sequence[float], ys: Sequence[float], merged: Cells, rules: Sequence[Rule]) -> bool:
-    """Whether lines make a table: closed on all sides, and each cell, also a merged one, a rectangle.
-
-    Args:
-        xs: of the upright lines, ascending.
-        ys: of the flat lines, ascending.
-        merged: for each base cell (row, column) the cell that it is part of.
-        rules: the lines.
-    """
+    """Checks whether lines make a table: closed on all sides, each cell, also a merged one, a rectangle."""
     parts: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for cell, home in merged.items():
         parts.setdefault(home, []).append(cell)
@@ -141,7 +131,7 @@ def is_grid(xs: Sequence[float], ys: Sequence[float], merged: Cells, rules: Sequ
 
 
 def _is_drawn(lines: Sequence[tuple[float, float, float]], place: float, first: float, last: float) -> float:
-    """The share of a side that is drawn, by lines (start, end, place across)."""
+    """The drawn share of a side."""
     at, covered = first, 0.0
     for start, end, across in sorted(lines):
         if abs(across - place) < 3 and end > at:
@@ -151,13 +141,7 @@ def _is_drawn(lines: Sequence[tuple[float, float, float]], place: float, first: 
 
 
 def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> bool:
-    """Whether lines make a drawing.
-
-    Args:
-        rules: that stand near each other.
-        letters: boxes of all letters of the page.
-        size: of the page's ordinary letters.
-    """
+    """Checks whether neighbouring lines make a drawing."""
     upright = [rule for rule in rules if not rule.flat]
     flat = [rule for rule in rules if rule.flat]
     if len(rules) < _FEWEST or len(upright) < 2 or len(flat) < 2:
@@ -190,7 +174,7 @@ SMALL: Final = 14.0
 
 @dataclass(slots=True)
 class Found:
-    """What is no running text; `asked` are grids of questions, whose letters are."""
+    """Non-text of a page; `asked` are grids of questions, whose letters are text."""
 
     figures: list[Bounds] = field(default_factory=list)
     tables: list[PageTable] = field(default_factory=list)
@@ -220,7 +204,7 @@ def around(boxes: Sequence[Bounds]) -> Bounds:
 
 
 def overlaps(one: Bounds, other: Bounds, slack: float = 0.0) -> bool:
-    """Whether two boxes touch, or come closer than `slack`."""
+    """Checks whether two boxes come closer than `slack`."""
     return (
         one[0] - slack < other[2]
         and other[0] - slack < one[2]
@@ -230,7 +214,7 @@ def overlaps(one: Bounds, other: Bounds, slack: float = 0.0) -> bool:
 
 
 def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
-    """Indices of boxes that hang together; by a sweep from top to bottom."""
+    """Indices of connected boxes, by a sweep from top to bottom."""
     parent = list(range(len(boxes)))
 
     def root(at: int) -> int:
@@ -257,12 +241,7 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
 
 
 def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
-    """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones.
-
-    Args:
-        raw: the page.
-        before: the columns of the grid of questions that the page before ends with, if it does.
-    """
+    """Splits the drawings of a page into figures, tables, frames and free rules; `before` as for `is_asked`."""
     found = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
@@ -297,7 +276,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
 
 
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
-    """Those of the rules that make drawings by themselves; rules of the page and of its columns are no part of one."""
+    """Rules that make drawings by themselves, without those of the page and its columns."""
     short = [rule for rule in rules if _short(rule, raw)]
     done: list[Rule] = []
     for group in groups([(rule.left, rule.top, rule.right, rule.bottom) for rule in short], NEAR):
@@ -311,7 +290,7 @@ def _short(rule: Rule, raw: RawPage) -> bool:
 
 
 def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
-    """Whether a shape is part of a drawing; frames, grounds of text and watermarks under it are not."""
+    """A part of a drawing, no frame, ground of text or watermark."""
     box = (shape.left, shape.top, shape.right, shape.bottom)
     width, height = shape.right - shape.left, shape.bottom - shape.top
     if width > 0.85 * raw.width and height > 0.6 * raw.height:
@@ -331,7 +310,7 @@ def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
 
 
 def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
-    """Whether no text of the body's size sits right on the rule, as on an underline or in a fraction."""
+    """A rule without text of the body's size on it, as on an underline or in a fraction."""
     if not rule.flat:
         return True
     on = [
@@ -343,7 +322,7 @@ def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
 
 
 def body_size(glyphs: Sequence[Glyph]) -> float:
-    """Of a page's ordinary letters, in points."""
+    """Size of a page's ordinary letters, in points."""
     sizes = sorted(glyph.size for glyph in glyphs if glyph.text.strip())
     return sizes[len(sizes) // 2] if sizes else 10.0
 
@@ -358,7 +337,7 @@ def _add_figure(found: Found, box: Bounds, parts: int, raw: RawPage) -> None:
 
 
 def whole(figures: list[Bounds]) -> list[Bounds]:
-    """Figures that overlap are one."""
+    """Joins overlapping figures."""
     while True:
         merged = [around([figures[at] for at in group]) for group in groups(figures, 1.0)]
         if len(merged) == len(figures):
@@ -367,7 +346,7 @@ def whole(figures: list[Bounds]) -> list[Bounds]:
 
 
 def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
-    """Takes grids and frames out of the rules; gives back the others."""
+    """Takes grids and frames out of the rules; returns the others."""
     loose: list[Rule] = []
     boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
     for group in groups(boxes, 2.2):
@@ -427,7 +406,7 @@ def _positions(values: list[float]) -> list[float]:
 def _merge(
     xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Base cells that no line parts are one; each is named by its first."""
+    """Merges base cells without a line between them, named by the first."""
     home = {(row, column): (row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)}
 
     def root(cell: tuple[int, int]) -> tuple[int, int]:
@@ -454,7 +433,7 @@ def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], o
 
 
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
-    """Letters that follow each other with less than `gap` letter sizes between them."""
+    """Letters with less than `gap` letter sizes between them."""
     done: list[list[Glyph]] = []
     for glyph in sorted(glyphs, key=lambda g: (round(g.base / 3), g.left)):
         if not glyph.text.strip():

@@ -1,9 +1,7 @@
-"""Holds the text layer of a page against its picture: letters that are not printed, ink that nothing read explains.
+"""Comparison of a page's text layer with its picture: letters that are not printed, unexplained ink.
 
-Contract: the page is drawn a second time without its text. A letter at whose place both pictures are the same is not
-printed: it is clipped, covered, white on white, clear, or off the page. Ink that is in no letter's box, and drawn ink
-(of the picture without text) that no figure, table, frame or rule explains, is unexplained. No model and no OpenCV is
-needed.
+Contract: the page is drawn again without its text. A letter without a difference is not printed: clipped, covered,
+white on white, clear, or off the page. Needs no model and no OpenCV.
 """
 
 from __future__ import annotations
@@ -38,25 +36,14 @@ _MOST: Final = 400
 
 @dataclass
 class Sight:
-    """A page as it is printed.
-
-    Attributes:
-        scale: dots a point.
-        full: grey values of the page.
-        drawn: of its drawings alone.
-    """
+    """A page as printed: dots a point, grey values of the page and of its drawings alone."""
 
     scale: float
     full: Grey
     drawn: Grey
 
     def unexplained(self, glyphs: Sequence[Glyph], explained: Iterable[Bounds]) -> list[Bounds]:
-        """Boxes, in points, of ink that is in no letter's box and none of the others; and of drawings, in these alone.
-
-        Args:
-            glyphs: the letters that were read.
-            explained: boxes of figures, tables, rules.
-        """
+        """Boxes, in points, of ink outside all letters and `explained` boxes, and of drawings outside the latter."""
         rest = self.full < _DARK
         for glyph in glyphs:
             self._clear(rest, (glyph.left, glyph.top, glyph.right, glyph.bottom), 0.6)
@@ -71,14 +58,7 @@ class Sight:
 
 
 def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
-    """Takes the letters that are not printed out of `raw`, with a note, and gives the page as it is printed.
-
-    Args:
-        page: of pdfium.
-        raw: what stands on it.
-        picture: of the page.
-        dpi: that it was drawn with.
-    """
+    """Removes letters that are not printed from `raw`, with a note."""
     import numpy as np
 
     scale = picture.width / raw.width
@@ -110,13 +90,13 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
-    """Text objects of which some letters are printed and some are not."""
+    """Text objects of which only some letters are printed."""
     letters = [(place[g.item], one) for g, one in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()]
     return {at for at, one in letters if one} & {at for at, one in letters if not one}
 
 
 def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, scale: float) -> bool:
-    """Whether a letter is clear, or of the colour of what it stands on."""
+    """A letter that is clear, or of the colour of its ground."""
     red, green, blue, opaque = paint
     grey = 0.299 * red + 0.587 * green + 0.114 * blue
     if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
@@ -127,7 +107,7 @@ def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, 
 
 
 def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
-    """White space between letters that are not printed is not printed either, in place."""
+    """Hides white space between hidden letters, in place."""
     last = True
     for at, glyph in enumerate(glyphs):
         if glyph.text.strip():
@@ -137,7 +117,7 @@ def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
 
 
 def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> list[bool]:
-    """For each letter whether two pictures differ in its box; white space and what has no box is taken as printed."""
+    """For each letter, true if two pictures differ in its box; white space and empty boxes count as printed."""
     import numpy as np
 
     differ = np.maximum(one, other) - np.minimum(one, other) > _CHANGE
@@ -152,7 +132,7 @@ def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> l
 
 
 def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
-    """Text objects of which letters lie under letters of a later one: something between them may cover them."""
+    """Text objects under letters of a later one: something between them may cover them."""
     cells: dict[tuple[int, int], list[Glyph]] = {}
     below: set[int] = set()
     for glyph in glyphs:
@@ -169,14 +149,14 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
 
 
 def _on(one: Glyph, other: Glyph) -> bool:
-    """Whether the boxes of two letters overlap by more than letters that touch do."""
+    """Letters that overlap more than touching ones."""
     wide = min(one.right, other.right) - max(one.left, other.left)
     tall = min(one.bottom, other.bottom) - max(one.top, other.top)
     return wide > 0.3 and tall > 0.3
 
 
 class _Texts:
-    """The text objects of a page, forms included, in the order they are painted."""
+    """Text objects of a page, forms included, in the order of painting."""
 
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
@@ -186,7 +166,7 @@ class _Texts:
         self.place = {address(item): at for at, item in enumerate(self.items)}
 
     def paints(self) -> list[tuple[int, int, int, int]]:
-        """How each is painted: red, green, blue, opaque; black where outlines are drawn."""
+        """Red, green, blue, opacity of each; black for outlines."""
         import pypdfium2.raw as c
 
         filled = (c.FPDF_TEXTRENDERMODE_FILL, c.FPDF_TEXTRENDERMODE_FILL_CLIP)
@@ -196,7 +176,7 @@ class _Texts:
 
     @contextmanager
     def without(self, places: Iterable[int]) -> Iterator[None]:
-        """The page without some of its text objects."""
+        """Hides some text objects."""
         import pypdfium2.raw as c
 
         places = list(places)
@@ -218,7 +198,7 @@ def _grey(picture: Picture) -> Grey:
 
 
 def _pieces(mask: Mask) -> list[Bounds]:
-    """Boxes of ink that hangs together, without specks: runs of each row, joined with those they touch in the next."""
+    """Boxes of connected ink without specks: runs of each row, joined with those of the next."""
     import numpy as np
 
     parent: list[int] = []

@@ -1,9 +1,8 @@
-"""Headers and footers: what stands in the margins of a page and of the pages around it.
+"""Lines that belong to no question: headers, footers, section titles, shared passages, answers, notices.
 
-Contract: `marked` passes pages on, at most `LOOK` pages late, with lines of headers and footers in blocks of their own
-kind. A line is one when it stands in the outer parts of the page and each piece of it comes again, numbers aside, at
-the same height on a page near by (in whatever order: left and right pages mirror each other), or when it says that it
-is a page number or a notice of copyright.
+Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own. Such a line
+stands in the margins, and each piece of it comes again, numbers aside, at the same height on a page near by (left and
+right pages may mirror each other), or it is a page number or a copyright notice. The other functions see one line.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def _zone(box: Box) -> Kind | None:
 
 
 def _line_keys(line: Line) -> set[str]:
-    """What stands in a line of the margins, piece by piece; empty elsewhere."""
+    """Pieces of a line in the margins; empty elsewhere."""
     zone = _zone(line.box)
     if not zone:
         return set()
@@ -118,13 +117,13 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
 
 
 def _is_paged(line: Line, around: set[str]) -> bool:
-    """Whether a bare number stands where pages near by have one too."""
+    """A bare number at a place where near pages have one too."""
     key = _page_key(line)
     return bool(key) and bool(_near(key) & around)
 
 
 def _page_key(line: Line) -> str:
-    """The place of a line that is nothing but a number; "" for others."""
+    """The place of a line that is only a number; else ""."""
     zone = _zone(line.box)
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
@@ -145,9 +144,9 @@ def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
 
 
 def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
-    """Header or footer, where a line is one.
+    """Header or footer, if a line is one.
 
-    A bare number above the end of the text is no page's, nor is one where another has its place on other pages too.
+    A bare number above the end of the text is none, nor one at another place than on other pages.
     """
     zone = _zone(line.box)
     text = line.text.strip()
@@ -229,7 +228,7 @@ _RULES = re.compile(
 
 
 def is_section(text: str) -> bool:
-    """Whether a line is the title of a section."""
+    """Checks for the title of a section."""
     if len(text) > _LONGEST_TITLE:
         return False
     if _CHINESE.match(text):
@@ -238,25 +237,25 @@ def is_section(text: str) -> bool:
 
 
 def is_part_of_section(text: str) -> bool:
-    """Whether a section's title is that of a part, （一）, of the section before it."""
+    """Checks for the title of a part, （一）, of the section before."""
     return bool(_PART_TITLE.match(text))
 
 
 def follows(text: str, last: str) -> bool:
-    """Whether the title of a section has the number behind that of another: 四、 behind 三、."""
+    """Checks that a section's title has the number behind another's: 四、 behind 三、."""
     one, other = (_CHINESE_NUMBER.match(said) for said in (last, text))
     order = "一二三四五六七八九十"
     return one is not None and other is not None and order.index(other[1]) == order.index(one[1]) + 1
 
 
 def short_title(text: str) -> str:
-    """The name in a section's title: without its number, its points and its instructions."""
+    """A section's title without number, points and instructions."""
     bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，\s]*", "", text)
     return re.split(r"[(（:：。．,，]", bare, maxsplit=1)[0].strip()[:24]
 
 
 def passage_range(text: str) -> tuple[int, int] | None:
-    """The numbers of the questions that share what follows."""
+    """Numbers of the questions that share the following passage."""
     for pattern in _PASSAGES:
         if (match := pattern.match(text)) and int(match[1]) < int(match[2]) <= int(match[1]) + 20:
             return int(match[1]), int(match[2])
@@ -264,14 +263,14 @@ def passage_range(text: str) -> tuple[int, int] | None:
 
 
 def begins_answers(text: str, below: str = "") -> bool:
-    """Whether the rest of the paper is its key: by the title, or by a bare 答案 and the first number below it."""
+    """Checks for the beginning of the key: a title, or a bare 答案 and the first number below it."""
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and bool(_ANSWERS.match(text))
 
 
 def is_key_table(rows: Sequence[str]) -> bool:
-    """Whether the rows of a table, cells between tabs, are numbers and the answers below them: a key needs no title."""
+    """Checks whether a table's rows are numbers and the answers below them: a key needs no title."""
     cells = [[cell.strip() for cell in row.split("\t")] for row in rows]
     for numbers, answers in pairwise(cells):
         if _NUMBER_HEAD.fullmatch(numbers[0]) and _BARE_ANSWERS.fullmatch(answers[0]):
@@ -281,10 +280,10 @@ def is_key_table(rows: Sequence[str]) -> bool:
 
 
 def begins_rules(text: str) -> bool:
-    """Whether a line is the title of the rules that candidates have to follow, which are numbered too."""
+    """Checks for the title of the rules for candidates, which are numbered too."""
     return bool(_RULES.match(text))
 
 
 def is_notice(text: str) -> bool:
-    """Whether a line tells the candidate something about the paper, up to the end of its column."""
+    """Checks for a notice to the candidate, up to the end of its column."""
     return bool(_NOTICE.match(text))

@@ -1,8 +1,7 @@
-"""Which lines begin a question: the best consistent run of numbers, not every line that begins with one.
+"""Numbers of questions: the best consistent run of numbers.
 
-Contract: `anchors` gives the lines that begin questions, in order. Numbers go up by one; a gap, a step back or a line
-that stands further in than the others costs, so a list of statements within a question does not look like questions.
-Found by dynamic programming over all candidates.
+Contract: numbers go up by one; a gap, a step back or an indented line costs, so that a list of statements within a
+question does not look like questions. Dynamic programming over all candidates.
 """
 
 from __future__ import annotations
@@ -83,9 +82,8 @@ class Anchor:
 
     Attributes:
         place: index of the item.
-        number: of the question.
-        end: where the number ends in the line's text.
-        run: 0 for the first run of numbers, one more each time they go back.
+        end: of the number in the line's text.
+        run: from 0, one more each time the numbers go back.
     """
 
     place: int
@@ -109,9 +107,9 @@ def anchors(
 
     Args:
         items: the paper in reading order.
-        starts: places where a part of the paper begins, so that numbers may go back there.
+        starts: places of parts, where numbers may go back.
         without: places whose numbers are none of questions.
-        sections: places of sections' titles: where the first number behind one is 1, it may begin anew.
+        sections: places of titles: a 1 behind one may begin anew.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
@@ -144,7 +142,7 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
 
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:
-    """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
+    """A line that may continue the sentence of the one before."""
     if not place:
         return False
     last, item = items[place - 1], items[place]
@@ -155,7 +153,7 @@ def _wrapped(items: Sequence[Item], place: int) -> bool:
 
 
 def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
-    """Where most numbers of a column begin, by the parity of the page (bound books) and column."""
+    """Left edges of most numbers, by parity of the page (bound books) and column."""
     lefts: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for candidate in found[:MAX_CANDIDATES]:
         item = items[candidate.place]
@@ -164,7 +162,7 @@ def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[i
 
 
 def _densest(values: Sequence[tuple[float, float]]) -> float:
-    """The place, of sorted ones with their weights, around which most weight lies."""
+    """The value, of sorted weighted ones, with most weight around it."""
     sums, first, last, total = [], 0, 0, 0.0
     for at, _ in values:
         while last < len(values) and values[last][0] <= at + _LEVEL:
@@ -178,7 +176,7 @@ def _densest(values: Sequence[tuple[float, float]]) -> float:
 
 
 def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
-    """Weighs a candidate by how far it stands from where the others of its column begin."""
+    """Weighs a candidate by its distance from the others of its column."""
     off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
     bold = 0.2 if item.line and item.line.bold else 0.0
@@ -214,7 +212,7 @@ def _best_run(
 
 
 def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
-    """The numbers that stand between the last section's title and a candidate, without those that may well be none."""
+    """Reliable numbers between the last section's title and a candidate."""
     numbers: set[int] = set()
     if candidates[index].number == 1:
         place = index - 1
@@ -230,7 +228,6 @@ def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]
 
 
 def _opening(number: int) -> float:
-    """A paper begins with 1; one that is an excerpt begins elsewhere, which costs little."""
     return 0.0 if number == 1 else 0.5
 
 

@@ -1,7 +1,7 @@
-"""A paper as one stream: the lines, tables and pictures of its pages in reading order, without what repeats on pages.
+"""A paper as one stream of lines, tables and pictures in reading order.
 
-Contract: nothing but headers, footers, page numbers and lines to write on is left out. Headers and footers are given
-back apart: a header may name the part of the paper that its page belongs to.
+Contract: only headers, footers, page numbers and lines to write on are left out. Headers and footers are given apart: a
+header may name the part of the paper.
 """
 
 from __future__ import annotations
@@ -61,14 +61,7 @@ _ABOVE, _BELOW = 0.14, 0.93
 
 @dataclass
 class Item:
-    """A line of text, or a block with a picture or a table, at its place in the stream.
-
-    Attributes:
-        line: the line, or None for a picture or a table.
-        block: the block it is of.
-        box: around it.
-        column: of the page.
-    """
+    """A line of text, or a block with a picture or a table."""
 
     line: Line | None
     block: Block
@@ -86,11 +79,11 @@ class Stream:
     """The paper in reading order.
 
     Attributes:
-        items: what belongs to the body.
-        headings: the texts left out, by page: headers and footers.
+        items: of the body.
+        headings: headers and footers by page.
         titles: lines over several columns at the top of a page; they are among the headings too.
-        columns: left and right edge of each column, by page and column.
-        asked: number of the last question that a table's rows ask; 0 where there is none.
+        columns: left and right edges, by page and column.
+        asked: number of the last question in a table's rows; 0 for none.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -121,9 +114,9 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
 
 
 def _edge_marks(stream: Stream) -> None:
-    """Puts the points that stand bare at the right edge of a column in brackets, as other papers print them.
+    """Puts bare points at the right edge of a column in brackets.
 
-    They are what ends several lines at the very same place, behind a wide gap.
+    They end several lines at the very same place, behind a wide gap.
     """
     found = [
         (item, match)
@@ -144,7 +137,7 @@ def _edge_marks(stream: Stream) -> None:
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
-    """Puts a picture that stands beside a line, its top a little above, behind the line: that may begin a question."""
+    """Moves a picture beside a line, a little above it, behind the line: that may begin a question."""
     for place in range(len(items) - 2, -1, -1):
         at = place
         while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
@@ -161,10 +154,10 @@ def _stands_beside(picture: Item, line: Item) -> bool:
 
 
 def _spaced(items: Sequence[Item]) -> None:
-    """Lets each line that ends in Hangul say by a space behind it whether its word ends there too.
+    """Marks by a space each line in Hangul that ends with its word.
 
     Korean breaks lines within words. The paper's own words decide: the pieces read elsewhere as one word, or as two.
-    Where they do not, a particle or an ending belongs to the word before it, and anything else begins a new one.
+    Else a particle or an ending belongs to the word before it, and anything else begins a new one.
     """
     lines = [item for item in items if item.line]
     words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
@@ -198,7 +191,7 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Pl
 
 
 def _without_ruling(line: Line) -> Line | None:
-    """A line without the dots and rules that are to be written on; None where it has nothing else.
+    """A line without dots and rules to write on; None if nothing else is left.
 
     Dots within a sentence are a blank. Marks behind a dotted line are kept.
     """
@@ -215,22 +208,22 @@ def _without_ruling(line: Line) -> Line | None:
 
 
 def _mark_alone(line: Line, mark: str) -> Line:
-    """The marks behind a dotted line, where they stand."""
+    """The marks behind a dotted line, at their place."""
     box = replace(line.box, left=max(line.box.left, line.box.right - len(mark) * line.size))
     return replace(line, text=mark, box=box)
 
 
 def _numbered(line: Line) -> Line:
-    """A line with the number of its question in front of its first formula, not in it."""
+    """A line with its number before its first formula, not in it."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
     return replace(line, text=text) if number else line
 
 
 def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
-    """The rows of a table whose first cells number questions, as lines that begin with their numbers.
+    """Rows of a table whose first cells number questions, as lines that begin with the numbers.
 
-    They begin with 1, or go on with those of the table before, however few and short they are.
+    They begin with 1, or continue the table before.
     """
     if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
         return []
@@ -256,7 +249,6 @@ def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
 
 
 def _outside(line: Line, repeated: Counter[str]) -> bool:
-    """Whether a line at a page's edge is its number or repeats on other pages."""
     if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()) or says_worth(line.text):
         return False
     text = line.text.strip()  # whether a bare number is the page's, `margins` tells by the pages around
@@ -264,7 +256,7 @@ def _outside(line: Line, repeated: Counter[str]) -> bool:
 
 
 def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
-    """How many pages have a line at their edge that is the same but for its digits."""
+    """Numbers of pages with the same edge line, digits aside."""
     seen: Counter[str] = Counter()
     for page in pages:
         lines = (line for block in page.blocks for line in block.lines)
@@ -281,7 +273,7 @@ def _place(text: str, box: Box) -> _Place:
 
 
 def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
-    """What stands at the very same place of most pages: stamps, watermarks, bar codes, words in the margins."""
+    """Items at the same place of most pages: stamps, watermarks, bar codes, words in the margins."""
     seen: Counter[_Place] = Counter()
     for page in pages:
         places = {_place(line.text, line.box) for block in page.blocks for line in block.lines if len(line.text) > 3}
@@ -301,7 +293,7 @@ def _shape(text: str) -> str:
 
 
 def _edges(stream: Stream) -> None:
-    """The columns' edges: of all pages with as many columns, since a short page does not fill its own.
+    """The columns' edges, from all pages with as many columns: a short page does not fill its own.
 
     All but the outermost twentieth of the lines stand between them. A line over several columns belongs to none: at
     the top of a page it is a heading, unless it is the title of a section.
@@ -331,7 +323,7 @@ def _crosses(item: Item, next_column: float | None) -> bool:
 
 
 def _quantiles(edges: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
-    """The twentieth part of the edges of each column, from the smallest."""
+    """Twentieths of each column's edges."""
     found: dict[tuple[int, int], list[float]] = {}
     for columns, column, edge in edges:
         found.setdefault((columns, column), []).append(edge)

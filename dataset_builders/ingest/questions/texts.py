@@ -1,8 +1,7 @@
-"""The text of a question, put together from its lines, tables and pictures.
+"""Texts of questions from lines, tables and pictures; and their options.
 
-Contract: printed lines that wrap are joined, everything else begins a line of its own; a picture is an image mark
-where it stands, never within a paragraph; a table is a pipe table. No character is added but spaces and marks, none
-is left out.
+Contract: wrapped lines are joined, others begin a line; a picture is an image mark, never within a paragraph; a table
+is a pipe table. Only spaces and marks are added, nothing is left out.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ _FEWEST_BARE = 4
 
 
 def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
-    """The stem and the options of a text.
+    """Stem and options of a text.
 
     Args:
         text: of the question.
         language: Korean papers label options with ①; elsewhere ① labels statements.
-        choice: whether the section says that its questions have options.
+        choice: the section says that its questions have options.
     """
     stem, options = split_options(text)
     if not options and (language == "ko" or choice):
@@ -68,7 +67,7 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
 
 
 def labels_within(text: str) -> list[str]:
-    """The labels ① to ⑤ (or A to D) that stand within a text once each and in order, where four at least do."""
+    """Labels ① to ⑤ (or A to D) within a text, once each and in order, at least four."""
     for pattern, labels in _RUNS:
         found = [plain_width(match[1]) for match in pattern.finditer(text)]
         if len(found) >= 4 and found == list(labels[: len(found)]):
@@ -77,7 +76,7 @@ def labels_within(text: str) -> list[str]:
 
 
 def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
-    """Options of which some are empty, at the end of a text: the last complete run that begins a line."""
+    """Options of which some are empty: the last complete run that begins a line."""
     for pattern, labels in _RUNS:
         if labels == _CIRCLED and language != "ko":
             continue
@@ -98,9 +97,9 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
 
 
 def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
-    """Options labelled a, b, c … or (1), (2), (3) …: the last complete run.
+    """Options a, b, c … or (1), (2), (3) …: the last complete run.
 
-    Where the section does not say so, each has to be short and no part of a question.
+    Unless the section says so, each has to be short and no part of a question.
     """
     for pattern in _SMALL:
         found = list(pattern.finditer(text))
@@ -123,13 +122,9 @@ def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
 
 
 def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
-    """Labels without a sign (A text): the last run from A on that begins lines, each line with as many as the first.
+    """Labels without a sign (A text): index of the line and match of each; empty for fewer than four.
 
-    Args:
-        lines: of a question, as printed.
-
-    Returns:
-        For each label the index of its line and its match; empty where they are fewer than four.
+    The last run from A that begins lines, each with as many labels as the first.
     """
     rows = [(at, found) for at, line in enumerate(lines) if (found := _row(line))]
     firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
@@ -150,7 +145,7 @@ def _row(line: str) -> list[re.Match[str]]:
 
 
 def _unsigned(text: str) -> tuple[str, list[Option]] | None:
-    """Options whose labels have no sign behind them, at the end of a text; their lines may go on below."""
+    """Options whose labels have no sign, at the end of a text; their lines may go on below."""
     lines = [line.lstrip() for line in text.split("\n")]
     run = bare_labels(lines)
     options = []
@@ -162,7 +157,6 @@ def _unsigned(text: str) -> tuple[str, list[Option]] | None:
 
 
 def _begins_line(text: str, place: int) -> bool:
-    """Whether what comes at a place, or next after it, begins a line."""
     rest = text[place:]
     start = place + len(rest) - len(rest.lstrip())
     return not text[text.rfind("\n", 0, start) + 1 : start].strip()
@@ -198,11 +192,9 @@ class Text:
 
     Attributes:
         text: with image marks.
-        pictures: the blocks of the marks.
-        unread: whether pieces of it stand in the picture only.
-        unread_at: the lines of these, with their pages.
+        unread: pieces of it stand in the picture only.
+        unread_at: these lines, with their pages.
         confidence: of the least certain line.
-        by_ocr: whether any of it was read from a picture.
     """
 
     text: str = ""
@@ -214,7 +206,7 @@ class Text:
 
 
 class _Writer:
-    """Puts paragraphs together; pictures wait until the paragraph they stand beside has ended."""
+    """Builds paragraphs; pictures wait for the end of theirs."""
 
     def __init__(self, edges: dict[tuple[int, int], tuple[float, float]]) -> None:
         self.edges = edges
@@ -225,7 +217,7 @@ class _Writer:
         self.lines: list[Item] = []  # of the last paragraph
 
     def line(self, item: Item, text: str, own: bool = False) -> None:
-        """Adds a printed line: to the paragraph before it, where that wraps into it and it has none of its own."""
+        """Adds a printed line, to the paragraph before if that wraps; `own` begins one."""
         if not own and self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
             self.paragraphs[-1] = join(self.paragraphs[-1], text)
             self.lines.append(item)
@@ -283,19 +275,13 @@ class _Writer:
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))
 
     def _indented(self, item: Item) -> bool:
-        """Whether a line stands further in than those of the paragraph below its first: it begins another."""
+        """A line further in than its paragraph's others begins another."""
         same = [one for one in self.lines[1:] if (one.box.page, one.column) == (item.box.page, item.column)]
         return bool(same) and item.box.left > max(one.box.left for one in same) + _INDENT * _letter(item)
 
 
 def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
-    """The text of some items.
-
-    Args:
-        items: in reading order.
-        edges: of the columns, by page and column.
-        skip: characters of the first line that are no part of it (its number).
-    """
+    """The text of items in reading order; `skip` characters of the first line are its number."""
     writer = _Writer(edges)
     taken = _labelled_pictures(items)
     gathered = _gathered_labels(items, taken)
@@ -320,12 +306,9 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
 
 
 def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
-    """Whether a line reaches the right edge of its column, so that the next may go on with it.
+    """Checks whether a line reaches the right edge of its column, so that the next may continue it.
 
-    Args:
-        item: the line.
-        edges: of the columns, by page and column.
-        following: the next; a line that ends no sentence reaches the edge where the first word of this has no room.
+    A line that ends no sentence reaches the edge if the first word of `following` has no room.
     """
     left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
     room = right - item.box.right
@@ -342,13 +325,13 @@ def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], foll
 
 
 def _letter(item: Item) -> float:
-    """About how wide a Latin letter of a line is, as a fraction of the page; one of CJK is twice as wide."""
+    """Width of a Latin letter, as a fraction of the page; CJK is twice as wide."""
     many = sum(2 if _EAST_ASIAN.match(letter) or "가" <= letter <= "힣" else 1 for letter in item.text)
     return (item.box.right - item.box.left) / max(1, many)
 
 
 def join(before: str, after: str) -> str:
-    """Two lines of a paragraph as one: a space between words, none between Chinese characters or in Korean words."""
+    """Joins two lines: a space between words, none between Chinese characters or in Korean words."""
     if not before or not after:
         return before + after
     if "가" <= before[-1] <= "힣" and "가" <= after[0] <= "힣":
@@ -361,7 +344,7 @@ def join(before: str, after: str) -> str:
 
 
 def _option_cells(block: Block) -> list[str]:
-    """The options that the cells of a table are, each with its label (A text), in order; empty where they are none."""
+    """Options in the cells of a table, with their labels (A text); empty for none."""
     cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
     found = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
     options = sorted((one[1], one[2]) for one in found if one)
@@ -382,12 +365,12 @@ def table(block: Block) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Printed text that would be read as a picture's place, with a space in it: only our own marks are."""
+    """Breaks printed text that looks like an image mark."""
     return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
 def _cut_short(paragraph: str) -> bool:
-    """Whether a paragraph's brackets are open at its end: what comes next is in them."""
+    """Checks for open brackets at the end."""
     return len(paragraph) < 2000 and paragraph.count("（") + paragraph.count("(") > paragraph.count(
         "）"
     ) + paragraph.count(")")
@@ -395,7 +378,7 @@ def _cut_short(paragraph: str) -> bool:
 
 @dataclass
 class _Taken:
-    """Pictures by the place of the line with their labels, and the items they are of."""
+    """Pictures by the place of their labels' line."""
 
     by_line: dict[int, list[Block]] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
@@ -421,7 +404,7 @@ class _Taken:
 
 
 def _labelled_pictures(items: Sequence[Item]) -> _Taken:
-    """The pictures that are options: those beside, else above, else below lines of nothing but labels."""
+    """Pictures that are options: beside, else above, else below lines of labels alone."""
     taken = _Taken()
     figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
     lines = [
@@ -445,7 +428,7 @@ def _labelled_pictures(items: Sequence[Item]) -> _Taken:
 
 
 def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
-    """Lines that stand side by side in a column, from left to right: the labels of one row of pictures."""
+    """Lines side by side in a column, from left to right."""
     rows: list[list[tuple[int, Item]]] = []
     for place, item in lines:
         last = rows[-1][-1][1] if rows else None
@@ -461,7 +444,7 @@ def _level(one: Box, other: Box) -> bool:
 
 
 def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
-    """The lines of labels, where a picture stands beside several of them: which part is whose is for a person."""
+    """Label lines of a picture with several options."""
     lines = [(place, item) for place, item in enumerate(items) if item.line and _ONLY_LABELS.fullmatch(item.text)]
     figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
     beside = {
@@ -477,7 +460,6 @@ def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
 
 
 def _in_rows(labels: Sequence[Box]) -> bool:
-    """Whether some stand below the others."""
     return bool(labels) and max(box.top for box in labels) > min(box.bottom for box in labels)
 
 

@@ -1,8 +1,7 @@
-"""Raised and lowered letters of a line that OCR read flat ("x3" for x³), told by where their ink stands.
+"""Formulas in OCR's text: scripts by their ink ("x3" for x³), fractions read in parts, LaTeX.
 
-Contract: `raised` marks a letter only where its ink says so beyond doubt: it is smaller than the line's letters are and
-its foot stands clearly over the base line, or under it. Marks are the characters `UP` and `DOWN` before the letter;
-`ocrmath.formulas` makes LaTeX of them or takes them away.
+Contract: a letter is marked as a script (`UP`, `DOWN` before it) only if it is smaller than the line's letters and its
+foot is clearly off the base line. `formulas` turns marks into LaTeX or removes them.
 """
 
 from __future__ import annotations
@@ -37,12 +36,7 @@ _Span = tuple[float, float]
 
 
 def raised(read: Read, page: Grey) -> str:
-    """The text of a line with its scripts marked.
-
-    Args:
-        read: a line, with the place of each letter.
-        page: its grey values.
-    """
+    """The text of a line with its scripts marked; `page` is grey values."""
     if len(read.places) != len(read.text) or not any(letter.isascii() and letter.isalnum() for letter in read.text):
         return read.text
     spans = _spans(read, page)
@@ -58,7 +52,7 @@ def raised(read: Read, page: Grey) -> str:
 
 
 def _base(text: str, spans: list[_Span | None], height: float) -> float:
-    """Y of the line's foot: of its big letters, the middle."""
+    """Median foot of the line's big letters."""
     feet = [span[1] for letter, span in zip(text, spans, strict=True) if span and letter in _TALL | _SMALL]
     big = [
         span[1]
@@ -103,7 +97,7 @@ def _mark(letter: str, span: _Span, base: float, height: float) -> str:
 
 
 def _spans(read: Read, page: Grey) -> list[_Span | None]:
-    """Top and bottom of each letter's ink; None where none was found for it."""
+    """Top and bottom of each letter's ink, if any."""
     cells = _cells(read, page)
     letters = [at for at, letter in enumerate(read.text) if not letter.isspace()]
     tall = 0.6 * (read.box[3] - read.box[1])
@@ -114,7 +108,7 @@ def _spans(read: Read, page: Grey) -> list[_Span | None]:
 
 
 def _cells(read: Read, page: Grey) -> list[Bounds]:
-    """Boxes of ink of a line from left to right, those above one another as one."""
+    """Boxes of a line's ink from left to right, stacked ones joined."""
     import cv2
     import numpy as np
 
@@ -137,7 +131,7 @@ def _cells(read: Read, page: Grey) -> list[Bounds]:
 
 
 def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, top: int) -> list[Bounds]:
-    """Two letters that touch, where one is a good deal lower than the other: cut at the thinnest column."""
+    """Two touching letters of different height, cut at the thinnest column."""
     import numpy as np
 
     a, b, c, d = (int(value) for value in cell)
@@ -163,7 +157,7 @@ def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, t
 
 
 def _paired(letters: Sequence[float], cells: Sequence[float], unit: float) -> list[tuple[int, int]]:
-    """Letters and cells in order, paired so that they lie together; some of either stay alone (edit distance)."""
+    """Alignment of letters and cells (edit distance)."""
     alone, spare = 0.8, 0.3
     costs = [[spare * column for column in range(len(cells) + 1)]]
     for row, x in enumerate(letters):
@@ -232,7 +226,7 @@ def _formula(run: str) -> str:
 
 
 def latex_of(core: str) -> str:
-    """The LaTeX of a formula, without dollar signs."""
+    """LaTeX of a formula, without dollar signs."""
     core = _ROOT.sub(lambda root: f"\x00{root[2] or root[1]}\x01", core)
     pieces = []
     for piece in re.findall(r"[\x02\x03].|[A-Za-z]+|\s+|.", core):
@@ -276,7 +270,7 @@ ReadBoxes = Callable[[Sequence[Bounds]], list[Read]]
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A fraction: the box of all of it, and of what stands above and below its bar."""
+    """A fraction: its box, and those above and below its bar."""
 
     box: Bounds
     above: Bounds
@@ -284,7 +278,7 @@ class Stack:
 
 
 def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[Bounds | Stack]:
-    """A box cut into its fractions and what stands between them."""
+    """A box cut into fractions and the rest."""
     done: list[Bounds | Stack] = []
     at = box[0]
     for bar, above, below in stacks(dark, box, bars, letter):
@@ -301,12 +295,12 @@ def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> 
 
 
 def boxes_of(some: Iterable[Bounds | Stack]) -> list[Bounds]:
-    """The boxes that have to be read."""
+    """The boxes to read."""
     return [box for one in some for box in ((one.above, one.below) if isinstance(one, Stack) else (one,))]
 
 
 def read_part(part: Bounds | Stack, found: Mapping[Bounds, Read]) -> Read | None:
-    """What a part says, by what was read in its boxes; None where nothing was, or a fraction of what is no formula."""
+    """The text of a part; None if it was not read or is no formula."""
     if not isinstance(part, Stack):
         return found.get(part)
     above, below = found.get(part.above), found.get(part.below)
@@ -317,7 +311,7 @@ def read_part(part: Bounds | Stack, found: Mapping[Bounds, Read]) -> Read | None
 
 
 def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Read]:
-    """The lines in some boxes, fractions within them as LaTeX; those whose fractions are none are read as a whole."""
+    """Lines of some boxes, fractions as LaTeX; a line whose fractions fail is read as a whole."""
     bars, letter = short_bars(dark, boxes), line_height(boxes)
     cut = {box: part_boxes(dark, box, bars, letter) for box in boxes}
     stacked = [part for own in cut.values() if len(own) > 1 or isinstance(own[0], Stack) for part in own]
@@ -335,14 +329,7 @@ def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Rea
 
 
 def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> list[Read]:
-    """Pieces of a line as runs.
-
-    Args:
-        pieces: from left to right.
-        dark: where there is ink.
-        home: the line.
-        space: pixels of white that part two words.
-    """
+    """Pieces of a line as runs; `space` pixels of white part two words."""
     tall = home[3] - home[1]
     runs: list[Read] = []
     for piece in pieces:
@@ -361,6 +348,5 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
 
 
 def _sureness(one: float, other: float, share: float) -> float:
-    """Of a run, by the share of its letters that the other part has."""
     mean = one * (1 - share) + other * share
     return min([mean, *(value for value in (one, other) if value <= UNSURE)])

@@ -1,7 +1,7 @@
-"""Korean pages, read by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
+"""Korean pages by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
 
-Contract: `lines` gives the runs of text of a page. Where tesseract is sure of a syllable it stands; what stands between
-such syllables is read by itself by the other engine, and keeps its confidence. A run ends at a wide gap.
+Contract: sure syllables of tesseract are kept; the rest between them is read by the other engine, with its confidence.
+A run ends at a wide gap.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Cut = Callable[[Bounds], list[Bounds | Stack]]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One character as tesseract saw it; `line` numbers its line."""
+    """A character of tesseract; `line` numbers its line."""
 
     text: str
     box: Bounds
@@ -92,10 +92,10 @@ def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: 
     """The runs of text of a page.
 
     Args:
-        dark: where there is ink.
+        dark: ink.
         boxes: of lines of text.
         letters: of the whole page, by tesseract, in its order.
-        read: what the other engine reads in some boxes; empty ones are left out.
+        read: the other engine; leaves empty boxes out.
     """
     known = _known(letters)
     wide = median([letter.width for letter in letters if letter in known]) if known else 0.0
@@ -112,7 +112,6 @@ def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: 
 
 
 def _known(letters: Sequence[Letter]) -> set[Letter]:
-    """The syllables that tesseract is sure of."""
     likely = [letter for letter in letters if letter.hangul and letter.confidence >= _SURE]
     tall = median([letter.height for letter in likely]) if likely else 0.0
     near: set[Letter] = set()
@@ -123,7 +122,7 @@ def _known(letters: Sequence[Letter]) -> set[Letter]:
 
 
 def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], known: set[Letter]) -> list[tuple[Bounds, list[Letter]]]:
-    """The lines with their letters: boxes reach as far as syllables beside them do, and the others get their own."""
+    """Lines with their letters: boxes reach as far as syllables beside them, and other syllables get their own."""
     homes = [list(box) for box in boxes]
     inside: list[list[Letter]] = [[] for _ in boxes]
     for letter in letters:
@@ -146,7 +145,7 @@ def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], known: set[Letter]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a line: letters as tesseract read them, whether they are syllables, or stand beside some."""
+    """A part of a line: letters of tesseract, and flags for syllables and their neighbours."""
 
     part: Bounds | Stack
     letters: tuple[Letter, ...]
@@ -172,7 +171,7 @@ class _Row:
     wide: float
 
     def pieces(self, dark: Dark, known: set[Letter], cut: Cut) -> list[_Piece]:
-        """Syllables and what stands between them, from left to right, parted at wide gaps."""
+        """Syllables and the ink between them, split at wide gaps."""
         done: list[_Piece] = []
         between: list[Letter] = []
         at = self.box[0]
@@ -189,7 +188,7 @@ class _Row:
         return done
 
     def _in_order(self) -> list[Letter]:
-        """Letters of one line as tesseract has them; lines that stand beside each other from left to right."""
+        """Letters of one line in tesseract's order; lines side by side from left to right."""
         starts: dict[int, float] = {}
         for letter in self.letters:
             starts[letter.line] = min(starts.get(letter.line, float("inf")), letter.box[0])
@@ -198,7 +197,7 @@ class _Row:
     def _between(
         self, dark: Dark, cut: Cut, start: float, end: float, letters: tuple[Letter, ...], first: bool, last: bool
     ) -> list[_Piece]:
-        """What stands between two syllables: punctuation as it was read, other ink as boxes to be read."""
+        """Between two syllables: punctuation as read, other ink as boxes to read."""
         text = "".join(letter.text for letter in letters)
         if text and set(text) <= _PUNCTUATION and not first:
             box = (max(start, letters[0].box[0]), self.box[1], min(max(start, letters[-1].box[2]), end), self.box[3])
@@ -217,7 +216,7 @@ class _Row:
 
 
 def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
-    """What a piece says: syllables themselves; of other ink what the other engine read, else what tesseract did.
+    """The text of a piece: syllables themselves; else the other engine's text, else tesseract's.
 
     An engine that knows no Hangul reads it as something else, and is not sure of it; nor is anything sure that the two
     read differently within a sentence, or that none did.
@@ -236,5 +235,4 @@ def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
 
 
 def _plain(text: str) -> str:
-    """The digits and letters of a text, which both engines know."""
     return re.sub(r"[^0-9A-Za-z]", "", text)
