@@ -43,14 +43,14 @@ def draft_all(
     body: Body, stream: Stream, paper_id: str, language: Language, subject: str, template: Template
 ) -> Drafts:
     """A draft of every question of a paper."""
-    found = Drafts()
+    made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
     for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
         id = ids.claim(f"{paper_id}-{part}q{segment.number}")
         places = boxes(segment, stream, columns)
-        found.drafts.append(_draft(segment, stream, id, language, subject, template, places, found.pictures))
-    return found
+        made.drafts.append(_draft(segment, stream, id, language, subject, template, places, made.pictures))
+    return made
 
 
 def _draft(
@@ -150,8 +150,8 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", "formulas were read from a picture: compare them with the page", 0.5)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
-        said = f"pieces of the text (formulas) stand in the picture only: {where}"
-        draft = with_doubt(draft, "text", said, 0.2)
+        gap = f"pieces of the text (formulas) stand in the picture only: {where}"
+        draft = with_doubt(draft, "text", gap, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if (

@@ -68,13 +68,13 @@ class Folder:
 
     def id_for(self, file: Path, sha256: str, taken: Sequence[str]) -> str:
         """The id of the same PDF, else the file's name, made unique among `taken` (ids of this call)."""
-        known = {paper.paper_id: paper.sha256 for paper in self.papers()}
-        for name, digest in known.items():
+        digests = {paper.paper_id: paper.sha256 for paper in self.papers()}
+        for name, digest in digests.items():
             if digest == sha256 and name not in taken:
                 return name
         stem, copy = safe_name(file.stem), 1
         name = stem
-        while name in known or name in taken:
+        while name in digests or name in taken:
             copy += 1
             name = f"{stem}-{copy}"
         return name

@@ -104,10 +104,10 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
     text = "\n".join(_front(stream, body))
     lines = []
     counts, sums = _combinations(drafts)
-    said = _counts(text)
-    if said and not any(number in counts for number in (*said, sum(said))):
-        found = sorted(counts)
-        lines.append(f"the paper says that it has {_either(said)} questions, and {_either(found)} were found")
+    printed = _counts(text)
+    if printed and not any(number in counts for number in (*printed, sum(printed))):
+        possible = sorted(counts)
+        lines.append(f"the paper says that it has {_either(printed)} questions, and {_either(possible)} were found")
     totals = paper_totals(stream, body)
     if totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
         lines.append(
@@ -155,10 +155,10 @@ def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
 
 
 def _drafts_by_section(segments: Sequence[Segment], drafts: Sequence[Draft]) -> dict[int, list[Draft]]:
-    found: dict[int, list[Draft]] = {}
+    by_id: dict[int, list[Draft]] = {}
     for segment, draft in zip(segments, drafts, strict=True):
-        found.setdefault(id(segment.section), []).append(draft)
-    return found
+        by_id.setdefault(id(segment.section), []).append(draft)
+    return by_id
 
 
 def _of_section(section: Section, later: Sequence[Section], by_section: dict[int, list[Draft]]) -> list[str]:
@@ -174,13 +174,13 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
         reach.append([*reach[-1], *by_section.get(id(other), ())])
     text = _instructions(section)
     each, total = each_and_total(text)
-    said = _counts(text)
+    printed = _counts(text)
     lines = []
-    if not said and each and total and (total / each).is_integer() and not re.search(r"每\s*空", text):
-        said = [int(total / each)]
-    if said and not any(len(some) in said for some in reach):
+    if not printed and each and total and (total / each).is_integer() and not re.search(r"每\s*空", text):
+        printed = [int(total / each)]
+    if printed and not any(len(some) in printed for some in reach):
         lines.append(
-            f"section {title!r} says that it has {_either(said)} questions, and {len(own or reach[-1])} were found"
+            f"section {title!r} says that it has {_either(printed)} questions, and {len(own or reach[-1])} were found"
         )
     if total is not None and not lines:
         sums = [
@@ -199,17 +199,17 @@ def _instructions(section: Section) -> str:
 
 
 def _counts(text: str) -> list[int]:
-    found: list[int] = []
+    counts: list[int] = []
     for line in re.split(r"[\n。；;]|\.\s", text):
         if _CHOOSE.search(line) or _BIG.search(line):
             continue
         for pattern in _COUNTS:
-            found += [
+            counts += [
                 _NUMBERS.get(match[1].lower()) or int(match[1])
                 for match in pattern.finditer(line)
                 if match[1].lower() in _NUMBERS or match[1].isdigit()
             ]
-    return list(dict.fromkeys(number for number in found if 0 < number <= 200))
+    return list(dict.fromkeys(number for number in counts if 0 < number <= 200))
 
 
 def _either(values: Sequence[float]) -> str:
@@ -437,8 +437,8 @@ def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _is_bare(draft: Draft) -> bool:
-    found = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
-    return not found and not re.search(r"[?？=]\s*$|____", draft.question)
+    parts = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
+    return not parts and not re.search(r"[?？=]\s*$|____", draft.question)
 
 
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:

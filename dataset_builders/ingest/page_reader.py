@@ -65,13 +65,13 @@ def _plain(value: object) -> object:
 
 def _lacking(error: ImportError) -> str:
     """Advice for a picture reader that does not load: OpenCV may be there and lack a library."""
-    said = one_line(error, 120)
-    if (error.name or "").startswith("cv2") or re.search(r"cv2|libGL|libgthread|opencv", said):
+    reason = one_line(error, 120)
+    if (error.name or "").startswith("cv2") or re.search(r"cv2|libGL|libgthread|opencv", reason):
         return (
-            f"pages that are pictures need OpenCV, which does not load here ({said}): "
+            f"pages that are pictures need OpenCV, which does not load here ({reason}): "
             "pip install opencv-python-headless, or read the text layer alone with --how text"
         )
-    return f"a scanned page needs more than is here ({said}): {install('ingest')}"
+    return f"a scanned page needs more than is here ({reason}): {install('ingest')}"
 
 
 def read_here(
@@ -146,18 +146,18 @@ class _Paper:
         picture = pdf.drawn(page, PAGE_DPI)
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         text_layer.name_brackets(page, raw)
-        found = text_layer.blocks_of(
+        reading = text_layer.blocks_of(
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.before, seen
         )
-        self.before = text_layer.Reading(middle=found.middle, grid=found.grid)
+        self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
         return PageBlocks(
             number=number,
             width=raw.width,
             height=raw.height,
             image=pdf.png(picture),
-            blocks=found.blocks,
+            blocks=reading.blocks,
             notes=raw.notes,
-            loose=found.loose,
+            loose=reading.loose,
         )
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:

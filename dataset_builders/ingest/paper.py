@@ -55,14 +55,14 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: 
 
     `key_read` says that answers were found behind the title of answers.
     """
-    asked = _ids(item for found in body.segments for item in (*found.items, *found.passage))
+    in_questions = _ids(item for segment in body.segments for item in (*segment.items, *segment.passage))
     titles = _ids(item for section in body.sections for item in section.items)
     keys = _ids(body.answers) if key_read else set()
     heads = _ids(stream.titles)
     counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
     left: dict[int, list[str]] = {page.number: [] for page in pages}
     for item in (*stream.items, *stream.titles):
-        for name, ids in (("questions", asked), ("sections", titles), ("key", keys)):
+        for name, ids in (("questions", in_questions), ("sections", titles), ("key", keys)):
             if id(item) in ids:
                 counts[item.box.page][name] += 1
                 break
@@ -163,8 +163,8 @@ def ingest(
                 line = one_line(error)
                 outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
             except Exception as error:  # whatever a page leads a rule to raise: the other papers go on
-                said = one_line(f"{type(error).__name__}: {error}", 160)
-                outcome.failed.append(f"{pdf.name}: the rules failed on it ({said}); please report this paper")
+                reason = one_line(f"{type(error).__name__}: {error}", 160)
+                outcome.failed.append(f"{pdf.name}: the rules failed on it ({reason}); please report this paper")
     return outcome
 
 
@@ -234,25 +234,25 @@ def read_paper(
     if not body.segments:
         why = _why_none(stream, pages)
         if parser and stream.items:
-            lost, said = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
-            why = "; ".join([why, *said[:1], *lost[:5]])
+            lost, replies = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
+            why = "; ".join([why, *replies[:1], *lost[:5]])
         raise UserError(f"{pdf.name}: {why}")
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
     template = template or load_template(language)
-    found = draft_all(body, stream, paper_id, language, subject, template)
-    drafts, lines = _with_keys(found.drafts, body, key, headings)
-    outcome = checked(PaperReading(pages, stream, body, found.drafts, drafts, key.entries, key.name))
+    made = draft_all(body, stream, paper_id, language, subject, template)
+    drafts, lines = _with_keys(made.drafts, body, key, headings)
+    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, key.entries, key.name))
     drafts = outcome.drafts
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
-        drafts, said = parser.check(drafts, template)
+        drafts, replies = parser.check(drafts, template)
         lost, more = parser.unread(pages, drafts, template)
         lines += lost
-        notes += [*said, *more]
+        notes += [*replies, *more]
     else:
         notes.append(BY_RULES)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
@@ -280,7 +280,7 @@ def read_paper(
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
-    return paper, found.pictures
+    return paper, made.pictures
 
 
 @dataclass
@@ -338,28 +338,28 @@ def _no_answers(file: Path) -> str:
 def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
     """Drafts with the key of `--answers`, else with that of the paper itself."""
     lines = list(key.problems)
-    found = list(drafts)
+    keyed = list(drafts)
     if key.name:
-        found, said = matching.match(found, key.entries, key.name, headings)
-        lines += said
-    if body.answers and not any(draft.answer_from for draft in found if key.name):
-        open_ = [draft for draft in found if not draft.answer]
-        answered = {draft.id: draft for draft in found if draft.answer}
+        keyed, problems = matching.match(keyed, key.entries, key.name, headings)
+        lines += problems
+    if body.answers and not any(draft.answer_from for draft in keyed if key.name):
+        open_ = [draft for draft in keyed if not draft.answer]
+        answered = {draft.id: draft for draft in keyed if draft.answer}
         entries = entries_of_items(body.answers, "the paper")
         if not entries:
             lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
-        matched, said = matching.match(open_, entries, "the paper", headings)
-        known = {draft.number for draft in answered.values()}
-        lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
+        matched, problems = matching.match(open_, entries, "the paper", headings)
+        numbers = {draft.number for draft in answered.values()}
+        lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
-        found = [by_id[draft.id] for draft in found]
-    if not key.entries and not any(draft.answer or draft.solution for draft in found) and not body.answers:
+        keyed = [by_id[draft.id] for draft in keyed]
+    if not key.entries and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
         given = f"{key.name} was not read" if key.name else "none was given (--answers)"
-        found = [
-            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in found
+        keyed = [
+            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in keyed
         ]
-    return found, lines
+    return keyed, lines
 
 
 def _without_key(draft: Draft, text: str) -> Draft:
@@ -404,8 +404,8 @@ def _title(stream: Stream, body: Body) -> str:
     named = [text for text in (*(line.text for line in lines), *heads) if _YEAR.search(text)]
     named = [text for text in named if len(text) <= _LONGEST_NAME]
     largest = max((line.size for line in lines), default=0.0)
-    found = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
-    return one_line(_PAGE_AT_END.sub("", found[0]), _LONGEST_TITLE) if found else ""
+    titles = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
+    return one_line(_PAGE_AT_END.sub("", titles[0]), _LONGEST_TITLE) if titles else ""
 
 
 def _language(stream: Stream) -> Language:
@@ -425,9 +425,9 @@ def _digest(file: Path) -> str:
 
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
-    said = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    said += [said_too for said_too in (options.vlm, options.licence) if said_too]
-    made = [digest, *said, template.model_dump(mode="json") if template else "", code_version()]
+    choices = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
+    choices += [said_too for said_too in (options.vlm, options.licence) if said_too]
+    made = [digest, *choices, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 
 

@@ -62,8 +62,8 @@ def counts(paper: IngestedPaper) -> dict[str, int]:
 
 
 def _missing(line: str) -> int:
-    found = MISSING.match(line)
-    return int(found[2] or found[1]) - int(found[1]) + 1 if found else 0
+    run = MISSING.match(line)
+    return int(run[2] or run[1]) - int(run[1]) + 1 if run else 0
 
 
 def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:

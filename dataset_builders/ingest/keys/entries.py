@@ -75,9 +75,9 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
     rest: list[Item] = []
     for item in items:
         rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
-        found = _by_columns(rows, where) or _by_rows(rows, where)
-        entries += found
-        rest += [] if found else [item]
+        in_table = _by_columns(rows, where) or _by_rows(rows, where)
+        entries += in_table
+        rest += [] if in_table else [item]
     forms = [entry for entry in entries if entry.elective]
     return (forms, []) if forms else (entries, rest)
 
@@ -94,40 +94,40 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     ):
         return []
     worth = names.index("points") if names.count("points") == 1 else -1
-    found = []
+    entries = []
     for row in rows[1:]:
         number = NUMBER_CELL.fullmatch(row[0])
         if number and len(row) == len(names):
             points = float(row[worth]) if worth > 0 and re.fullmatch(r"\d{1,3}(?:\.\d)?", row[worth]) else None
-            found += [
+            entries += [
                 Entry(int(number[1]), row[at], points, elective=rows[0][at] if len(forms) > 1 else "", where=where)
                 for at in answers
                 if row[at]
             ]
-    return found
+    return entries
 
 
 def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     """Rows of numbers, each above a row of answers; their names may be missing."""
-    found = []
+    entries = []
     for above, below in pairwise(rows):
         if _counts_up(above) and len(below) == len(above) and all(below) and not _counts_up(below):
-            found += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
+            entries += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
         if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
             numbers = [NUMBER_CELL.fullmatch(cell) for cell in above]
-            found += [
+            entries += [
                 Entry(int(number[1]), answer, where=where)
                 for number, answer in zip(numbers, below, strict=False)
                 if number and answer
             ]
             spans = [_SPAN_CELL.fullmatch(cell) for cell in above]
-            found += [
+            entries += [
                 Entry(number, letter, where=where)
                 for span, answers in zip(spans, below, strict=False)
                 if span
                 for number, letter in of_span(int(span[1]), int(span[2]), answers)
             ]
-    return found
+    return entries
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
@@ -135,11 +135,11 @@ def _counts_up(cells: Sequence[str]) -> bool:
     return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:
+def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
     """Numbered answers of a span ("1-5", "ABCDD"); empty if the counts differ."""
-    letters = said.split()
+    letters = answers.split()
     if len(letters) != last - first + 1:
-        letters = re.findall(r"[A-J①-⑩]", said)
+        letters = re.findall(r"[A-J①-⑩]", answers)
     return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
 
 
@@ -195,19 +195,19 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for page in pages:
         items = [item for item in stream.items if item.box.page == page.number]
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
-        found += [replace(entry, label=label) for entry in _weighed(tables, items)]
-    if not found:
+        entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
+    if not entries:
         return entries_of_items(stream.items, name)
-    known = [entry.number for entry in found]
-    if len(set(known)) < len(known):  # tables of several papers or forms
-        return found
-    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(known))
-    return [*found, *_weighed([replace(entry, label=found[-1].label) for entry in below], stream.items)]
+    numbers = [entry.number for entry in entries]
+    if len(set(numbers)) < len(numbers):  # tables of several papers or forms
+        return entries
+    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(numbers))
+    return [*entries, *_weighed([replace(entry, label=entries[-1].label) for entry in below], stream.items)]
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
@@ -238,8 +238,8 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
     ]
     done = []
     for entry in entries:
-        said = squeezed(entry.answer or entry.solution or "")[:20]
-        own = [(text, sure) for text, sure in lines if said in text]
+        beginning = squeezed(entry.answer or entry.solution or "")[:20]
+        own = [(text, sure) for text, sure in lines if beginning in text]
         named = [sure for text, sure in own if str(entry.number) in text]
         sure = min(named or [sure for _, sure in own], default=0.0)
         done.append(replace(entry, confidence=sure, by_ocr=True))
@@ -249,7 +249,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     short = _table_entries(items, name)
     long = _numbered(items, name)
-    known = {entry.number for entry in short}
+    numbers = {entry.number for entry in short}
     solved = {entry.number: entry for entry in long}
     merged = [
         replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
@@ -257,7 +257,7 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
         else entry
         for entry in short
     ]
-    return merged + [entry for entry in long if entry.number not in known]
+    return merged + [entry for entry in long if entry.number not in numbers]
 
 
 def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
@@ -274,7 +274,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
     if "number" not in header or "answer" not in header or doubled:
         what = f"two columns for {sorted(doubled)[0]}" if doubled else "no columns 'number' and 'answer'"
         raise UserError(f"{file.name}: {what}; its first line names them (number, answer; optional points, solution)")
-    found, problems = [], []
+    entries, problems = [], []
     for line, row in enumerate(rows[1:], 2):
         cells = {name: value.strip() for name, value in zip(header, row, strict=False) if name}
         number = NUMBER_CELL.fullmatch(cells.get("number", ""))
@@ -284,7 +284,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
             problems.append(f"{file.name}:{line}: {cells.get('number', '')[:40]!r} is no question number; left out")
             continue
         points = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
-        found.append(
+        entries.append(
             Entry(
                 int(number[1]),
                 _SAID.sub("", cells.get("answer", "")),
@@ -295,7 +295,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
                 where=f"{file.name}:{line}",
             )
         )
-    return found, problems
+    return entries, problems
 
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
@@ -310,18 +310,18 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
-    said = text[answer.end() : end].strip()
+    key = text[answer.end() : end].strip()
     worked = text[solution.end() :].strip() if solution else ""
-    first, _, rest = said.partition("\n")
+    first, _, rest = key.partition("\n")
     if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
-        said, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
-    return text[: answer.start()].rstrip(), said.rstrip(" .．。") or None, worked or None
+        key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
+    return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
 
 
 def take_topics(text: str) -> tuple[str, list[str]]:
     """A text without the lines that name its topics (【考点】), and the topics."""
-    said = [topic.strip() for match in _TOPICS.finditer(text) for topic in re.split(r"[;；、]", match[1])]
-    return _TOPICS.sub("", text).strip(), [topic for topic in said if topic]
+    topics = [topic.strip() for match in _TOPICS.finditer(text) for topic in re.split(r"[;；、]", match[1])]
+    return _TOPICS.sub("", text).strip(), [topic for topic in topics if topic]
 
 
 def _texts(items: Sequence[Item]) -> list[str]:
@@ -333,22 +333,22 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     listed, others = _of_lists(others)
     texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(others)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
-    found: list[tuple[int, str, float | None]] = [*listed]
+    answers: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
-            found += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
+            answers += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
             rest = " ".join(_SPAN.sub(" ", text).split())
             pairs = list(_PAIR.finditer(rest))
-            found += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
+            answers += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
         elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
-            found += _of_rows(text, texts[place + 1])
+            answers += _of_rows(text, texts[place + 1])
         elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
-            found += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
+            answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
         elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
-            found += [(int(m["number"]), m["answer"], None) for m in pairs]
+            answers += [(int(m["number"]), m["answer"], None) for m in pairs]
     ranks: dict[tuple[int, str], int] = {}
     entries = []
-    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in found)):
+    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in answers)):
         name = entry.number, entry.elective
         entries.append(replace(entry, rank=ranks.get(name, 0)))
         ranks[name] = ranks.get(name, 0) + 1
@@ -360,23 +360,23 @@ def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]
 
     The numbers go up by one; a line with a single answer must go on with them.
     """
-    found: list[tuple[int, str, float | None]] = []
+    answers: list[tuple[int, str, float | None]] = []
     rest: list[Item] = []
     for item in items:
         cells = [_LISTED.fullmatch(cell.strip()) for cell in re.split(r"\s{3,}", item.text)] if item.line else []
         numbers = [int(cell[1]) for cell in cells if cell]
-        goes_on = bool(found) and bool(numbers) and numbers[0] == found[-1][0] + 1
+        goes_on = bool(answers) and bool(numbers) and numbers[0] == answers[-1][0] + 1
         counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
         if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
-            found += [(int(cell[1]), cell[2], None) for cell in cells if cell]
+            answers += [(int(cell[1]), cell[2], None) for cell in cells if cell]
         else:
             rest.append(item)
-    return found, rest
+    return answers, rest
 
 
-def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
+def _covers(text: str, matches: Sequence[re.Match[str]]) -> bool:
     """Checks that a line is nothing but entries, not a sentence with a number and a letter."""
-    covered = sum(len(squeezed(match[0])) for match in found)
+    covered = sum(len(squeezed(match[0])) for match in matches)
     return covered >= 0.8 * len(squeezed(text))
 
 
@@ -390,31 +390,31 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers and go on to the next."""
     chosen = _bracketed(items) or anchors(items)
-    found = []
+    entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
         answer, solution = _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        found.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
-    return found
+        entries.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
+    return entries
 
 
 def _bracketed(items: Sequence[Item]) -> list[Anchor]:
     """Entries that begin with 【第1题】 or 【1题答案】, if there are several."""
     matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
-    found = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
-    return found if len(found) > 1 else []
+    titled = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
+    return titled if len(titled) > 1 else []
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
-    said, answer, solution = split_answered("\n" + text)
+    stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
         return answer, solution
-    if solution is not None and 0 < len(said.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(said):
-        return said.strip().rstrip(" .．。"), solution
+    if solution is not None and 0 < len(stem.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(stem):
+        return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
     first, _, rest = text.partition("\n")

@@ -63,9 +63,9 @@ def match(
             lines.append(f"question {name}: no key in {source}")
             matched.append(with_doubt(draft, "answer", f"{source} has no key for question {name}", 0.3))
         elif len(answers) > 1:
-            said = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
-            lines.append(f"question {name}: {source} has several keys ({said}); none was taken")
-            matched.append(with_doubt(draft, "answer", f"{source} has several keys: {said}", 0.1))
+            keys = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
+            lines.append(f"question {name}: {source} has several keys ({keys}); none was taken")
+            matched.append(with_doubt(draft, "answer", f"{source} has several keys: {keys}", 0.1))
         else:
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
@@ -133,17 +133,17 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         changes["question_type"] = "short_answer"
     if entry.points is not None and draft.points is None:
         changes["points"] = entry.points
-    found = draft.model_copy(update=changes)
+    with_key = draft.model_copy(update=changes)
     if problem:
-        found = with_doubt(found, "answer", problem, 0.2)
-    if entry.by_ocr and answer and not problem and (unsure := _misread(found, entry)):
-        found = with_doubt(found, "answer", unsure, min(entry.confidence, READ_KEY))
+        with_key = with_doubt(with_key, "answer", problem, 0.2)
+    if entry.by_ocr and answer and not problem and (unsure := _misread(with_key, entry)):
+        with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
     if not answer and not entry.solution:
-        found = with_doubt(found, "answer", f"the key of {source} is empty", 0.3)
+        with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)
     if entry.points is not None and draft.points is not None and entry.points != draft.points:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
-        found = with_doubt(found, "points", text, 0.2)
-    return found
+        with_key = with_doubt(with_key, "points", text, 0.2)
+    return with_key
 
 
 def _misread(draft: Draft, entry: Entry) -> str:
@@ -225,34 +225,34 @@ def _says_single(draft: Draft) -> bool:
     return bool(draft.question_type_raw) and "单" in (draft.question_type_raw or "")
 
 
-def _answer(draft: Draft, said: str) -> tuple[list[str], str]:
+def _answer(draft: Draft, printed: str) -> tuple[list[str], str]:
     """The answer in the form of its type, and the problem ("" for none)."""
-    said = said.strip()
-    if not said:
+    printed = printed.strip()
+    if not printed:
         return [], ""
     if draft.question_type in CHOICE_TYPES:
-        labels = _labels(said) or _labels(said.split("\n")[0])
-        known = [option.label for option in draft.options]
+        labels = _labels(printed) or _labels(printed.split("\n")[0])
+        options = [option.label for option in draft.options]
         if not labels:
-            return [said], f"the key {said[:40]!r} is no label of an option"
-        missing = [label for label in labels if known and label not in known]
-        return ["".join(labels)], f"the key {said[:40]!r} names an option that is not there" if missing else ""
+            return [printed], f"the key {printed[:40]!r} is no label of an option"
+        missing = [label for label in labels if options and label not in options]
+        return ["".join(labels)], f"the key {printed[:40]!r} names an option that is not there" if missing else ""
     if draft.question_type == "fill_in_blank":
         blanks = count_blanks(draft.question)
-        answer = split_blanks(said, blanks)
+        answer = split_blanks(printed, blanks)
         wrong = blanks > 1 and len(answer) != blanks
         return answer, f"{blanks} blanks, and a key that is one answer" if wrong else ""
-    if _RINGED.fullmatch(said):
-        return [said], f"the key {said!r} is a label, but the question has no options"
+    if _RINGED.fullmatch(printed):
+        return [printed], f"the key {printed!r} is a label, but the question has no options"
     if draft.question_type in ("short_answer", "open_ended"):
-        return split_parts(draft.question, said), ""
-    return [said], ""
+        return split_parts(draft.question, printed), ""
+    return [printed], ""
 
 
-def _labels(said: str) -> list[str]:
-    plain = plain_width(said)
+def _labels(text: str) -> list[str]:
+    plain = plain_width(text)
     if _RINGED.fullmatch(plain):
         return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
-    if found := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
-        return re.findall(r"[A-J]", found[1])
+    if letters := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
+        return re.findall(r"[A-J]", letters[1])
     return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?", plain)) else []

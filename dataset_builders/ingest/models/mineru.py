@@ -84,13 +84,13 @@ def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBl
     Raises:
         UserError: there is no output of MinerU, or it is damaged.
     """
-    with _Output(output) as found:
-        blocks = found.pages()
+    with _Output(output) as files:
+        blocks = files.pages()
         for page in worker.pages(pdf, None, "image", pages):
             made = [
                 block
                 for order, item in enumerate(blocks.get(page.number, ()))
-                for block in _blocks(item, page.number, found, order)
+                for block in _blocks(item, page.number, files, order)
             ]
             yield replace(page, blocks=made)
 
@@ -159,10 +159,10 @@ class _Output:
             raise UserError(f"{self.path}: {names[0]} is damaged or too big") from None
         folder = str(PurePosixPath(names[0]).parent)
         try:
-            found = _listed(layout) if isinstance(layout, list) else _middle(layout)
+            by_page = _listed(layout) if isinstance(layout, list) else _middle(layout)
         except (AttributeError, TypeError, ValueError, KeyError):
             raise UserError(f"{self.path}: {names[0]} is not in a layout of MinerU that is known here") from None
-        return {page: [{**item, "folder": folder} for item in items] for page, items in found.items()}
+        return {page: [{**item, "folder": folder} for item in items] for page, items in by_page.items()}
 
 
 def _unpacked(archive: zipfile.ZipFile, path: Path, name: str, limit: int) -> bytes | None:
@@ -221,7 +221,7 @@ def _text(item: dict[str, Any]) -> str:
     if isinstance(content, list):
         return "".join(_span(span) for span in content if isinstance(span, dict))
     items = item.get("list_items")
-    return "\n".join(str(one) for one in items) if isinstance(items, list) else ""
+    return "\n".join(str(line) for line in items) if isinstance(items, list) else ""
 
 
 def _span(span: dict[str, Any]) -> str:
@@ -241,7 +241,7 @@ def _caption(item: dict[str, Any]) -> str:
     for name in ("image_caption", "img_caption", "table_caption", "chart_caption"):
         value = item.get(name)
         if value:
-            return " ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+            return " ".join(str(line) for line in value) if isinstance(value, list) else str(value)
     content = item.get("content")
     parts = content if isinstance(content, list) else []
     return " ".join(_text(part) for part in parts if isinstance(part, dict) and "caption" in str(part.get("type", "")))

@@ -49,7 +49,7 @@ def unread(
     lost: list[tuple[int, str]] = []
     notes: list[str] = []
     read = invented = 0
-    held = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
+    drafted = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
     for reply in asker.replies(requests, lambda key, text: _questions(text), whole=True):
         number = int(reply.key.question_id.removeprefix("page "))
         if reply.value is None:
@@ -61,15 +61,15 @@ def unread(
             begun = _bare(question)
             if not begun or _bare(named) not in page or begun not in page:
                 invented += 1
-            elif not any(begun[:_ENOUGH] in one for one in held):
+            elif not any(begun[:_ENOUGH] in draft_text for draft_text in drafted):
                 text = f"question {one_line(named, 20)}, page {number}: {asker.model} reads it, the rules do not"
                 lost.append((number, f"{text}: {one_line(question, 80)}"))
-    said = (
+    summary = (
         f"{asker.model} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
     )
     if invented:
-        said += f", and {invented} do not stand on their page as it says"
-    return [line for _, line in sorted(lost)], [said, *sorted(notes)]
+        summary += f", and {invented} do not stand on their page as it says"
+    return [line for _, line in sorted(lost)], [summary, *sorted(notes)]
 
 
 def _text(page: PageBlocks) -> str:
@@ -100,13 +100,13 @@ def _questions(text: str) -> list[tuple[str, str]]:
     rows: Any = parse_object(text).get("questions")
     if not isinstance(rows, list) or len(rows) > MAX_QUESTIONS:
         raise Unreadable(f'has no list of at most {MAX_QUESTIONS} questions under "questions"')
-    found = []
+    questions = []
     for row in rows:
-        named, said = (row.get("number"), row.get("question")) if isinstance(row, dict) else (None, None)
-        if not isinstance(named, str) or not isinstance(said, str) or not named.strip():
+        named, question = (row.get("number"), row.get("question")) if isinstance(row, dict) else (None, None)
+        if not isinstance(named, str) or not isinstance(question, str) or not named.strip():
             raise Unreadable("names a question without a number or a text")
-        found.append((named, said))
-    return found
+        questions.append((named, question))
+    return questions
 
 
 MAX_TEXT = 8000
@@ -177,15 +177,17 @@ def _request(draft: Draft, template: Template) -> Request:
     )
 
 
-def _compare(draft: Draft, said: dict[str, Any]) -> Draft:
+def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
     page = _bare(f"{draft.number} {draft.markdown} {draft.points or ''}")
     lines = [
-        _differs("number", draft.number, said.get("number"), page),
-        _differs("points", f"{draft.points:g}" if draft.points is not None else "", _number(said.get("points")), page),
-        _types(draft, said.get("question_type")),
-        _question(said.get("question"), page),
-        _differs("answer", " ".join(draft.answer), said.get("answer"), page),
-        *_options(draft, said.get("options"), page),
+        _differs("number", draft.number, parsed.get("number"), page),
+        _differs(
+            "points", f"{draft.points:g}" if draft.points is not None else "", _number(parsed.get("points")), page
+        ),
+        _types(draft, parsed.get("question_type")),
+        _question(parsed.get("question"), page),
+        _differs("answer", " ".join(draft.answer), parsed.get("answer"), page),
+        *_options(draft, parsed.get("options"), page),
     ]
     for line in lines:
         if line:
@@ -204,10 +206,10 @@ def _differs(what: str, ours: str, theirs: object, page: str) -> str:
 
 def _question(theirs: object, page: str) -> str:
     """Accepts a text with nine in ten of its letters on the page, in any order: formulas are spelt anew."""
-    if not isinstance(theirs, str) or not (said := _bare(theirs[:MAX_TEXT])) or said in page:
+    if not isinstance(theirs, str) or not (bare := _bare(theirs[:MAX_TEXT])) or bare in page:
         return ""
-    there = sum((Counter(said) & Counter(page)).values())
-    if there >= 0.9 * len(said):
+    there = sum((Counter(bare) & Counter(page)).values())
+    if there >= 0.9 * len(bare):
         return ""
     return f"question: the model wrote {one_line(theirs, 60)!r}, much of which is not on the page"
 

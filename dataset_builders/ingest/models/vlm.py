@@ -115,10 +115,10 @@ def form_of(model: str, name: str = "") -> DocumentForm:
         if name not in FORMS:
             raise UserError(f"--vlm-form {name!r}: choose {', '.join(FORMS)}")
         return FORMS[name]
-    found = [form for form in FORMS.values() if any(word in model.lower() for word in form.named)]
-    if len(found) != 1:
+    forms = [form for form in FORMS.values() if any(word in model.lower() for word in form.named)]
+    if len(forms) != 1:
         raise UserError(f"--vlm {model}: its name does not say what it is; add --vlm-form {', '.join(FORMS)}")
-    return found[0]
+    return forms[0]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def layout_of(reply: str) -> list[PageRegion]:
         Unreadable: other text, a box off the page, an unknown kind, too many regions.
     """
     at = 0
-    found: list[PageRegion | None] = []
+    regions: list[PageRegion | None] = []
     text = reply.strip()
     while at < len(text):
         record = _RECORD.match(text, at)
@@ -158,10 +158,10 @@ def layout_of(reply: str) -> list[PageRegion]:
                 else f"has something else than a record of a layout in it: {glimpse(text[at : at + 200])}"
             )
         at = record.end()
-        if len(found) == MAX_REGIONS:
+        if len(regions) == MAX_REGIONS:
             raise Unreadable(f"names more than {MAX_REGIONS} regions")
-        found.append(_region(record))
-    kept = [region for region in found if region is not None]
+        regions.append(_region(record))
+    kept = [region for region in regions if region is not None]
     if not kept:
         raise Unreadable("names no region")
     return list(dict.fromkeys(kept))
@@ -210,8 +210,8 @@ def _table(text: str) -> str:
     if len(pieces) < 3 or pieces[0].strip():
         raise Unreadable(f"is no table: {glimpse(text)}")
     rows: list[list[str]] = [[]]
-    for token, said in zip(pieces[1::2], pieces[2::2], strict=True):
-        cell = " ".join(said.split())
+    for token, cell_text in zip(pieces[1::2], pieces[2::2], strict=True):
+        cell = " ".join(cell_text.split())
         if token == "nl":
             if cell:
                 raise Unreadable(f"has text between two rows of a table: {glimpse(cell)}")
@@ -228,10 +228,10 @@ def _formula(text: str) -> str:
         if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing):
             text = text[len(opening) : -len(closing)]
             break
-    said = " ".join(text.split())
-    if not said or "$" in said.replace(r"\$", ""):
+    formula = " ".join(text.split())
+    if not formula or "$" in formula.replace(r"\$", ""):
         raise Unreadable(f"is not one formula: {glimpse(text)}")
-    return said
+    return formula
 
 
 def _dollars(text: str) -> str:
@@ -290,11 +290,12 @@ class Reader:
             picture = _opened(page.image)
             if self.form.layout:
                 regions = self._layout(path, page.number, picture)
-                blocks = [Block(kind=one.kind, box=_box(page.number, one)) for one in regions]
+                blocks = [Block(kind=region.kind, box=_box(page.number, region)) for region in regions]
             else:
                 blocks = page.blocks
                 regions = [
-                    PageRegion(one.kind, one.box.left, one.box.top, one.box.right, one.box.bottom) for one in blocks
+                    PageRegion(region.kind, region.box.left, region.box.top, region.box.right, region.box.bottom)
+                    for region in blocks
                 ]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
@@ -319,7 +320,7 @@ class Reader:
             for name, element in elements.items()
             if element is not None
         )
-        said: dict[str, str] = {}
+        texts: dict[str, str] = {}
         notes = []
         for reply in self._asker.replies(requests, self._element(elements), whole=True):
             name = reply.key.question_id
@@ -329,9 +330,9 @@ class Reader:
                     f"{self.name} did not read region {int(place) + 1} of page {number}: {one_line(reply.problem, 200)}"
                 )
             else:
-                said[name] = reply.value
+                texts[name] = reply.value
         made = [
-            _block(block, region, said.get(f"{number}.{index}"), crops[f"{number}.{index}"])
+            _block(block, region, texts.get(f"{number}.{index}"), crops[f"{number}.{index}"])
             for index, (region, block) in enumerate(zip(regions, blocks, strict=True))
         ]
         return made, sorted(notes)
@@ -359,15 +360,15 @@ def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
     return ModelSpec(spec.model, spec.engine, {**spec.engine_args, "extra_body": {**form.fields, **given}})
 
 
-def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) -> Block:
+def _block(block: Block, region: PageRegion, reply: str | None, crop: Picture) -> Block:
     """A block with its text; without one, a picture and an unread line."""
     if region.element is None:
         return replace(block, lines=[], picture=block.picture or pdf.png(crop), origin="vlm")
     pictured = region.element != "text"
-    if said is None:
+    if reply is None:
         line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
         return replace(block, lines=[line], picture=pdf.png(crop), origin="vlm", confidence=0.0)
-    texts = [f"${said}$"] if region.element == "formula" else [line for line in said.split("\n") if line.strip()]
+    texts = [f"${reply}$"] if region.element == "formula" else [line for line in reply.split("\n") if line.strip()]
     same = len(texts) == len(block.lines)
     lines = [
         Line(text=text, box=block.lines[index].box, size=block.lines[index].size, bold=block.lines[index].bold)

@@ -90,7 +90,7 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     for row in rows.values():
         pieces: list[list[Glyph]] = []  # without any gap
         for glyph in sorted(row, key=lambda glyph: glyph.left):
-            if pieces and glyph.left - max(_ends(one) for one in pieces[-1][-3:]) < _GAP * glyph.size:
+            if pieces and glyph.left - max(_ends(letter) for letter in pieces[-1][-3:]) < _GAP * glyph.size:
                 pieces[-1].append(glyph)
             else:
                 pieces.append([glyph])
@@ -132,7 +132,7 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
         min(glyph.top for glyph in letters),
         max(glyph.bottom for glyph in letters),
         numbers[0],
-        tuple((max(g.right for g in one), other[0].left) for one, other in pairwise(pieces)),
+        tuple((max(g.right for g in part), other[0].left) for part, other in pairwise(pieces)),
         tuple(numbers[1:]),
         bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
         int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
@@ -249,11 +249,11 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     edge = min(run.left for run in opening)
     if any(run.left < edge - _GUTTER_EDGE for run in runs):
         edge = min(run.left for run in runs)
-    found = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
+    numbered = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
     return [
         run
-        for place, run in enumerate(found)
-        if not (0 < place < len(found) - 1 and found[place + 1].number == found[place - 1].number + 1)
+        for place, run in enumerate(numbered)
+        if not (0 < place < len(numbered) - 1 and numbered[place + 1].number == numbered[place - 1].number + 1)
     ]  # a number between two that follow each other is the rest of a sentence
 
 
@@ -445,10 +445,10 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
-    found = lines_of(inside, rules)
+    printed = lines_of(inside, rules)
     upright = [(r.left, r.top, r.right, r.bottom) for r in sheet.rules if not r.flat and _within(region, r.left, r.top)]
-    _unsound([*found, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
-    lines, captions = _captions(found, own)
+    _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
+    lines, captions = _captions(printed, own)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
 
@@ -482,11 +482,15 @@ def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[Tex
     captions: list[Piece] = []
     figures = [piece for piece in own if piece.kind == "figure"]
     for line in lines:
-        near = [one for one in figures if not one.caption and _under_figure(line.box, [one])]
+        near = [
+            near_piece for near_piece in figures if not near_piece.caption and _under_figure(line.box, [near_piece])
+        ]
         if not near or not is_caption(line.text):
             kept.append(line)
             continue
-        figure = min(near, key=lambda one: min(abs(line.box[1] - one.box[3]), abs(one.box[1] - line.box[3])))
+        figure = min(
+            near, key=lambda near_piece: min(abs(line.box[1] - near_piece.box[3]), abs(near_piece.box[1] - line.box[3]))
+        )
         figure.caption = line.text.strip()
         captions.append(Piece("caption", line.box, [line]))
     for figure in figures:
@@ -527,8 +531,8 @@ def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
     for piece in sorted(pieces, key=lambda piece: (piece.box[1], piece.box[0])):
         aside = piece.kind in ("figure", "table") or id(piece) in labels
         last = rows[-1] if rows else None
-        if last and aside and all(one.kind in ("figure", "table") or id(one) in labels for one in last):
-            top, bottom = min(one.box[1] for one in last), max(one.box[3] for one in last)
+        if last and aside and all(member.kind in ("figure", "table") or id(member) in labels for member in last):
+            top, bottom = min(member.box[1] for member in last), max(member.box[3] for member in last)
             if min(bottom, piece.box[3]) - max(top, piece.box[1]) > 0.5 * min(
                 bottom - top, piece.box[3] - piece.box[1]
             ):
@@ -584,7 +588,8 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
 
 def _parts(frame: Bounds, last: TextLine, line: TextLine) -> bool:
     first, second = (
-        layout.contains(frame, (one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2) for one in (last, line)
+        layout.contains(frame, (text.box[0] + text.box[2]) / 2, (text.box[1] + text.box[3]) / 2)
+        for text in (last, line)
     )
     return first != second
 

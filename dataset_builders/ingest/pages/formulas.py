@@ -210,7 +210,9 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
-        if gap(atom) < reach and (not row or gap(atom) < max(gap(one) + one.height for one in row) + _HANGS * size):
+        if gap(atom) < reach and (
+            not row or gap(atom) < max(gap(other) + other.height for other in row) + _HANGS * size
+        ):
             row.append(atom)
     far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
     return row if far < 6 * size else []
@@ -316,8 +318,8 @@ def functions(atoms: list[Atom]) -> list[Atom]:
     return kept
 
 
-def _ligature(one: Atom, other: Atom) -> bool:
-    return (one.left, one.right) == (other.left, other.right)
+def _ligature(first: Atom, other: Atom) -> bool:
+    return (first.left, first.right) == (other.left, other.right)
 
 
 def _named(run: list[Atom]) -> list[Atom]:
@@ -454,8 +456,8 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
     return atoms
 
 
-def _level(one: Atom, other: Atom) -> bool:
-    return abs(one.top - other.top) < 0.15 * one.size and abs(one.bottom - other.bottom) < 0.15 * one.size
+def _level(first: Atom, other: Atom) -> bool:
+    return abs(first.top - other.top) < 0.15 * first.size and abs(first.bottom - other.bottom) < 0.15 * first.size
 
 
 def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
@@ -508,12 +510,12 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     rows = _stacked(atoms, full, 0.87)
     middle = (brace.top + brace.bottom) / 2
     if len(rows) > 2:
-        centred = [one for one in rows if abs(one[0].axis - middle) < 0.3 * full]
-        outer = [one for one in rows if one not in centred]
+        centred = [row for row in rows if abs(row[0].axis - middle) < 0.3 * full]
+        outer = [row for row in rows if row not in centred]
         if (
             centred
             and len(outer) >= 2
-            and min(a.left for a in centred[0]) > max(a.right for one in outer for a in one) - 1
+            and min(a.left for a in centred[0]) > max(a.right for row in outer for a in row) - 1
         ):
             return outer
     return rows
@@ -578,7 +580,7 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     loose = {id(atom) for atom in stretched}
     for atom in sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis):
         last = rows[-1] if rows else None
-        if last and atom.axis - sum(one.axis for one in last) / len(last) < 0.42 * min(atom.size, last[0].size):
+        if last and atom.axis - sum(member.axis for member in last) / len(last) < 0.42 * min(atom.size, last[0].size):
             last.append(atom)
         else:
             rows.append([atom])
@@ -615,7 +617,7 @@ def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
 
 def _small(atoms: list[Atom]) -> set[int]:
     """Scripts: smaller than their neighbours, and raised or lowered."""
-    found: set[int] = set()
+    scripts: set[int] = set()
     ordered = sorted(atoms, key=lambda atom: atom.left)
     lefts = [atom.left for atom in ordered]
     for atom in atoms:
@@ -635,9 +637,9 @@ def _small(atoms: list[Atom]) -> set[int]:
             else:
                 shifted = abs(atom.base - other.base) > 0.1 * other.size
             if beside and level and shifted:
-                found.add(id(atom))
+                scripts.add(id(atom))
                 break
-    return found
+    return scripts
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:

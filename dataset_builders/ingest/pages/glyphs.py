@@ -50,16 +50,16 @@ def read_drawings(
     """
     import pypdfium2.raw as c
 
-    found = _Drawn(width, height)
+    drawn = _Drawn(width, height)
     objects = PageObjects(page, shown)
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
             box = _box(c, item, to_page)
             if box:
-                found.shapes.append(Shape("image", *box))
+                drawn.shapes.append(Shape("image", *box))
         elif kind == c.FPDF_PAGEOBJ_PATH:
-            _path(c, item, to_page, found)
-    return _merged([*found.rules, *bars]), found.shapes, objects.whole
+            _path(c, item, to_page, drawn)
+    return _merged([*drawn.rules, *bars]), drawn.shapes, objects.whole
 
 
 class PageObjects:
@@ -138,7 +138,7 @@ def _is_faint(colour: tuple[int, int, int, int]) -> bool:
     return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
 
 
-def _path(c: Any, item: Any, to_page: Affine, found: _Drawn) -> None:
+def _path(c: Any, item: Any, to_page: Affine, drawn: _Drawn) -> None:
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(item, mode, stroke)
     ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
@@ -148,7 +148,7 @@ def _path(c: Any, item: Any, to_page: Affine, found: _Drawn) -> None:
         return
     own = to_page.after(_matrix(c, item))
     for points, curved in _subpaths(c, item, own):
-        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), found)
+        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), drawn)
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
@@ -174,30 +174,30 @@ def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float
         yield points, curved
 
 
-def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, found: _Drawn) -> None:
+def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: _Drawn) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
     if (
         right < 0
         or bottom < 0
-        or left > found.width
-        or top > found.height
+        or left > drawn.width
+        or top > drawn.height
         or not math.isfinite(left + right + top + bottom)
     ):
         return
     if _is_line(points, right - left, bottom - top):
-        found.rules.append(Rule(left, top, right, bottom))
+        drawn.rules.append(Rule(left, top, right, bottom))
         return
     straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
     if straight and filled:
         kind = "frame" if len(points) <= 6 else "drawing"
-        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
     elif straight:
         for (x0, y0), (x1, y1) in pairwise(points):
-            found.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
+            drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif max(right - left, bottom - top) > 1.0:
         kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
-        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
 
 
 def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
@@ -378,15 +378,15 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
-        known = _known(font, code)
-        unmapped = known is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        meaning = _known(font, code)
+        unmapped = meaning is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
         flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
-        sound = known is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
-        if known == _BAR or (not sound and flat):
+        sound = meaning is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
+        if meaning == _BAR or (not sound and flat):
             bars.append(Rule(*box))
             continue
         yield Glyph(
-            known or character, *box, base, size, max(around[2], box[2]), font,
+            meaning or character, *box, base, size, max(around[2], box[2]), font,
             bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
             upright=upright,
         )  # fmt: skip

@@ -40,12 +40,12 @@ class PageTable:
     def cells(self, glyphs: Sequence[Glyph]) -> dict[tuple[int, int], list[Glyph]]:
         """The letters in each cell that has some."""
         left, top, right, bottom = self.box
-        found: dict[tuple[int, int], list[Glyph]] = {}
+        cells: dict[tuple[int, int], list[Glyph]] = {}
         for glyph in glyphs:
             x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
             if glyph.text.strip() and left <= x <= right and top <= y <= bottom:
-                found.setdefault(self.cell_of(glyph), []).append(glyph)
-        return found
+                cells.setdefault(self.cell_of(glyph), []).append(glyph)
+        return cells
 
 
 def is_asked(
@@ -69,13 +69,13 @@ def is_asked(
     goes_on = len(before) == len(table.xs) and all(abs(x - y) < _SAME for x, y in zip(before, table.xs, strict=True))
     longest = _SHORTEST if goes_on else 0
     for row in range(len(table.ys) - 1):
-        said = _text(cells.get((row, 0), ()))
-        if number := _NUMBER.fullmatch(said):
+        label = _text(cells.get((row, 0), ()))
+        if number := _NUMBER.fullmatch(label):
             numbers.append(int(number[1]))
             longest = max(longest, len(_text(cells.get((row, 1), ()))))
-        elif said and row and table.merged[row, 1] != (row, 0):
+        elif label and row and table.merged[row, 1] != (row, 0):
             return False  # only the first row may name the columns, and a title go over them
-    return longest >= _SHORTEST and all(later == one + 1 for one, later in pairwise(numbers))
+    return longest >= _SHORTEST and all(later == earlier + 1 for earlier, later in pairwise(numbers))
 
 
 def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
@@ -83,18 +83,23 @@ def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
     gone: set[int] = set()
     cells = table.cells(glyphs)
     for row in range(len(table.ys) - 1):
-        asked, inside = cells.get((row, 1)), cells.get((row, 0), [])
+        question, inside = cells.get((row, 1)), cells.get((row, 0), [])
         number = _NUMBER.fullmatch(_text(inside))
-        if not asked or not number:
+        if not question or not number:
             continue
         worth = [cells.get((row, column), []) for column in range(2, len(table.xs) - 1)]
         worth = [cell for cell in worth if _POINTS.fullmatch(_text(cell))]
         inside.sort(key=lambda glyph: glyph.left)
-        edge = min(glyph.left for glyph in asked)
-        first = min((g for g in asked if g.left < edge + g.size), key=lambda glyph: glyph.base)
-        one, down = inside[0], first.base - inside[0].base
-        one.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
-        one.base, one.top, one.bottom, one.right = first.base, one.top + down, one.bottom + down, inside[-1].right
+        edge = min(glyph.left for glyph in question)
+        first = min((g for g in question if g.left < edge + g.size), key=lambda glyph: glyph.base)
+        digit, down = inside[0], first.base - inside[0].base
+        digit.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
+        digit.base, digit.top, digit.bottom, digit.right = (
+            first.base,
+            digit.top + down,
+            digit.bottom + down,
+            inside[-1].right,
+        )
         gone.update(id(glyph) for cell in (inside[1:], *worth) for glyph in cell)
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
@@ -150,7 +155,7 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     top, bottom = min(rule.top for rule in rules), max(rule.bottom for rule in rules)
     if min(right - left, bottom - top) < 2.5 * size:
         return False
-    if sum(_meet(one, other) for one in upright for other in flat) < _CORNERS:
+    if sum(_meet(line, other) for line in upright for other in flat) < _CORNERS:
         return False
     covered = sum(
         (box[2] - box[0]) * (box[3] - box[1])
@@ -203,13 +208,13 @@ def around(boxes: Sequence[Bounds]) -> Bounds:
     )
 
 
-def overlaps(one: Bounds, other: Bounds, slack: float = 0.0) -> bool:
+def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
     """Checks whether two boxes come closer than `slack`."""
     return (
-        one[0] - slack < other[2]
-        and other[0] - slack < one[2]
-        and one[1] - slack < other[3]
-        and other[1] - slack < one[3]
+        box[0] - slack < other[2]
+        and other[0] - slack < box[2]
+        and box[1] - slack < other[3]
+        and other[1] - slack < box[3]
     )
 
 
@@ -231,10 +236,10 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
             if overlaps(boxes[at], boxes[other], slack):
                 parent[root(at)] = root(other)
         active.append(at)
-    found: dict[int, list[int]] = {}
+    by_root: dict[int, list[int]] = {}
     for at in range(len(boxes)):
-        found.setdefault(root(at), []).append(at)
-    return list(found.values())
+        by_root.setdefault(root(at), []).append(at)
+    return list(by_root.values())
 
 
 # ---- figures, tables, frames ----
@@ -242,11 +247,11 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
 
 def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     """Splits the drawings of a page into figures, tables, frames and free rules; `before` as for `is_asked`."""
-    found = Found()
+    parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, found)]
-    loose = _tables(raw, found, before)
+    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, parts)]
+    loose = _tables(raw, parts, before)
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
     seeds = len(boxes)
     boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
@@ -256,7 +261,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
         sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
         drawn += [(rule.left, rule.top, rule.right, rule.bottom) for rule in sketch]
         if not drawn:
-            found.rules += [loose[at - seeds] for at in group]
+            parts.rules += [loose[at - seeds] for at in group]
             continue
         core = around(drawn)
         members = list(drawn)
@@ -269,10 +274,10 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
                     members.append(boxes[at])
                 else:
-                    found.rules.append(rule)
-        _add_figure(found, around(members), len(drawn), raw)
-    found.figures = whole(found.figures)
-    return found
+                    parts.rules.append(rule)
+        _add_figure(parts, around(members), len(drawn), raw)
+    parts.figures = whole(parts.figures)
+    return parts
 
 
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
@@ -289,7 +294,7 @@ def _short(rule: Rule, raw: RawPage) -> bool:
     return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
 
 
-def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
+def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
     """A part of a drawing, no frame, ground of text or watermark."""
     box = (shape.left, shape.top, shape.right, shape.bottom)
     width, height = shape.right - shape.left, shape.bottom - shape.top
@@ -303,7 +308,7 @@ def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
         return False
     if shape.kind == "frame" or (shape.kind == "drawing" and inside >= 12 and width > 0.2 * raw.width):
         if inside:
-            found.frames.append(box)
+            parts.frames.append(box)
             return False
         return width < 0.5 * raw.width and height < 0.5 * raw.height
     return True
@@ -327,13 +332,13 @@ def body_size(glyphs: Sequence[Glyph]) -> float:
     return sizes[len(sizes) // 2] if sizes else 10.0
 
 
-def _add_figure(found: Found, box: Bounds, parts: int, raw: RawPage) -> None:
+def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
     width, height = box[2] - box[0], box[3] - box[1]
     if max(width, height) < SMALL or min(width, height) < 5 or (parts == 1 and width * height < 300):
         return
     clipped = (max(0.0, box[0]), max(0.0, box[1]), min(raw.width, box[2]), min(raw.height, box[3]))
     if clipped[2] - clipped[0] > 4 and clipped[3] - clipped[1] > 4:
-        found.figures.append(clipped)
+        layout.figures.append(clipped)
 
 
 def whole(figures: list[Bounds]) -> list[Bounds]:
@@ -345,7 +350,7 @@ def whole(figures: list[Bounds]) -> list[Bounds]:
         figures = merged
 
 
-def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
+def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; returns the others."""
     loose: list[Rule] = []
     boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
@@ -360,16 +365,16 @@ def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
         )
         box = around([boxes[at] for at in group])
         if len(xs) < 2 or len(ys) < 2:
-            found.dividers += tall
+            parts.dividers += tall
             loose += rules
             continue
         table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
         filled = table.cells(raw.glyphs)
         if is_asked(table, filled, raw.width, before):
-            found.asked.append(table)
+            parts.asked.append(table)
             before = xs  # the grid of the next section has the same columns, however short what it asks
             continue
-        found.dividers += tall
+        parts.dividers += tall
         if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
@@ -381,17 +386,17 @@ def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
             loose += rules
         elif len(cells) == 1 or not texts:
             if texts and hugs:
-                found.frames.append(box)
+                parts.frames.append(box)
             else:
                 loose += rules
         elif len({cell[1] for cell in cells}) > 1 or len(cells) > 2:
             if len({cell[1] for cell in cells}) == 1:
-                found.frames.append(box)
+                parts.frames.append(box)
             else:
-                found.tables.append(table)
-                found.dividers = [rule for rule in found.dividers if rule not in tall]  # they part cells
+                parts.tables.append(table)
+                parts.dividers = [rule for rule in parts.dividers if rule not in tall]  # they part cells
         else:
-            found.frames.append(box)
+            parts.frames.append(box)
     return loose
 
 
@@ -427,8 +432,8 @@ def _merge(
     return {cell: root(cell) for cell in home}
 
 
-def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], other: tuple[int, int]) -> None:
-    first, last = min(one, other), max(one, other)
+def _unite(home: dict[tuple[int, int], tuple[int, int]], cell: tuple[int, int], other: tuple[int, int]) -> None:
+    first, last = min(cell, other), max(cell, other)
     home[last] = first
 
 

@@ -74,25 +74,27 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
         if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
             with texts.without(doubtful):
                 others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
-            seen = [one and (texts.place.get(g.item) not in doubtful or other)
-                    for g, one, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
+            seen = [shown and (texts.place.get(g.item) not in doubtful or other)
+                    for g, shown, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
     paints = texts.paints()
-    seen = [one and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
-            for g, one in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
+    seen = [shown and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
+            for g, shown in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
     _with_spaces(raw.glyphs, seen)
-    hidden = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if not one]
-    raw.glyphs = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if one]
+    hidden = [glyph for glyph, shown in zip(raw.glyphs, seen, strict=True) if not shown]
+    raw.glyphs = [glyph for glyph, shown in zip(raw.glyphs, seen, strict=True) if shown]
     if hidden:
-        said = "".join(glyph.text for glyph in hidden)[:40]
+        text = "".join(glyph.text for glyph in hidden)[:40]
         many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
-        raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {said!r}")
+        raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {text!r}")
     return sight
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
     """Text objects of which only some letters are printed."""
-    letters = [(place[g.item], one) for g, one in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()]
-    return {at for at, one in letters if one} & {at for at, one in letters if not one}
+    letters = [
+        (place[g.item], shown) for g, shown in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()
+    ]
+    return {at for at, shown in letters if shown} & {at for at, shown in letters if not shown}
 
 
 def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, scale: float) -> bool:
@@ -116,11 +118,11 @@ def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
             seen[at] = last
 
 
-def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> list[bool]:
+def _changed(glyphs: Sequence[Glyph], picture: Grey, other: Grey, scale: float) -> list[bool]:
     """For each letter, true if two pictures differ in its box; white space and empty boxes count as printed."""
     import numpy as np
 
-    differ = np.maximum(one, other) - np.minimum(one, other) > _CHANGE
+    differ = np.maximum(picture, other) - np.minimum(picture, other) > _CHANGE
     tall, wide = differ.shape
     done = []
     for glyph in glyphs:
@@ -148,10 +150,10 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
     return below
 
 
-def _on(one: Glyph, other: Glyph) -> bool:
+def _on(glyph: Glyph, other: Glyph) -> bool:
     """Letters that overlap more than touching ones."""
-    wide = min(one.right, other.right) - max(one.left, other.left)
-    tall = min(one.bottom, other.bottom) - max(one.top, other.top)
+    wide = min(glyph.right, other.right) - max(glyph.left, other.left)
+    tall = min(glyph.bottom, other.bottom) - max(glyph.top, other.top)
     return wide > 0.3 and tall > 0.3
 
 
@@ -161,8 +163,8 @@ class _Texts:
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        found = PageObjects(page, _AS_IT_IS)
-        self.items = [item for item, kind, _ in found if kind == c.FPDF_PAGEOBJ_TEXT]
+        objects = PageObjects(page, _AS_IT_IS)
+        self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
         self.place = {address(item): at for at, item in enumerate(self.items)}
 
     def paints(self) -> list[tuple[int, int, int, int]]:
@@ -231,8 +233,8 @@ def _pieces(mask: Mask) -> list[Bounds]:
                         boxes[home] = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]), a[4] + b[4]]
             runs.append((start, end, at))
         before, last = runs, row
-    found = [boxes[at] for at in range(len(parent)) if parent[at] == at and boxes[at][4] > _SPECK]
-    return [(box[0], box[1], box[2], box[3]) for box in found[:_MOST]]
+    pieces = [boxes[at] for at in range(len(parent)) if parent[at] == at and boxes[at][4] > _SPECK]
+    return [(box[0], box[1], box[2], box[3]) for box in pieces[:_MOST]]
 
 
 def _scaled(box: Bounds, by: float) -> Bounds:

@@ -40,8 +40,8 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
     read: list[Bounds] = []
     for shape in raw.shapes:
         near = _near(raw.glyphs, shape.box, size) if _may_be_sign(shape, size) else []
-        if near and (found := _root(shape, raw.rules, near)):
-            sign, rule = found
+        if near and (root := _root(shape, raw.rules, near)):
+            sign, rule = root
             raw.glyphs.append(sign)
             read.append((sign.left, sign.top, sign.right, sign.bottom))
             if rule:
@@ -57,7 +57,7 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
 
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     """Outlines and grounds with letters in their middle."""
-    found = []
+    boxes = []
     for shape in shapes:
         inside = [g for g in glyphs if g.text.strip() and _holds(shape.box, g)]
         if not inside or shape.kind == "image":
@@ -71,8 +71,8 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
             continue
         around = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
         if even and level and around and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
-            found.append(shape.box)
-    return found
+            boxes.append(shape.box)
+    return boxes
 
 
 def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
@@ -286,8 +286,8 @@ def turned(raw: RawPage) -> int:
     return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
 
 
-def _next_to(one: Glyph, other: Glyph) -> bool:
-    return max(abs(other.left - one.left), abs(other.top - one.top)) < 2 * max(one.size, other.size)
+def _next_to(glyph: Glyph, other: Glyph) -> bool:
+    return max(abs(other.left - glyph.left), abs(other.top - glyph.top)) < 2 * max(glyph.size, other.size)
 
 
 def _covers(shape: Shape, raw: RawPage) -> bool:
@@ -328,36 +328,36 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     """
     size = layout.body_size(raw.glyphs)
     drawn = read_drawn(raw, size)
-    found = layout.find(raw, before.grid)
-    name_numbers(raw, found.frames)
-    for box in in_lines(found.figures, raw.glyphs, size):
-        found.figures.remove(box)
+    parts = layout.find(raw, before.grid)
+    name_numbers(raw, parts.frames)
+    for box in in_lines(parts.figures, raw.glyphs, size):
+        parts.figures.remove(box)
         if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
             raw.glyphs.append(unread_sign(box, raw.glyphs, size))
-    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, found)]) if seen else []
+    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, parts)]) if seen else []
     glyphs = [glyph for glyph in raw.glyphs if glyph.size < LARGEST]
-    for grid in found.asked:
+    for grid in parts.asked:
         glyphs = dissolve(grid, glyphs)
-    pieces, glyphs = _labels(found.figures, glyphs)
-    for table in found.tables:
+    pieces, glyphs = _labels(parts.figures, glyphs)
+    for table in parts.tables:
         inside = [glyph for glyph in glyphs if layout.contains(table.box, *centre(glyph))]
         glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *centre(glyph))]
-        pieces.append(Piece("table", table.box, table_lines(table, inside, found.rules)))
+        pieces.append(Piece("table", table.box, table_lines(table, inside, parts.rules)))
     sheet = Sheet(
-        number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers, unread
+        number, raw.width, raw.height, "text_layer", glyphs, pieces, parts.rules, parts.frames, parts.dividers, unread
     )
     blocks, middle = assembled(sheet, crop, before.middle)
     loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
-    last = max((grid.box[3], grid.xs) for grid in found.asked)[1] if found.asked else ()
+    last = max((grid.box[3], grid.xs) for grid in parts.asked)[1] if parts.asked else ()
     return Reading(blocks, middle, last, [box_of(box, sheet) for box in loose])
 
 
-def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:
+def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
     """Ink that needs no letter: figures, lines, borders of frames, outlines and grounds around letters."""
-    boxes = [*found.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
+    boxes = [*parts.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
-    for left, top, right, bottom in found.frames:
+    for left, top, right, bottom in parts.frames:
         if (left, top, right, bottom) in grounds:
             boxes.append((left, top, right, bottom))
         boxes += [
@@ -480,8 +480,8 @@ def _bracket(ink: np.ndarray[Any, Any]) -> str:
         return "|"
 
     def at(share: float) -> float:
-        one = int(share * (height - 1))
-        here: float = np.nanmean(centres[max(0, one - 1) : one + 2]) / max(1, width - 1)
+        height_at = int(share * (height - 1))
+        here: float = np.nanmean(centres[max(0, height_at - 1) : height_at + 2]) / max(1, width - 1)
         return here
 
     end, quarter, inner, middle = (at(0.03) + at(0.97)) / 2, (at(0.25) + at(0.75)) / 2, (at(0.4) + at(0.6)) / 2, at(0.5)

@@ -133,8 +133,8 @@ def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
     if not any(kinds):
         return [block]
     parts: list[Block] = []
-    for line, found in zip(block.lines, kinds, strict=True):
-        kind = found or block.kind
+    for line, margin in zip(block.lines, kinds, strict=True):
+        kind = margin or block.kind
         if parts and parts[-1].kind == kind:
             last = parts[-1]
             parts[-1] = replace(last, lines=[*last.lines, line], box=last.box.joined(line.box))
@@ -156,8 +156,8 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
         return zone
     keys = _line_keys(line)
     marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
-    asked = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
-    if _NUMBER.match(text) and not marks and not asked and (zone == "header" or line.box.top > ends - _LEVEL):
+    elsewhere = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
+    if _NUMBER.match(text) and not marks and not elsewhere and (zone == "header" or line.box.top > ends - _LEVEL):
         return zone
     again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
         key.endswith(":#") or _near(key) & around for key in keys
@@ -243,9 +243,9 @@ def is_part_of_section(text: str) -> bool:
 
 def follows(text: str, last: str) -> bool:
     """Checks that a section's title has the number behind another's: 四、 behind 三、."""
-    one, other = (_CHINESE_NUMBER.match(said) for said in (last, text))
+    before, other = (_CHINESE_NUMBER.match(title) for title in (last, text))
     order = "一二三四五六七八九十"
-    return one is not None and other is not None and order.index(other[1]) == order.index(one[1]) + 1
+    return before is not None and other is not None and order.index(other[1]) == order.index(before[1]) + 1
 
 
 def short_title(text: str) -> str:

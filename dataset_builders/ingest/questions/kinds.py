@@ -36,8 +36,8 @@ def subject_of(text: str) -> str:
     """The only subject that a text names."""
     words = set(re.split(r"[\W\d_]+", text.lower()))
     bare = _OF_ALL.sub("", re.sub(r"\s+", "", text))
-    found = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
-    return found.pop() if len(found) == 1 else ""
+    subjects = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
+    return subjects.pop() if len(subjects) == 1 else ""
 
 
 _NAMES = re.compile(

@@ -113,15 +113,15 @@ def anchors(
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
-        found = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
-        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(found[1]) < _FEWEST_ROUND)
-        if found[0] > best[0] and not parts:
-            best = found
+        chosen = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
+        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
+        if chosen[0] > best[0] and not parts:
+            best = chosen
     return _with_runs(best[1])
 
 
 def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
-    found = []
+    candidates = []
     begins: dict[tuple[int, int], float] = {}
     for item in items:
         column = item.box.page, item.column
@@ -135,10 +135,10 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
             match = pattern.match(item.line.text)
             if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
                 share = _WRAPPED if _wrapped(items, place) else 1.0
-                found.append(_Candidate(place, int(match[1]), match.end(), share * weight))
+                candidates.append(_Candidate(place, int(match[1]), match.end(), share * weight))
                 break
-    lefts = _margins(items, found)
-    return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
+    lefts = _margins(items, candidates)
+    return [_placed(candidate, items[candidate.place], lefts) for candidate in candidates[:MAX_CANDIDATES]]
 
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:
@@ -152,10 +152,10 @@ def _wrapped(items: Sequence[Item], place: int) -> bool:
     return width > _COLUMN and last.box.right > item.block.box.right - _FULL * width
 
 
-def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
+def _margins(items: Sequence[Item], candidates: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
     """Left edges of most numbers, by parity of the page (bound books) and column."""
     lefts: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for candidate in found[:MAX_CANDIDATES]:
+    for candidate in candidates[:MAX_CANDIDATES]:
         item = items[candidate.place]
         lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate.weight))
     return {key: _densest(sorted(values)) for key, values in lefts.items()}
@@ -240,8 +240,8 @@ def _step(last: int, next_: int, new_part: bool) -> float:
 
 
 def _with_runs(chosen: Sequence[_Candidate]) -> list[Anchor]:
-    found: list[Anchor] = []
+    anchored: list[Anchor] = []
     for candidate in chosen:
-        run = found[-1].run + (candidate.number <= found[-1].number) if found else 0
-        found.append(Anchor(candidate.place, candidate.number, candidate.end, run))
-    return found
+        run = anchored[-1].run + (candidate.number <= anchored[-1].number) if anchored else 0
+        anchored.append(Anchor(candidate.place, candidate.number, candidate.end, run))
+    return anchored

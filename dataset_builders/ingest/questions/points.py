@@ -67,8 +67,8 @@ def says_worth(text: str) -> bool:
 
 def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
-    found = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
-    return sorted(found, key=lambda mark: mark.start)
+    printed = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
+    return sorted(printed, key=lambda mark: mark.start)
 
 
 def split_points(text: str) -> tuple[str, float | None, list[float]]:
@@ -78,17 +78,17 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     Parts that all have points and no total add up to it.
     """
     totals = list(_TOTAL.finditer(text))
-    if totals and len({said[1] for said in totals}) == 1:
+    if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = float(totals[0][1])
         text = _with_marks(re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip(), worth)
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
-    found = marks(text)
-    if not found:
+    printed = marks(text)
+    if not printed:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
-    at_head = not text[: found[0].start].strip(" 　*")
-    total = found[0] if len(found) == 1 or at_head or not parts or found[0].start < parts[0] else None
-    rest = [mark.points for mark in found if mark is not total]
+    at_head = not text[: printed[0].start].strip(" 　*")
+    total = printed[0] if len(printed) == 1 or at_head or not parts or printed[0].start < parts[0] else None
+    rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:
         return text, sum(part_points) or None, part_points

@@ -53,13 +53,13 @@ def parts(stream: Stream) -> Mapping[int, str]:
     pages = sorted(stream.headings)
     if len({*begins.values()}) == 1 and begins.get(pages[0]):
         begins = {}
-    found, name = {}, ""
+    by_page, name = {}, ""
     for place, page in enumerate(pages):
         if place and forms[page] != forms[pages[place - 1]]:
             name = ""
         name = begins.get(page, name)
-        found[page] = " ".join(word for word in (forms[page] if several else "", name) if word)
-    return found
+        by_page[page] = " ".join(word for word in (forms[page] if several else "", name) if word)
+    return by_page
 
 
 def _begins(stream: Stream) -> dict[int, str]:
@@ -67,26 +67,26 @@ def _begins(stream: Stream) -> dict[int, str]:
     pages = sorted(stream.headings)
     named = {page: _names(stream, page) for page in pages}
     everything = squeezed("".join(text for page in pages for text in _texts(stream, page)))
-    found: dict[int, str] = {}
+    by_page: dict[int, str] = {}
     for page in pages:
         titled = {name for name, _ in named[page]} if any(title for _, title in named[page]) else set()
         near = {name for other in (page - 1, page + 1) for name, _ in named.get(other, ())}
         running = {name for name, _ in named[page]} & near
         if names := titled or running:  # a title printed over another line reads as no name that comes again
-            found[page] = max(sorted(names), key=lambda name: (everything.count(f"({squeezed(name)})"), -len(name)))
-    return found
+            by_page[page] = max(sorted(names), key=lambda name: (everything.count(f"({squeezed(name)})"), -len(name)))
+    return by_page
 
 
 def _forms(stream: Stream) -> dict[int, str]:
     """The form of each page; by default that of the page before."""
-    found: dict[int, str] = {}
+    by_page: dict[int, str] = {}
     last = ""
     for page in sorted(stream.headings):
         names = [match for text in _headings(stream, page) for match in _FORM.finditer(text)]
         if names:
             last = f"{names[0][1]}형" if names[0][1] else names[0][2]
-        found[page] = last
-    return found
+        by_page[page] = last
+    return by_page
 
 
 def _texts(stream: Stream, page: int) -> list[str]:
@@ -104,13 +104,13 @@ def _headings(stream: Stream, page: int) -> list[str]:
 
 def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
     """Names in brackets at the top of a page; true for the line of a title page."""
-    found = set()
+    names = set()
     for text in _headings(stream, page):
         for match in _PART_NAME.finditer(text):
             name = " ".join(match[1].split())
             if name[:1].isalpha() and not _NO_NAME.fullmatch(squeezed(name)):
-                found.add((name, bool(_TITLE_PAGE.search(text))))
-    return found
+                names.add((name, bool(_TITLE_PAGE.search(text))))
+    return names
 
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
@@ -264,9 +264,9 @@ class _Sorter:
         """Begins a question."""
         shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
         part = self.part_of.get(item.box.page, "")
-        found = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
-        self.body.segments.append(found)
-        self.target = found.items
+        question = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
+        self.body.segments.append(question)
+        self.target = question.items
 
 
 def _distribute(
@@ -312,28 +312,28 @@ def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -
 
 def _drop_only_part(segments: Sequence[Segment]) -> None:
     """Drops the first question's part, which is the paper's subject, unless numbers come again under another."""
-    numbers = [found.number for found in segments]
+    numbers = [question.number for question in segments]
     if segments and segments[0].elective and len(set(numbers)) == len(numbers):
-        for found in segments:
-            found.elective = ""
+        for question in segments:
+            question.elective = ""
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
     """If numbers begin anew with each section, its title names the part."""
-    names = {id(found.section): short_title(found.section.title) for found in segments}
-    numbers = [found.number for found in segments]
-    named = [(names[id(found.section)], found.number) for found in segments]
+    names = {id(question.section): short_title(question.section.title) for question in segments}
+    numbers = [question.number for question in segments]
+    named = [(names[id(question.section)], question.number) for question in segments]
     apart = len(set(named)) == len(named) and all(names.values())
-    if apart and len(set(numbers)) < len(numbers) and not any(found.elective for found in segments):
-        for found in segments:
-            found.elective = names[id(found.section)]
+    if apart and len(set(numbers)) < len(numbers) and not any(question.elective for question in segments):
+        for question in segments:
+            question.elective = names[id(question.section)]
 
 
 def _mark_repeated(segments: Sequence[Segment]) -> None:
     seen: set[tuple[str, int]] = set()
-    for found in segments:
-        found.repeated = (found.elective, found.number) in seen
-        seen.add((found.elective, found.number))
+    for question in segments:
+        question.repeated = (question.elective, question.number) in seen
+        seen.add((question.elective, question.number))
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
@@ -343,15 +343,15 @@ MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
 def missing_numbers(segments: Sequence[Segment]) -> list[str]:
     """A line for each run of missing numbers, in each part of the paper."""
     lines = []
-    for part in dict.fromkeys(found.elective for found in segments):
-        numbers = sorted({found.number for found in segments if found.elective == part})
+    for part in dict.fromkeys(question.elective for question in segments):
+        numbers = sorted({question.number for question in segments if question.elective == part})
         first = 1 if not part else numbers[0]
         absent = sorted(set(range(first, numbers[-1] + 1)) - set(numbers))
         where = f" of {part}" if part else ""
         for run in _runs(absent):
-            one = len(run) == 1
-            named = f"question {run[0]}" if one else f"questions {run[0]} to {run[-1]}"
-            lines.append(f"{named}{where} {'was' if one else 'were'} not found")
+            single = len(run) == 1
+            named = f"question {run[0]}" if single else f"questions {run[0]} to {run[-1]}"
+            lines.append(f"{named}{where} {'was' if single else 'were'} not found")
     return lines
 
 
@@ -365,10 +365,10 @@ def _runs(numbers: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def boxes(found: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
+def boxes(question: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
     """Boxes of a question: one a column and page, as wide as the column, clear of the neighbours in `all_items`."""
     groups: dict[tuple[int, int], list[Item]] = {}
-    for item in found.items:
+    for item in question.items:
         groups.setdefault((item.box.page, item.column), []).append(item)
     return [_box(items, stream.columns.get(key), all_items.get(key, ())) for key, items in groups.items()]
 
@@ -414,9 +414,9 @@ _FEWEST, _MOST = 3, 20
 
 def recover(segments: Sequence[Segment]) -> list[Segment]:
     """Splits off questions whose numbers were not read: two keys stand below one question, and a number is missing."""
-    found: list[Segment] = []
+    questions: list[Segment] = []
     for place, segment in enumerate(segments):
-        found.append(segment)
+        questions.append(segment)
         following = segments[place + 1] if place + 1 < len(segments) else None
         if following is None or following.elective != segment.elective:
             continue
@@ -425,8 +425,8 @@ def recover(segments: Sequence[Segment]) -> list[Segment]:
             start = _boundary(segment.items, heads)
             lost = Segment(segment.number + 1, 0, segment.items[start:], segment.section, segment.elective, unread=True)
             segment.items = segment.items[:start]
-            found.append(lost)
-    return found
+            questions.append(lost)
+    return questions
 
 
 def _boundary(items: Sequence[Item], heads: Sequence[int]) -> int:
@@ -482,7 +482,7 @@ def within(body: Body) -> None:
     Their section has no question of its own, and its text has the numbers due there, each alone and in order.
     """
     for section in body.sections:
-        own = [place for place, found in enumerate(body.segments) if found.section is section]
+        own = [place for place, numbers in enumerate(body.segments) if numbers.section is section]
         if own or not section.items:
             continue
         place = _place(body, section)
@@ -490,36 +490,38 @@ def within(body: Body) -> None:
         after = body.segments[place] if place < len(body.segments) else None
         first = before.number + 1 if before else 1
         end = after.number if after and after.number > first else first + _MOST
-        found = _numbers(section.items, first, end)
-        if len(found) >= _FEWEST and (found[-1][0] == end - 1 or after is None or _more(body, section)):
+        numbers = _numbers(section.items, first, end)
+        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or _more(body, section)):
             part = before.elective if before else ""
             body.segments[place:place] = [
                 Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
-                for number, item in found
+                for number, item in numbers
             ]
 
 
 def _place(body: Body, section: Section) -> int:
     earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
-    return sum(1 for found in body.segments if id(found.section) in earlier)
+    return sum(1 for question in body.segments if id(question.section) in earlier)
 
 
 def _more(body: Body, section: Section) -> bool:
     """Checks for a next section without questions, which may have the remaining numbers."""
     place = body.sections.index(section) + 1
-    return place < len(body.sections) and all(found.section is not body.sections[place] for found in body.segments)
+    return place < len(body.sections) and all(
+        question.section is not body.sections[place] for question in body.segments
+    )
 
 
 def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:
     """Consecutive numbers that stand alone in the lines behind the title."""
-    found: list[tuple[int, Item]] = []
+    numbers: list[tuple[int, Item]] = []
     number = first
     for item in items[1:]:
         at = 0
         while number < end and (match := _alone(number).search(item.text, at)):
-            found.append((number, item))
+            numbers.append((number, item))
             number, at = number + 1, match.end()
-    return found
+    return numbers
 
 
 def _alone(number: int) -> re.Pattern[str]:

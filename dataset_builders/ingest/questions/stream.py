@@ -118,13 +118,13 @@ def _edge_marks(stream: Stream) -> None:
 
     They end several lines at the very same place, behind a wide gap.
     """
-    found = [
+    bare = [
         (item, match)
         for item in stream.items
         if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
     ]
-    rights = Counter(round(item.box.right / _LEVEL) for item, _ in found)
-    for item, match in found:
+    rights = Counter(round(item.box.right / _LEVEL) for item, _ in bare)
+    for item, match in bare:
         at = round(item.box.right / _LEVEL)
         _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
         if (
@@ -132,8 +132,8 @@ def _edge_marks(stream: Stream) -> None:
             and abs(edge - item.box.right) < _AT_EDGE
             and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
         ):
-            said = f"{item.line.text[: match.start()]}    [{match[1]}]"
-            item.line = replace(item.line, text=said)
+            text = f"{item.line.text[: match.start()]}    [{match[1]}]"
+            item.line = replace(item.line, text=text)
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
@@ -165,8 +165,8 @@ def _spaced(items: Sequence[Item]) -> None:
         begins = _HANGUL.match(following.text)
         if item.line and begins and (last := _HANGUL.search(item.line.text.rstrip()[::-1])) and last.start() == 0:
             end, start = last[0][::-1], begins[0]
-            one, two = end + start in words, {end, start} <= words
-            apart = two if one != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
+            joined, two = end + start in words, {end, start} <= words
+            apart = two if joined != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
             item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
 
 
@@ -228,17 +228,17 @@ def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
     if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
         return []
     rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
-    numbers = [int(found[1]) if (found := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
-    asked = [place for place, number in enumerate(numbers) if number]
-    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
-    texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
-    goes_on = bool(asked) and numbers[asked[0]] == stream.asked + 1 and stream.asked > 0
-    begins = bool(asked) and asked[0] <= 1 and len(asked) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
-    if not follow or not (goes_on or begins) or asked[-1] - asked[0] >= 6 * len(asked):
+    numbers = [int(cell_number[1]) if (cell_number := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
+    numbered = [place for place, number in enumerate(numbers) if number]
+    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(numbered))
+    texts = [max(map(len, rows[place][1:]), default=0) for place in numbered]
+    goes_on = bool(numbered) and numbers[numbered[0]] == stream.asked + 1 and stream.asked > 0
+    begins = bool(numbered) and numbered[0] <= 1 and len(numbered) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
+    if not follow or not (goes_on or begins) or numbered[-1] - numbered[0] >= 6 * len(numbered):
         return []
-    stream.asked = numbers[asked[-1]]
+    stream.asked = numbers[numbered[-1]]
     lines = []
-    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in asked) and len(rows[asked[0]]) > 2
+    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in numbered) and len(rows[numbered[0]]) > 2
     for number, row, line in zip(numbers, rows, block.lines, strict=True):
         cells = [cell for cell in (row[1:] if number else row) if cell]
         if worth and number:
@@ -324,7 +324,7 @@ def _crosses(item: Item, next_column: float | None) -> bool:
 
 def _quantiles(edges: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
     """Twentieths of each column's edges."""
-    found: dict[tuple[int, int], list[float]] = {}
+    by_column: dict[tuple[int, int], list[float]] = {}
     for columns, column, edge in edges:
-        found.setdefault((columns, column), []).append(edge)
-    return {key: sorted(values)[len(values) // 20] for key, values in found.items()}
+        by_column.setdefault((columns, column), []).append(edge)
+    return {key: sorted(values)[len(values) // 20] for key, values in by_column.items()}

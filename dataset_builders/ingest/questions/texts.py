@@ -59,8 +59,8 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
         stem, options = split_options(text, {"①"})
         if options and not _begins_line(text, len(stem)):
             return text, []
-    if not options and (found := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
-        stem, options = found
+    if not options and (parted := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
+        stem, options = parted
     if any(_PART.search(option.text) for option in options):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
@@ -69,9 +69,9 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
 def labels_within(text: str) -> list[str]:
     """Labels ① to ⑤ (or A to D) within a text, once each and in order, at least four."""
     for pattern, labels in _RUNS:
-        found = [plain_width(match[1]) for match in pattern.finditer(text)]
-        if len(found) >= 4 and found == list(labels[: len(found)]):
-            return found
+        printed = [plain_width(match[1]) for match in pattern.finditer(text)]
+        if len(printed) >= 4 and printed == list(labels[: len(printed)]):
+            return printed
     return []
 
 
@@ -80,11 +80,11 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
     for pattern, labels in _RUNS:
         if labels == _CIRCLED and language != "ko":
             continue
-        found = list(pattern.finditer(text))
-        firsts = [i for i, match in enumerate(found) if plain_width(match[1]) == labels[0]]
-        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+        matches = list(pattern.finditer(text))
+        firsts = [i for i, match in enumerate(matches) if plain_width(match[1]) == labels[0]]
+        if not firsts or not _begins_line(text, matches[firsts[-1]].start()):
             continue
-        run = found[firsts[-1] :]
+        run = matches[firsts[-1] :]
         names = [plain_width(match[1]) for match in run]
         if len(run) >= 4 and names == list(labels[: len(run)]):
             ends = [*(match.start() for match in run[1:]), len(text)]
@@ -102,21 +102,21 @@ def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
     Unless the section says so, each has to be short and no part of a question.
     """
     for pattern in _SMALL:
-        found = list(pattern.finditer(text))
-        firsts = [at for at, match in enumerate(found) if match[1] in "a1"]
-        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+        matches = list(pattern.finditer(text))
+        firsts = [at for at, match in enumerate(matches) if match[1] in "a1"]
+        if not firsts or not _begins_line(text, matches[firsts[-1]].start()):
             continue
-        run = found[firsts[-1] :]
+        run = matches[firsts[-1] :]
         names = "".join(match[1] for match in run)
         fewest = _FEWEST_BARE if names[0].isdigit() else 3
         if len(run) < fewest or not ("abcdefgh".startswith(names) or "12345678".startswith(names)):
             continue
         ends = [*(match.start() for match in run[1:]), len(text)]
         texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]
-        asks = any(_TASK.search(one) or len(one) > _LONGEST_SMALL for one in texts)
+        asks = any(_TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts)
         if all(texts) and (choice or not asks):
             labels = (match[1].upper() for match in run)
-            options = [Option(label=label, text=one) for label, one in zip(labels, texts, strict=True)]
+            options = [Option(label=label, text=option) for label, option in zip(labels, texts, strict=True)]
             return text[: run[0].start()].rstrip(), options
     return None
 
@@ -126,7 +126,7 @@ def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
 
     The last run from A that begins lines, each with as many labels as the first.
     """
-    rows = [(at, found) for at, line in enumerate(lines) if (found := _row(line))]
+    rows = [(at, labels) for at, line in enumerate(lines) if (labels := _row(line))]
     firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
     if not firsts:
         return []
@@ -140,8 +140,8 @@ def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
 
 def _row(line: str) -> list[re.Match[str]]:
     """The labels of a line that begins with one."""
-    found = list(_BARE.finditer(line.lstrip()))
-    return found if found and found[0].start() == 0 else []
+    labels = list(_BARE.finditer(line.lstrip()))
+    return labels if labels and labels[0].start() == 0 else []
 
 
 def _unsigned(text: str) -> tuple[str, list[Option]] | None:
@@ -276,8 +276,8 @@ class _Writer:
 
     def _indented(self, item: Item) -> bool:
         """A line further in than its paragraph's others begins another."""
-        same = [one for one in self.lines[1:] if (one.box.page, one.column) == (item.box.page, item.column)]
-        return bool(same) and item.box.left > max(one.box.left for one in same) + _INDENT * _letter(item)
+        same = [other for other in self.lines[1:] if (other.box.page, other.column) == (item.box.page, item.column)]
+        return bool(same) and item.box.left > max(other.box.left for other in same) + _INDENT * _letter(item)
 
 
 def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
@@ -346,8 +346,8 @@ def join(before: str, after: str) -> str:
 def _option_cells(block: Block) -> list[str]:
     """Options in the cells of a table, with their labels (A text); empty for none."""
     cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
-    found = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
-    options = sorted((one[1], one[2]) for one in found if one)
+    matches = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
+    options = sorted((match[1], match[2]) for match in matches if match)
     labels = "".join(label for label, _ in options)
     if not _FEWEST_CELLS <= len(options) == len(cells) or labels != "ABCDEFGH"[: len(labels)]:
         return []
@@ -439,8 +439,8 @@ def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
     return [sorted(row, key=lambda pair: pair[1].box.left) for row in rows]
 
 
-def _level(one: Box, other: Box) -> bool:
-    return one.top < (other.top + other.bottom) / 2 < one.bottom
+def _level(box: Box, other: Box) -> bool:
+    return box.top < (other.top + other.bottom) / 2 < box.bottom
 
 
 def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
@@ -454,9 +454,9 @@ def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
     if not any(_in_rows([label.box for label in labels]) for labels in beside.values()):
         return _Taken()
     shared = sorted((figure for figure in figures if beside[id(figure)]), key=lambda figure: figure.box.left)
-    found = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
+    gathered = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
     taken.by_line, taken.used = {}, set()
-    return found
+    return gathered
 
 
 def _in_rows(labels: Sequence[Box]) -> bool:

@@ -102,8 +102,8 @@ def _spans(read: Read, page: Grey) -> list[_Span | None]:
     letters = [at for at, letter in enumerate(read.text) if not letter.isspace()]
     tall = 0.6 * (read.box[3] - read.box[1])
     done: list[_Span | None] = [None] * len(read.text)
-    for one, other in _paired([read.places[at] for at in letters], [(a + c) / 2 for a, _, c, _ in cells], tall):
-        done[letters[one]] = (cells[other][1], cells[other][3])
+    for pair, other in _paired([read.places[at] for at in letters], [(a + c) / 2 for a, _, c, _ in cells], tall):
+        done[letters[pair]] = (cells[other][1], cells[other][3])
     return done
 
 
@@ -150,9 +150,9 @@ def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, t
         if not len(rows):
             return [cell]
         parts.append((float(a + first), float(b + rows[0]), float(a + last), float(b + rows[-1] + 1)))
-    one, other = parts
-    raised = one[3] - other[3] > 0.25 * tall and one[1] - other[1] > 0.1 * tall
-    lowered = other[3] - one[3] > 0.1 * tall and other[1] - one[1] > 0.25 * tall
+    upper, other = parts
+    raised = upper[3] - other[3] > 0.25 * tall and upper[1] - other[1] > 0.1 * tall
+    lowered = other[3] - upper[3] > 0.1 * tall and other[1] - upper[1] > 0.25 * tall
     return parts if raised or lowered else [cell]
 
 
@@ -218,8 +218,8 @@ def _option(text: str) -> str:
 def _formula(run: str) -> str:
     core = run.strip(_EDGE)
     words = re.findall(r"[A-Za-z]{3,}", core)
-    known = all(word.lower() in FUNCTIONS or (word.isupper() and len(word) < 6) for word in words)
-    if not core or not known or not _TELLING.search(core):
+    named = all(word.lower() in FUNCTIONS or (word.isupper() and len(word) < 6) for word in words)
+    if not core or not named or not _TELLING.search(core):
         return run
     at = run.index(core)
     return f"{run[:at]}${latex_of(core)}${run[at + len(core) :]}"
@@ -246,7 +246,7 @@ def latex_of(core: str) -> str:
         space = re.search(r"\\[A-Za-z]+$", text) and piece[:1].isalpha()
         text += f" {piece}" if space else piece
     for mark, run, plain in _SCRIPTS:
-        text = run.sub(lambda found, mark=mark, plain=plain: _script(mark, found[0].translate(plain)), text)  # type: ignore[misc]
+        text = run.sub(lambda match, mark=mark, plain=plain: _script(mark, match[0].translate(plain)), text)  # type: ignore[misc]
     text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
     return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
 
@@ -296,14 +296,14 @@ def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> 
 
 def boxes_of(some: Iterable[Bounds | Stack]) -> list[Bounds]:
     """The boxes to read."""
-    return [box for one in some for box in ((one.above, one.below) if isinstance(one, Stack) else (one,))]
+    return [box for part in some for box in ((part.above, part.below) if isinstance(part, Stack) else (part,))]
 
 
-def read_part(part: Bounds | Stack, found: Mapping[Bounds, Read]) -> Read | None:
+def read_part(part: Bounds | Stack, reads: Mapping[Bounds, Read]) -> Read | None:
     """The text of a part; None if it was not read or is no formula."""
     if not isinstance(part, Stack):
-        return found.get(part)
-    above, below = found.get(part.above), found.get(part.below)
+        return reads.get(part)
+    above, below = reads.get(part.above), reads.get(part.below)
     if above is None or below is None or _WORDS.search(above.text + below.text):
         return None
     text = f"$\\frac{{{latex_of(above.text)}}}{{{latex_of(below.text)}}}$"
@@ -315,15 +315,15 @@ def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Rea
     bars, letter = short_bars(dark, boxes), line_height(boxes)
     cut = {box: part_boxes(dark, box, bars, letter) for box in boxes}
     stacked = [part for own in cut.values() if len(own) > 1 or isinstance(own[0], Stack) for part in own]
-    found = {one.box: one for one in read([*boxes, *(box for box in boxes_of(stacked) if box not in cut)])}
+    reads = {run.box: run for run in read([*boxes, *(box for box in boxes_of(stacked) if box not in cut)])}
     done = []
     for box, own in cut.items():
-        pieces = [read_part(part, found) for part in own]
-        known = [piece for piece in pieces if piece is not None]
+        pieces = [read_part(part, reads) for part in own]
+        texts = [piece for piece in pieces if piece is not None]
         fractions = all(piece for piece, part in zip(pieces, own, strict=True) if isinstance(part, Stack))
-        if known and fractions and own != [box]:
-            done += joined(known, dark, box, _SPACE * letter)
-        elif whole := found.get(box):
+        if texts and fractions and own != [box]:
+            done += joined(texts, dark, box, _SPACE * letter)
+        elif whole := reads.get(box):
             done.append(whole)
     return done
 
@@ -347,6 +347,6 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
     return runs
 
 
-def _sureness(one: float, other: float, share: float) -> float:
-    mean = one * (1 - share) + other * share
-    return min([mean, *(value for value in (one, other) if value <= UNSURE)])
+def _sureness(confidence: float, other: float, share: float) -> float:
+    mean = confidence * (1 - share) + other * share
+    return min([mean, *(value for value in (confidence, other) if value <= UNSURE)])

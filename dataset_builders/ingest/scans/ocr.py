@@ -61,7 +61,7 @@ class Reader:
         korean = self.language == "ko"
 
         def lines(some: Sequence[Bounds]) -> list[Read]:
-            return [replace(one, text=raised(one, page)) for one in self._rapid.lines(picture, some, level=korean)]
+            return [replace(run, text=raised(run, page)) for run in self._rapid.lines(picture, some, level=korean)]
 
         return hangul.lines(dark, boxes, _letters(picture), lines) if korean else read_lines(dark, boxes, lines)
 
@@ -140,10 +140,10 @@ class _Rapid:
 
     def boxes(self, picture: Picture) -> list[Bounds]:
         """Boxes of lines of text."""
-        found = self._engine(_pixels(picture), use_det=True, use_rec=False)
-        if found.boxes is None:
+        detected = self._engine(_pixels(picture), use_det=True, use_rec=False)
+        if detected.boxes is None:
             return []
-        corners = [([x for x, _ in box], [y for _, y in box]) for box in found.boxes.tolist()]
+        corners = [([x for x, _ in box], [y for _, y in box]) for box in detected.boxes.tolist()]
         return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
 
     def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
@@ -218,8 +218,8 @@ def _run(command: list[str], data: bytes) -> bytes:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"tesseract failed ({one_line(error, 120)})") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UserError(f"tesseract failed ({one_line(said[-1] if said else done.returncode, 120)})")
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UserError(f"tesseract failed ({one_line(errors[-1] if errors else done.returncode, 120)})")
     return done.stdout
 
 
@@ -244,15 +244,15 @@ def orientation(picture: Picture) -> tuple[int | None, Language | None]:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
     except UserError:  # too few letters to tell by
         return None, None
-    said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     try:
-        sure = float(said.get("Orientation confidence", "0")) > 3
-        turn = int(said.get("Rotate", "0")) % 360 if sure else None
+        sure = float(fields.get("Orientation confidence", "0")) > 3
+        turn = int(fields.get("Rotate", "0")) % 360 if sure else None
     except ValueError:
         turn = None
-    name, script = said.get("Script", ""), _SCRIPTS.get(said.get("Script", ""))
+    name, script = fields.get("Script", ""), _SCRIPTS.get(fields.get("Script", ""))
     try:
-        clear = script == "ko" or float(said.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
+        clear = script == "ko" or float(fields.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
     except ValueError:
         clear = False
     return turn, script if clear else None

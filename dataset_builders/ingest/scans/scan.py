@@ -131,7 +131,7 @@ def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float)
     reach = max(3, int(0.5 * letter)) | 1
     near = cv2.dilate(rest, np.ones((reach, reach), np.uint8))
     count, labels, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
-    found: list[Bounds] = []
+    regions: list[Bounds] = []
     for at in range(1, count):
         x, y, width, height, _ = stats[at].tolist()
         inside = rest[y : y + height, x : x + width] * (labels[y : y + height, x : x + width] == at)
@@ -146,8 +146,8 @@ def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float)
             and wide < 0.95 * dark.shape[1]
             and inside.sum() > 0.8 * (wide + high)
         ):
-            found.append(box)
-    return found
+            regions.append(box)
+    return regions
 
 
 def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
@@ -171,14 +171,14 @@ def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -
 
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
-    found: list[Bounds] = []
+    boxes: list[Bounds] = []
     for rule in bars(dark, max(8, int(0.45 * letter))):
         if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
             continue
         above, below = (beside(dark, rule, letter, down) for down in (False, True))
         if above and below:
-            found += [above, below]
-    return found
+            boxes += [above, below]
+    return boxes
 
 
 def _touches(rule: Rule, text: Bounds) -> bool:

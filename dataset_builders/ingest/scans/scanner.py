@@ -47,8 +47,8 @@ def tables(
         for rule in (*flat, *upright)
     ]
     pieces: list[Piece] = []
-    found = layout.find(raw)
-    for table in (*found.tables, *found.asked):
+    grid = layout.find(raw)
+    for table in (*grid.tables, *grid.asked):
         inside = [g for g in raw.glyphs if layout.contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
     boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]
@@ -117,10 +117,10 @@ class Scanner:
     def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
         """The picture upright and level, its text, and notes; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
-        said, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
-        if said is None or (said % 180 == 90 and not sideways):
-            said = 90 if sideways else 0
-        turn = said  # a page that surely stands upright has a line between its columns that parts it like text
+        degrees, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        if degrees is None or (degrees % 180 == 90 and not sideways):
+            degrees = 90 if sideways else 0
+        turn = degrees  # a page that surely stands upright has a line between its columns that parts it like text
         if self._reader is None:
             upright = picture.rotate(-turn, expand=True) if turn else picture
             korean = not self.language and (script == "ko" or ocr.is_korean(upright))
@@ -158,7 +158,7 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
     reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
     regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
-    labelled = [layout.around([box, *(one.box for one in reads if _belongs(one, box, letter))]) for box in drawn]
+    labelled = [layout.around([box, *(run.box for run in reads if _belongs(run, box, letter))]) for box in drawn]
     drawn = layout.whole(labelled)  # parts of a figure may be joined by its labels alone
     rest = reads
     for box in drawn:

@@ -150,10 +150,10 @@ def _parse(data: bytes, where: str) -> Template:
     if len(data) > MAX_BYTES:
         raise UserError(f"{where}: has more than {MAX_BYTES >> 10} KiB; a template is smaller")
     try:
-        said = yaml.safe_load(data.decode("utf-8"))
-        if not isinstance(said, dict):
+        raw = yaml.safe_load(data.decode("utf-8"))
+        if not isinstance(raw, dict):
             raise UserError(f"{where}: is no template: it needs name, language, layout, types and fields")
-        return Template.model_validate(said)
+        return Template.model_validate(raw)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{where}: is not YAML: {one_line(error, 160)}") from None
     except ValidationError as error:
