@@ -23,7 +23,7 @@ _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
 _FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-"""What OCR reads flat: no rule can see a lost root or index."""
+"""Formulas that OCR reads flat: no rule can see a lost root or index."""
 
 
 @dataclass

@@ -54,7 +54,7 @@ _TOTAL = (
     re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?(\d{{2,3}})\s*{_WORTH}\b", re.I),
     re.compile(rf"(?<![\d.])(\d{{2,3}})\s*{_WORTH}\s*(?:in\s+)?{_WHOLE}\b", re.I),
 )
-"""What a whole paper is worth, in whatever order its words stand."""
+"""Points of a whole paper, with its words in any order."""
 _OF_A_PART = re.compile(
     r"\b(?:questions?|section|part|each|per|pass(?:ing)?)\b|第.{1,3}[卷节部]|每|本题|大题|小题|及格|문항", re.I
 )
@@ -294,7 +294,6 @@ def checked(reading: PaperReading) -> CheckedPaper:
 
 
 def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
-    """The question before its key, with all its doubts."""
     return unkeyed.model_copy(update={"doubts": draft.doubts})
 
 
@@ -564,7 +563,6 @@ def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
-    """Places of keyed questions by source of the key."""
     sources: dict[str, list[int]] = {}
     for place, draft in enumerate(reading.drafts):
         if draft.answer_from and (draft.answer or draft.solution):

@@ -112,8 +112,6 @@ def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
 
 
 class _Paper:
-    """The state carried from page to page."""
-
     def __init__(self, language: Language | None, how: str, slow: Callable[[], None]) -> None:
         self.language = language
         self.how = how

@@ -363,7 +363,6 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
 
 
 def _without_key(draft: Draft, text: str) -> Draft:
-    """Doubts a question that a key would answer."""
     asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false", "short_answer")
     return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 

@@ -171,12 +171,12 @@ _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
-"""Where a solution's title follows the answer with no space between; one in a formula was read into it."""
+"""A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
 _WORTH = re.compile(r"^\s*[(（]\s*(?:满分|本题)?\s*\d{1,3}\s*分\s*[)）]\s*")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
-"""What a key prints of the points, in front of an answer and behind it."""
+"""Points in front of an answer and behind it."""
 _WORTH_WITHIN = re.compile(
     rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
 )
@@ -186,9 +186,9 @@ _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:�
 _PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
 """An answer in parts, each on its line."""
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-"""What an entry of a key may begin with."""
+"""Beginnings of entries."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
-"""Where OCR saw no space between two entries."""
+"""Two entries without a space, by OCR."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
@@ -228,7 +228,6 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
-    """Entries with the confidence of their lines."""
     if not any(item.block.origin == "ocr" for item in items):
         return list(entries)
     lines = [

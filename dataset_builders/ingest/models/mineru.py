@@ -96,8 +96,6 @@ def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBl
 
 
 class _Output:
-    """MinerU's files, in a folder or a zip."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip: zipfile.ZipFile | None = None
@@ -260,8 +258,6 @@ def _picture(item: dict[str, Any], output: _Output) -> bytes | None:
 
 
 class _Rows(HTMLParser):
-    """Cells of an HTML table."""
-
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[list[str]] = []

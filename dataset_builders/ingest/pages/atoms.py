@@ -23,7 +23,7 @@ FUNCTIONS: Final = frozenset(
     ).split()
 )
 LIMITS: Final = frozenset(("\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\sum", "\\prod", "\\bigcup", "\\bigcap"))
-"""What carries its limits below and above."""
+"""Operators with limits below and above."""
 ACCENTS: Final = {
     "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
     "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
@@ -220,7 +220,7 @@ class Finder:
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
-"""What carries no script: one behind it belongs to the letter that follows."""
+"""Bases of no script: one behind them belongs to the letter that follows."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
 _NEUTRAL: Final = re.compile(r"[0-9+\-=<>()\[\],.:;|/*!'′%°]+$")
 

@@ -482,7 +482,6 @@ def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
 
 
 def _columns(row: list[Atom]) -> list[list[Atom]]:
-    """A row of a matrix, split at wide gaps."""
     ordered = sorted(row, key=lambda atom: atom.left)
     cells = [[ordered[0]]]
     for atom in ordered[1:]:
@@ -604,7 +603,6 @@ def _stretched(atom: Atom) -> bool:
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
-    """Puts a typical letter first."""
     plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in FENCES | BIG] or row
     sizes: dict[int, float] = {}
     for atom in plain:
@@ -643,7 +641,6 @@ def _small(atoms: list[Atom]) -> set[int]:
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
-    """Adds scripts to the line of their neighbours."""
     spans = [(min(a.top for a in row), max(a.bottom for a in row), max(a.size for a in row)) for row in rows]
     homes: dict[int, int] = {}
     for atom in sorted(small, key=lambda atom: atom.left):

@@ -134,7 +134,6 @@ def _pale(colour: tuple[int, int, int, int]) -> bool:
 
 
 def _is_faint(colour: tuple[int, int, int, int]) -> bool:
-    """A colour light enough for letters over it."""
     return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
 
 
@@ -222,7 +221,6 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
 
 
 def _merged(rules: list[Rule]) -> list[Rule]:
-    """Joins doubled and chained pieces of a line."""
     done: list[Rule] = []
     for flat in (True, False):
         lines = [rule for rule in rules if rule.flat == flat and rule.length > 0]
@@ -425,7 +423,7 @@ def _character(code: int) -> str:
 
 
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
-"""What no font sets flat: a flat glyph that is called one of these has another meaning."""
+"""Characters that no font sets flat: a flat glyph with such a code has another meaning."""
 
 
 def _unsound(code: int) -> bool:

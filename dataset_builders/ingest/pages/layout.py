@@ -136,7 +136,6 @@ def is_grid(xs: Sequence[float], ys: Sequence[float], merged: Cells, rules: Sequ
 
 
 def _is_drawn(lines: Sequence[tuple[float, float, float]], place: float, first: float, last: float) -> float:
-    """The drawn share of a side."""
     at, covered = first, 0.0
     for start, end, across in sorted(lines):
         if abs(across - place) < 3 and end > at:
@@ -190,7 +189,7 @@ class Found:
 
 
 def contains(box: Bounds, x: float, y: float) -> bool:
-    """Whether a point lies in the box."""
+    """Checks for a point in the box."""
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 

@@ -90,7 +90,6 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
-    """Text objects of which only some letters are printed."""
     letters = [
         (place[g.item], shown) for g, shown in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()
     ]
@@ -151,7 +150,6 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
 
 
 def _on(glyph: Glyph, other: Glyph) -> bool:
-    """Letters that overlap more than touching ones."""
     wide = min(glyph.right, other.right) - max(glyph.left, other.left)
     tall = min(glyph.bottom, other.bottom) - max(glyph.top, other.top)
     return wide > 0.3 and tall > 0.3

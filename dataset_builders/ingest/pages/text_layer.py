@@ -143,7 +143,6 @@ def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
 
 
 def _run(glyphs: Sequence[Glyph], edge: float, size: float) -> str:
-    """Letters that follow one another from an edge."""
     text = ""
     for glyph in glyphs:
         if min(abs(glyph.left - edge), abs(glyph.right - edge)) > 1.2 * size:

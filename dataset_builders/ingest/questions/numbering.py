@@ -16,7 +16,7 @@ MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
 MAX_NUMBER = 200
 _FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
-"""What may stand before a number: a bracket for the answer."""
+"""Print before a number: a bracket for the answer."""
 _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
@@ -54,7 +54,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 )
 """Style, form, and how much a line of that form weighs."""
 _LEVEL = 0.012
-"""How far numbers of one column begin from each other at most, of the page's width."""
+"""Largest distance of numbers in one column, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
 """A line of options is no sentence."""
@@ -62,18 +62,18 @@ _MARK = re.compile(r"\s*[\[(（【]\s*\d{1,3}\s*[\])）】]\s*")
 _RIGHT = 0.3
 """Of the page's width from the left edge of its column: a number in brackets that stands there alone is a mark."""
 _WRAPPED, _FULL = 0.3, 0.2
-"""What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
+"""Remaining weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
 _COLUMN = 0.25
 """Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
 _SURE = 1.0
-"""What a number weighs at least that is hardly anything but a question's."""
+"""Least weight of a number that is almost surely a question's."""
 _STRAY, _FEWEST_ROUND = 2, 8
 """Numbers in brackets, (3), are parts of questions where others number these: more than two, or than a few of them."""
 _RESTART = 4.5
-"""What going back costs: more than a short list of statements brings."""
+"""Cost of going back: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
-"""What a number that is missing costs, at most, and how many may be: less than a question at the margin weighs."""
+"""Largest cost of a missing number, and how many may be missing: less than a question at the margin weighs."""
 
 
 @dataclass(frozen=True)

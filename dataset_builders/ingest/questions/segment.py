@@ -95,7 +95,6 @@ def _texts(stream: Stream, page: int) -> list[str]:
 
 
 def _headings(stream: Stream, page: int) -> list[str]:
-    """Print at the top of a page, headers included."""
     items = [*stream.titles, *stream.items]
     top = [item.text or item.block.text for item in items if item.box.page == page and item.box.bottom < TOP]
     lines = [line for text in (*stream.headings[page], *top) for line in text.split("\n")]

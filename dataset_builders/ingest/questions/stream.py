@@ -29,7 +29,7 @@ _HANGUL = re.compile(r"[가-힣]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
-"""What begins no word of Korean."""
+"""Beginnings of no Korean word."""
 _EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2})\s*$")
 _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
 """A line of options may end in a number too."""
@@ -265,7 +265,7 @@ def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
 
 
 _Place = tuple[str, int, int, int]
-"""What stands somewhere, digits aside, and where: left, top and right in hundredths of the page."""
+"""Text, digits aside, and place: left, top and right in hundredths of the page."""
 
 
 def _place(text: str, box: Box) -> _Place:
@@ -323,7 +323,6 @@ def _crosses(item: Item, next_column: float | None) -> bool:
 
 
 def _quantiles(edges: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
-    """Twentieths of each column's edges."""
     by_column: dict[tuple[int, int], list[float]] = {}
     for columns, column, edge in edges:
         by_column.setdefault((columns, column), []).append(edge)

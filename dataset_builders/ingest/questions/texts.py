@@ -21,7 +21,7 @@ from livek12.dataset_builders.reading.text import plain_width, split_options
 
 _CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
-"""What has parts behind its "options" has a list of instruments or statements."""
+"""Parts behind the "options": these are a list of instruments or statements."""
 _RUNS = (
     (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
     (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
@@ -40,7 +40,7 @@ _TASK = re.compile(
     r"|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
-"""What a part of a question has, and an option has not."""
+"""Words of a question's part, never of an option."""
 _LONGEST_SMALL = 80
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
@@ -139,7 +139,6 @@ def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
 
 
 def _row(line: str) -> list[re.Match[str]]:
-    """The labels of a line that begins with one."""
     labels = list(_BARE.finditer(line.lstrip()))
     return labels if labels and labels[0].start() == 0 else []
 
@@ -172,7 +171,7 @@ _EACH_LABEL = re.compile(LABEL)
 _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
-"""How far from the column's right edge, of its width, a line that wraps may end."""
+"""Distance of a wrapping line from the column's right edge, of its width."""
 _MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
@@ -370,7 +369,6 @@ def _harmless(text: str) -> str:
 
 
 def _cut_short(paragraph: str) -> bool:
-    """Checks for open brackets at the end."""
     return len(paragraph) < 2000 and paragraph.count("（") + paragraph.count("(") > paragraph.count(
         "）"
     ) + paragraph.count(")")
@@ -444,7 +442,6 @@ def _level(box: Box, other: Box) -> bool:
 
 
 def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
-    """Label lines of a picture with several options."""
     lines = [(place, item) for place, item in enumerate(items) if item.line and _ONLY_LABELS.fullmatch(item.text)]
     figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
     beside = {

@@ -30,7 +30,7 @@ _CARRIERS: Final = frozenset(")]}|")
 _SIGNS: Final = frozenset("+-−")
 
 _INK: Final = 0.4
-"""How dark ink is, from black (0) to paper (1): dark enough that letters which nearly touch are apart."""
+"""Darkness of ink, from black (0) to paper (1), at which letters that nearly touch are apart."""
 
 _Span = tuple[float, float]
 
@@ -52,7 +52,6 @@ def raised(read: Read, page: Grey) -> str:
 
 
 def _base(text: str, spans: list[_Span | None], height: float) -> float:
-    """Median foot of the line's big letters."""
     feet = [span[1] for letter, span in zip(text, spans, strict=True) if span and letter in _TALL | _SMALL]
     big = [
         span[1]
@@ -157,7 +156,6 @@ def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, t
 
 
 def _paired(letters: Sequence[float], cells: Sequence[float], unit: float) -> list[tuple[int, int]]:
-    """Alignment of letters and cells (edit distance)."""
     alone, spare = 0.8, 0.3
     costs = [[spare * column for column in range(len(cells) + 1)]]
     for row, x in enumerate(letters):

@@ -61,7 +61,7 @@ class Letter:
 
     @property
     def hangul(self) -> bool:
-        """Whether it is a syllable."""
+        """True for a syllable."""
         return "가" <= self.text <= "힣"
 
     @property
@@ -169,7 +169,7 @@ class _Piece:
         return self.part.box if isinstance(self.part, Stack) else self.part
 
     def holds(self, letter: Letter) -> bool:
-        """Whether the middle of a letter is in it."""
+        """Checks for the middle of a letter."""
         return self.box[0] <= (letter.box[0] + letter.box[2]) / 2 <= self.box[2]
 
 

@@ -76,7 +76,7 @@ _LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)�
 _TALL: Final = 1.5
 """Heights to a width from which several letters run up or down the page."""
 _FLAT: Final = "一—–-_~…"
-"""What is never higher than it is wide: a stroke that stands upright was read as one of these."""
+"""Signs never higher than wide: an upright stroke was read as one of these."""
 POOR: Final = 0.8
 """Mean confidence below which a page may lie upside down."""
 

@@ -38,7 +38,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "answer": {"type": ["string", "null"]},
     "solution": {"type": ["string", "null"]},
 }
-"""What a parse may have, and its JSON schema; `question_type` is added from the template's types.
+"""Fields of a parse, with JSON schemas; `question_type` is added from the template's types.
 
 Lengths are bounded by the tokens a reply may have: engines turn a bound in the schema into a large grammar."""
 
