@@ -341,7 +341,7 @@ def test_a_page_on_which_a_rule_fails_costs_itself_alone(tmp_path: Path, monkeyp
     monkeypatch.setattr(text_layer, "blocks_of", fails)
     pages = list(page_reader.read_here(path, None, "auto", None))
     assert [bool(one.lost) for one in pages] == [False, True, False]
-    assert pages[1].image.bytes and "unicode character" in pages[1].lost
+    assert pages[1].image and "unicode character" in pages[1].lost
 
 
 def test_what_is_needed_is_looked_for_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
