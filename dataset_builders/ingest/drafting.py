@@ -1,8 +1,4 @@
-"""Makes a draft of each question found: text, options, figures, points, type, what its page says of its key, doubts.
-
-Contract: nothing is taken for granted: what a rule is not sure of is a doubt. Names of files are made of the paper's
-id and the number alone.
-"""
+"""Drafts of questions: text, options, figures, points, type, key printed on the page, doubts."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
 _FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-"""What OCR reads flat: no rule can see a lost root or index."""
+"""Formulas that OCR reads flat: no rule can see a lost root or index."""
 
 
 @dataclass
@@ -39,7 +35,7 @@ class Drafts:
 
 
 def safe_name(text: str) -> str:
-    """A text as part of an id and a file name: letters, digits, - and _; never a path."""
+    """A text as a safe part of ids and file names: letters, digits, - and _."""
     return re.sub(r"[^\w-]+", "-", text).strip("-_")[:80] or "paper"
 
 
@@ -47,14 +43,14 @@ def draft_all(
     body: Body, stream: Stream, paper_id: str, language: Language, subject: str, template: Template
 ) -> Drafts:
     """A draft of every question of a paper."""
-    found = Drafts()
+    made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
     for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
         id = ids.claim(f"{paper_id}-{part}q{segment.number}")
         places = boxes(segment, stream, columns)
-        found.drafts.append(_draft(segment, stream, id, language, subject, template, places, found.pictures))
-    return found
+        made.drafts.append(_draft(segment, stream, id, language, subject, template, places, made.pictures))
+    return made
 
 
 def _draft(
@@ -113,13 +109,13 @@ def _draft(
 
 
 def _with_figures(draft: Draft, blocks: Sequence[Block], pictures: dict[str, Image]) -> Draft:
-    """Names the pictures by the order of the marks; marks behind the answer's title are the solution's, and go."""
+    """Names pictures by the order of the marks; marks behind the answer's title are the solution's, and go."""
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
     figures = []
     for place, block in enumerate(blocks[:marks], 1):
-        if block.picture and block.picture.bytes:
-            name = f"{draft.id}-{place}.{_suffix(block.picture.bytes)}"
-            pictures[name] = Image(bytes=block.picture.bytes, path=name)
+        if block.picture:
+            name = f"{draft.id}-{place}.{_suffix(block.picture)}"
+            pictures[name] = Image(bytes=block.picture, path=name)
             figures.append(Figure(name=name, box=block.box, caption=block.caption))
     solution = re.sub(rf"\s*{IMAGE_MARK}", "", draft.solution) if draft.solution else draft.solution
     return draft.model_copy(update={"figures": figures, "solution": solution})
@@ -154,8 +150,8 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", "formulas were read from a picture: compare them with the page", 0.5)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
-        said = f"pieces of the text (formulas) stand in the picture only: {where}"
-        draft = with_doubt(draft, "text", said, 0.2)
+        gap = f"pieces of the text (formulas) stand in the picture only: {where}"
+        draft = with_doubt(draft, "text", gap, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if (

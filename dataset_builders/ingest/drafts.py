@@ -1,12 +1,11 @@
-"""A question as far as machines can tell, with what they doubt: what the review page shows and a person confirms.
+"""Drafts: questions as machines read them, with doubts.
 
-Contract: a draft is what `Question` will be, and where it stands on its pages. Pictures are in the folder, named here.
 An ingested folder (`--out DIR`) holds:
 
     questions.jsonl   a row a question, as `livek12 build livek12 --source DIR` reads it
     images/, pages/   figures by name, and PAPER_N.png a page
     report.html       per paper: found, matched, uncertain, missing numbers
-    .ingest/          PAPER.json (an `IngestedPaper`) a paper and what reviewers did: not read by `build`
+    .ingest/          PAPER.json (an `IngestedPaper`) a paper and reviewers' actions: not read by `build`
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ DoubtKind = Literal[
 
 
 class Doubt(Record):
-    """One thing a reviewer should look at: what, in words, and how sure the machine is of what it wrote (0 to 1)."""
+    """Something to review, in words, and the confidence (0 to 1) of what was read."""
 
     kind: DoubtKind
     text: str
@@ -44,7 +43,7 @@ class Doubt(Record):
 
 
 class Figure(Record):
-    """A picture of a question: its file in `images/`, where it stands, and its caption."""
+    """A picture of a question: its file in `images/`."""
 
     name: str
     box: Box | None = None
@@ -52,17 +51,16 @@ class Figure(Record):
 
 
 class Draft(Record):
-    """One question of a paper. The fields shared with `Question` mean what they mean there.
+    """A question of a paper. The fields shared with `Question` mean the same.
 
     Attributes:
-        id: PAPER-qNUMBER, PAPER-ELECTIVE-qNUMBER (with a suffix where a number is there twice).
-        section: title of the part of the paper it stands in, as printed.
-        elective: name of the elective part (or form) of the paper it is of, where numbers may come again; "" outside.
-        boxes: where it stands, one a column and page it runs through.
-        figures: its pictures in the order of their marks.
-        doubts: what a reviewer should look at.
-        answer_from: where the key comes from: the paper, the name of the key's file, or nowhere ("").
-        markdown: the text as extracted, before it was parsed.
+        id: PAPER-qNUMBER or PAPER-ELECTIVE-qNUMBER, with a suffix for a repeated number.
+        section: printed title.
+        elective: name of the elective part or form, in which numbers may come again; "" outside.
+        boxes: one a column and page.
+        figures: in the order of their marks.
+        answer_from: "the paper", the name of the key's file, or "".
+        markdown: the text before it was parsed.
     """
 
     id: str
@@ -94,18 +92,12 @@ class Draft(Record):
 
     @property
     def confidence(self) -> float:
-        """Of the least certain thing about it, 0 to 1: the review queue's order."""
+        """The least confidence of a doubt: the review queue's order."""
         return min((doubt.confidence for doubt in self.doubts), default=1.0)
 
 
 class PageAccount(Record):
-    """What became of the lines, tables and pictures of one page.
-
-    Attributes:
-        page: its number, from 1.
-        questions, sections, key: how many went to questions, to titles and instructions of sections, to the key.
-        left: what is left over, each in words.
-    """
+    """Counts of the lines, tables and pictures of one page by use; `left` lists the unused ones in words."""
 
     page: int
     questions: int = 0
@@ -118,17 +110,12 @@ class IngestedPaper(Record):
     """One paper of a folder.
 
     Attributes:
-        paper_id: names its pages and its questions; made of the file's name, safe as a file name.
-        title: as printed.
-        source: the PDF's file name and SHA-256.
-        pages: how many.
-        template: the layout it was read with.
+        paper_id: names its pages and questions; safe as a file name.
+        source: file name of the PDF.
         parsed_by: "rules", or the model that filled the template.
-        errors: what the paper must have and was not found: numbers, questions' texts, printed counts and sums.
-        unmatched: keys without a question, and numbers that are missing.
-        notes: what a person should know about the paper as a whole.
-        account: what became of everything on each page.
-        made_by: hash of the PDF, options and code it was made by: while it is the same, the paper is not done again.
+        errors: numbers, texts, printed counts and sums that are missing.
+        unmatched: keys without a question, and missing numbers.
+        made_by: hash of PDF, options and code; while it is the same, the paper is not done again.
     """
 
     paper_id: str

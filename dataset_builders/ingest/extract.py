@@ -1,8 +1,4 @@
-"""A paper's pages as ordered blocks, whatever the paper is: born-digital, scanned, or read by another program or model.
-
-Contract: `extract_pages` gives one page after the other and holds only a few at a time. The PDF is parsed in a process
-of its own (`worker`). A file that cannot be read raises UserError with its name.
-"""
+"""Pages of a paper as ordered blocks: born-digital, scanned, or read by another program or model."""
 
 from __future__ import annotations
 
@@ -35,19 +31,18 @@ def extract_pages(
     pages: range | None = None,
     reader: Reader | None = None,
 ) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper in order.
+    """Yields the pages of a paper in order; only a few are held at a time.
 
     Args:
         path: the PDF.
-        language: of the text; None: found out.
+        language: of the text; None: detected.
         how: "text" reads the text layer, "ocr" the picture of each page, "mineru" runs MinerU, "rapid-doc" RapidDoc,
-            "vlm" asks the model of `reader`, "auto" takes the text layer of each page where it is sound and OCR where
-            it is not.
+            "vlm" asks the model of `reader`, "auto" takes the text layer of each page if it is sound, else OCR.
         pages: numbers from 1; None for all.
-        reader: the model that reads, where one does.
+        reader: the model of "vlm".
 
     Raises:
-        UserError: the file cannot be read; the line names it and says what to do.
+        UserError: the file cannot be read.
     """
     pdf.checked(path)
     if how == "mineru":

@@ -1,7 +1,6 @@
-"""The folder of ingested papers: what lies where, how it is written, and the rows that `build` reads.
+"""The folder of ingested papers.
 
-Contract: files are written whole or not at all; names are made of paper ids, which are safe; a paper that is done
-again replaces its own files only.
+Contract: files are written whole or not at all; a paper that is done again replaces its own files only.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,10 @@ _OWNED = (ROWS, "report.*", "README.md", ".*")
 
 
 class Folder:
-    """One `--out DIR`.
-
-    Args:
-        root: the folder; made where it is missing.
+    """One `--out DIR`, which is made if it is missing.
 
     Raises:
-        UserError: it cannot be made, or something of it is a link.
+        UserError: it cannot be made, or holds a link.
     """
 
     def __init__(self, root: Path) -> None:
@@ -49,54 +46,47 @@ class Folder:
             check_tree(make_subfolder(root, name))
 
     def alone(self) -> AbstractContextManager[None]:
-        """Nobody else ingests, translates or tags in the folder meanwhile.
+        """Locks the folder against other ingesting, translating and tagging.
 
         Raises:
-            UserError: somebody does.
+            UserError: it is locked.
         """
         return only_writer(self.root / STATE)
 
     def papers(self) -> list[IngestedPaper]:
-        """All papers in it, by id.
+        """All papers, by id.
 
         Raises:
-            UserError: one's file is damaged.
+            UserError: a file is damaged.
         """
         return [self._read(file) for file in sorted((self.root / STATE).glob("*.json"))]
 
     def paper(self, paper_id: str) -> IngestedPaper | None:
-        """One paper, or None where it is not there."""
+        """One paper, if it is there."""
         file = self.root / STATE / f"{paper_id}.json"
         return self._read(file) if file.is_file() else None
 
     def id_for(self, file: Path, sha256: str, taken: Sequence[str]) -> str:
-        """The id of a paper: that of the same PDF if it is here, else its file's name, made unique.
-
-        Args:
-            file: the PDF.
-            sha256: of its bytes.
-            taken: ids of this call's other papers.
-        """
-        known = {paper.paper_id: paper.sha256 for paper in self.papers()}
-        for name, digest in known.items():
+        """The id of the same PDF, else the file's name, made unique among `taken` (ids of this call)."""
+        digests = {paper.paper_id: paper.sha256 for paper in self.papers()}
+        for name, digest in digests.items():
             if digest == sha256 and name not in taken:
                 return name
         stem, copy = safe_name(file.stem), 1
         name = stem
-        while name in known or name in taken:
+        while name in digests or name in taken:
             copy += 1
             name = f"{stem}-{copy}"
         return name
 
-    def save_page(self, paper_id: str, number: int, image: Image) -> None:
+    def save_page(self, paper_id: str, number: int, picture: bytes) -> None:
         """Writes the picture of a page."""
-        data = image.bytes or b""
-        suffix = "jpg" if data.startswith(b"\xff\xd8") else "png"
-        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", data, sync=False)
+        suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
+        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, sync=False)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
-        """Writes a paper and its pictures, in place of what it had before, and the rows of all papers."""
+        """Replaces a paper and its pictures, and writes the rows of all papers."""
         before = self.paper(paper.paper_id)
         for name, image in pictures.items():
             write_atomically(self.root / "images" / name, image.bytes or b"", sync=False)
@@ -107,13 +97,13 @@ class Folder:
         self.write_rows()
 
     def forget_pages(self, paper_id: str, beyond: int = 0) -> None:
-        """Removes the page pictures of a paper behind a number: those that we wrote, and that its own file counts."""
+        """Removes page pictures behind a number, as far as we wrote them or the paper's own file counts them."""
         before = self.paper(paper_id)
         numbers = range(beyond + 1, max(before.pages if before else 0, self._pages.get(paper_id, 0)) + 1)
         remove_files(self.root / "pages", [f"{paper_id}_{n}.{suffix}" for n in numbers for suffix in ("jpg", "png")])
 
     def write_rows(self) -> None:
-        """Writes `questions.jsonl` anew, from all papers."""
+        """Writes `questions.jsonl` from all papers."""
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for paper in self.papers() for row in rows(paper)]
         write_atomically(self.root / ROWS, "".join(lines))
 
@@ -128,19 +118,13 @@ class Folder:
 
 
 def rows(paper: IngestedPaper) -> Iterator[dict[str, Any]]:
-    """The rows of a paper, as the livek12 reader takes them; what is not known is left out."""
+    """The rows of a paper for the livek12 reader, without empty fields."""
     for draft in paper.drafts:
         yield {key: value for key, value in row(paper, draft).items() if value not in (None, "", [])}
 
 
 def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """One question as a row.
-
-    Args:
-        paper: the paper it is of.
-        draft: the question.
-        review: state, by and at; without it nobody has looked at it.
-    """
+    """One question as a row; `review` has state, by and at."""
     return {
         "id": draft.id,
         "set": paper.release,
@@ -160,7 +144,7 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "translation_of": draft.translation_of,
         "paper_id": paper.paper_id,
         "page_numbers": draft.page_numbers,
-        "boxes": [box.model_dump() for box in draft.boxes],
+        "boxes": [asdict(box) for box in draft.boxes],
         "number": draft.number,
         "year": paper.year,
         "exam": paper.exam,

@@ -1,7 +1,7 @@
-"""What holds of every paper that was read right: one table of invariants, over the whole paper.
+"""Invariants of papers that were read right.
 
-Contract: `broken` gives what a reading breaks, each an error of the paper or a doubt of the questions concerned; some
-refuse the keys of these. An invariant knows nothing of layouts. What a paper prints of itself is read by `tally`.
+Contract: `checked` gives each breach as an error of the paper or a doubt of questions; some refuse their keys. An
+invariant knows nothing of layouts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TOTAL = (
     re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?(\d{{2,3}})\s*{_WORTH}\b", re.I),
     re.compile(rf"(?<![\d.])(\d{{2,3}})\s*{_WORTH}\s*(?:in\s+)?{_WHOLE}\b", re.I),
 )
-"""What a whole paper is worth, in whatever order its words stand."""
+"""Points of a whole paper, with its words in any order."""
 _OF_A_PART = re.compile(
     r"\b(?:questions?|section|part|each|per|pass(?:ing)?)\b|第.{1,3}[卷节部]|每|本题|大题|小题|及格|문항", re.I
 )
@@ -66,13 +66,7 @@ _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)"
 
 
 def differences(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each printed count or sum that what was found does not agree with.
-
-    Args:
-        stream: the paper.
-        body: it, taken apart.
-        drafts: its questions.
-    """
+    """A line for each printed count or sum that disagrees with the questions."""
     lines = [*_of_paper(stream, body, drafts)]
     by_section = _drafts_by_section(body.segments, drafts)
     for place, section in enumerate(body.sections):
@@ -81,7 +75,7 @@ def differences(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str
 
 
 def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each question of which no text of its own was found."""
+    """A line for each question without text of its own."""
     lines = []
     for segment, draft in zip(body.segments, drafts, strict=True):
         own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
@@ -95,7 +89,7 @@ def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
 
 
 def _is_gap(segment: Segment) -> bool:
-    """Whether the number of a question stands in a gap of its passage: between lines, brackets or white space."""
+    """Checks that a question's number stands between lines, brackets or white space of its passage."""
     number = segment.number
     before = r"(?:[_＿]\s*|[(（\[【]\s*|\s{2,}|[~～])"
     after = r"(?:\s*[_＿]|\s*[)）\]】]|\s{2,}|[~～]|\s*[.．]?\s*[(（]|\s*$)"
@@ -110,10 +104,10 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
     text = "\n".join(_front(stream, body))
     lines = []
     counts, sums = _combinations(drafts)
-    said = _counts(text)
-    if said and not any(number in counts for number in (*said, sum(said))):
-        found = sorted(counts)
-        lines.append(f"the paper says that it has {_either(said)} questions, and {_either(found)} were found")
+    printed = _counts(text)
+    if printed and not any(number in counts for number in (*printed, sum(printed))):
+        possible = sorted(counts)
+        lines.append(f"the paper says that it has {_either(printed)} questions, and {_either(possible)} were found")
     totals = paper_totals(stream, body)
     if totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
         lines.append(
@@ -123,7 +117,7 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
 
 
 def paper_totals(stream: Stream, body: Body) -> list[int]:
-    """What the paper is worth as it prints that, before its questions or where a line speaks of the paper."""
+    """Printed totals of the paper, before its questions or on a line that speaks of the paper."""
     lines = [*_front(stream, body), *(item.text for item in stream.items if _OF_THE_PAPER.search(item.text))]
     sentences = [part for line in lines for part in re.split(r"[\n。；;]|\.\s", line) if not _OF_A_PART.search(part)]
     matches = (match for part in sentences for pattern in _TOTAL for match in pattern.finditer(part))
@@ -131,7 +125,7 @@ def paper_totals(stream: Stream, body: Body) -> list[int]:
 
 
 def _front(stream: Stream, body: Body) -> list[str]:
-    """The lines before the first question, and heads and feet, without those of sections."""
+    """The lines before the first question, heads and feet, without those of sections."""
     titled = {id(item) for section in body.sections for item in section.items}
     front = [item.text or item.block.text for item in (*stream.titles, *body.front) if id(item) not in titled]
     front += [text for texts in stream.headings.values() for text in texts]
@@ -139,7 +133,7 @@ def _front(stream: Stream, body: Body) -> list[str]:
 
 
 def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
-    """How many questions, and how many points, a candidate may have: all, or the common ones and one part's."""
+    """Numbers of questions and points that a candidate may have: all, or the common ones and one part's."""
     parts = Counter(draft.elective for draft in drafts)
     counts = {len(drafts), len({draft.number for draft in drafts})} | {
         parts[""] + many for part, many in parts.items() if part
@@ -161,14 +155,14 @@ def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
 
 
 def _drafts_by_section(segments: Sequence[Segment], drafts: Sequence[Draft]) -> dict[int, list[Draft]]:
-    found: dict[int, list[Draft]] = {}
+    by_id: dict[int, list[Draft]] = {}
     for segment, draft in zip(segments, drafts, strict=True):
-        found.setdefault(id(segment.section), []).append(draft)
-    return found
+        by_id.setdefault(id(segment.section), []).append(draft)
+    return by_id
 
 
 def _of_section(section: Section, later: Sequence[Section], by_section: dict[int, list[Draft]]) -> list[str]:
-    """What is printed of one section; a part of the paper with titles below it has the questions of these too."""
+    """Printed counts of a section; a part of the paper with titles below it includes their questions."""
     title = " ".join(section.title.split())[:40]
     own = list(by_section.get(id(section), ()))
     reach = [own]
@@ -180,13 +174,13 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
         reach.append([*reach[-1], *by_section.get(id(other), ())])
     text = _instructions(section)
     each, total = each_and_total(text)
-    said = _counts(text)
+    printed = _counts(text)
     lines = []
-    if not said and each and total and (total / each).is_integer() and not re.search(r"每\s*空", text):
-        said = [int(total / each)]
-    if said and not any(len(some) in said for some in reach):
+    if not printed and each and total and (total / each).is_integer() and not re.search(r"每\s*空", text):
+        printed = [int(total / each)]
+    if printed and not any(len(some) in printed for some in reach):
         lines.append(
-            f"section {title!r} says that it has {_either(said)} questions, and {len(own or reach[-1])} were found"
+            f"section {title!r} says that it has {_either(printed)} questions, and {len(own or reach[-1])} were found"
         )
     if total is not None and not lines:
         sums = [
@@ -200,23 +194,22 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
 
 
 def _instructions(section: Section) -> str:
-    """Title and instructions, not a passage that was read into them."""
+    """Title and instructions, without a passage that was read into them."""
     return "\n".join(item.text for item in section.items[:6])[:600]
 
 
 def _counts(text: str) -> list[int]:
-    """The numbers of questions that a text says there are."""
-    found: list[int] = []
+    counts: list[int] = []
     for line in re.split(r"[\n。；;]|\.\s", text):
         if _CHOOSE.search(line) or _BIG.search(line):
             continue
         for pattern in _COUNTS:
-            found += [
+            counts += [
                 _NUMBERS.get(match[1].lower()) or int(match[1])
                 for match in pattern.finditer(line)
                 if match[1].lower() in _NUMBERS or match[1].isdigit()
             ]
-    return list(dict.fromkeys(number for number in found if 0 < number <= 200))
+    return list(dict.fromkeys(number for number in counts if 0 < number <= 200))
 
 
 def _either(values: Sequence[float]) -> str:
@@ -228,10 +221,8 @@ class PaperReading:
     """A paper as it was read.
 
     Attributes:
-        pages, stream, body: what stands on its pages, in order, and taken apart.
-        unkeyed: its questions before they were given keys, one a segment of `body`.
-        drafts: the same, with their keys.
-        entries: of the keys.
+        unkeyed: drafts before keys, one a segment of `body`.
+        drafts: with keys.
         key_name: of the files of `--answers`; "" without one.
     """
 
@@ -245,22 +236,21 @@ class PaperReading:
 
     @property
     def pairs(self) -> Iterator[tuple[int, Segment, Draft]]:
-        """Each question: its place, where it was found, and its draft."""
+        """Each question: its place, segment and draft."""
         for place, (segment, draft) in enumerate(zip(self.body.segments, self.drafts, strict=True)):
             yield place, segment, draft
 
 
 @dataclass(frozen=True)
 class Breach:
-    """What one invariant says of a reading.
+    """A broken invariant.
 
     Attributes:
-        text: what is wrong, for a person.
-        places: of the questions that it makes doubtful.
+        text: for a person.
+        places: of the doubtful questions.
         kind: of these doubts.
-        confidence: of these doubts.
-        error: whether it is an error of the paper.
-        refuse: whether the questions lose their keys.
+        error: it is an error of the paper.
+        refuse: the questions lose their keys.
     """
 
     text: str
@@ -273,7 +263,7 @@ class Breach:
 
 @dataclass(frozen=True)
 class Invariant:
-    """Something that holds of every paper: its name, what it checks in words, and the check."""
+    """A named check of all papers."""
 
     name: str
     checks: str
@@ -282,14 +272,14 @@ class Invariant:
 
 @dataclass
 class CheckedPaper:
-    """The questions after all checks, and the errors of the paper."""
+    """Checked questions, and errors of the paper."""
 
     drafts: list[Draft] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
 def checked(reading: PaperReading) -> CheckedPaper:
-    """Applies all invariants: those of keys first, since a refused key is none for the others."""
+    """Applies all invariants, those of keys first, since the others do not count a refused key."""
     drafts = list(reading.drafts)
     errors: list[str] = []
     for invariant in INVARIANTS:
@@ -304,7 +294,6 @@ def checked(reading: PaperReading) -> CheckedPaper:
 
 
 def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
-    """The question as it was before it was given a key, with all its doubts."""
     return unkeyed.model_copy(update={"doubts": draft.doubts})
 
 
@@ -330,7 +319,7 @@ def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _points_everywhere(reading: PaperReading) -> Iterator[Breach]:
-    """Where a paper prints its total, or most questions have points, one without points was not read in full."""
+    """If a paper prints its total, or most questions have points, one without points was not read in full."""
     without = [place for place, draft in enumerate(reading.drafts) if draft.points is None]
     totals = paper_totals(reading.stream, reading.body)
     some = len(without) < len(reading.drafts) and 3 * len(without) <= len(reading.drafts)
@@ -383,7 +372,7 @@ def _no_text_in_pictures(reading: PaperReading) -> Iterator[Breach]:
 
 
 def is_running(text: str) -> bool:
-    """Whether a line is a sentence or a piece of one, and no label of a figure."""
+    """Checks that a line is a sentence or a piece of one, no label of a figure."""
     for piece in re.split(r"\s{3,}|\t", text):
         signs = sum("一" <= sign <= "鿿" or "가" <= sign <= "힣" for sign in piece)
         if len(_WORDS.findall(piece)) >= _FEWEST_WORDS or signs >= _FEWEST_SIGNS:
@@ -431,14 +420,14 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
-    """A solution below a question and no answer: in a teacher's edition that is printed into the question."""
+    """A solution below a question without an answer: a teacher's edition prints the answer into the question."""
     places = [place for place, draft in enumerate(reading.drafts) if draft.solution and not draft.answer_from]
     text = "a solution is printed below it, and no answer: that may stand in the question"
     yield Breach(text, tuple(places), "answer", 0.3)
 
 
 def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
-    """Where most numbers begin short lines that ask nothing, they are those of a listing or a form."""
+    """Numbers that mostly begin short lines that ask nothing are those of a listing or a form."""
     bare = [place for place, draft in enumerate(reading.drafts) if _is_bare(draft)]
     short = [place for place in bare if len(reading.drafts[place].question) < _SHORT]
     if len(short) >= _LISTING and 2 * len(short) > len(reading.drafts):
@@ -447,9 +436,8 @@ def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _is_bare(draft: Draft) -> bool:
-    """Whether nothing about a question says that it is one."""
-    found = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
-    return not found and not re.search(r"[?？=]\s*$|____", draft.question)
+    parts = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
+    return not parts and not re.search(r"[?？=]\s*$|____", draft.question)
 
 
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
@@ -501,7 +489,7 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
-    """The questions of a section have options of one alphabet, and as many of them."""
+    """The questions of a section have options of one alphabet, and equally many."""
     groups: dict[int, list[int]] = {}
     for place, segment, draft in reading.pairs:
         if draft.options:
@@ -532,7 +520,7 @@ _HEADING: Final = re.compile(
 
 
 def _keys_are_no_copies(reading: PaperReading) -> Iterator[Breach]:
-    """A key that repeats its question is that of a solved paper: of such a file nothing is taken."""
+    """A key that repeats its question is a solved paper's: none of the file is taken."""
     for source, places in _keyed(reading).items():
         copies = [place for place in places if _repeats(reading.drafts[place])]
         if len(copies) > 1 and len(copies) > _SOLVED_COPY * len(places):
@@ -553,7 +541,7 @@ def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
-    """A numbered list that has the numbers of a few questions alone is a list of something else; a table may be."""
+    """A numbered list with the numbers of only a few questions is no key; a table may be."""
     numbers = {draft.number for draft in reading.drafts}
     for source, places in _keyed(reading).items():
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
@@ -575,7 +563,6 @@ def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
-    """The places of the questions that have a key, by where it comes from."""
     sources: dict[str, list[int]] = {}
     for place, draft in enumerate(reading.drafts):
         if draft.answer_from and (draft.answer or draft.solution):
@@ -584,7 +571,7 @@ def _keyed(reading: PaperReading) -> dict[str, list[int]]:
 
 
 def _repeats(draft: Draft) -> bool:
-    """Whether the key of a question begins as the question does, or repeats a sentence of it."""
+    """Checks whether a key begins as its question, or repeats a sentence of it."""
     if draft.question_type in CHOICE_TYPES and draft.answer:
         return False
     key = _plain("".join(draft.answer) + (draft.solution or ""))
@@ -597,7 +584,6 @@ def _repeats(draft: Draft) -> bool:
 
 
 def _beginning(text: str) -> str:
-    """So much of a text that another which begins so is a copy."""
     end = 0
     while end < len(text) and _width(text[:end]) < _REPEATED:
         end += 1

@@ -1,7 +1,6 @@
-"""One paper from PDF to drafts, and a folder of papers.
+"""Papers from PDF to drafts.
 
-Contract: `ingest` goes through PDFs one by one; one that cannot be read costs a line, and the others go on. A paper
-whose PDF, options and code are what they were is not done again.
+Contract: a PDF that cannot be read costs a line. A paper with the same PDF, options and code is not done again.
 """
 
 from __future__ import annotations
@@ -52,22 +51,18 @@ _LONGEST = 100
 
 
 def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: bool) -> list[PageAccount]:
-    """The account of each page.
+    """Accounts of the pages: each thing is counted once, in a question, a section, the key, or as left over.
 
-    Args:
-        pages: as they were read.
-        stream: what stands on them, in order.
-        body: that, taken apart.
-        key_read: whether answers were found behind the questions' title of answers.
+    `key_read` says that answers were found behind the title of answers.
     """
-    asked = _ids(item for found in body.segments for item in (*found.items, *found.passage))
+    in_questions = _ids(item for segment in body.segments for item in (*segment.items, *segment.passage))
     titles = _ids(item for section in body.sections for item in section.items)
     keys = _ids(body.answers) if key_read else set()
     heads = _ids(stream.titles)
     counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
     left: dict[int, list[str]] = {page.number: [] for page in pages}
     for item in (*stream.items, *stream.titles):
-        for name, ids in (("questions", asked), ("sections", titles), ("key", keys)):
+        for name, ids in (("questions", in_questions), ("sections", titles), ("key", keys)):
             if id(item) in ids:
                 counts[item.box.page][name] += 1
                 break
@@ -106,7 +101,7 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says about the papers of one call; "" and None leave it to the papers themselves."""
+    """The user's options of a call; "" and None leave it to the papers."""
 
     template: str = ""
     answers: tuple[Path, ...] = ()
@@ -121,12 +116,12 @@ class Options:
 
 @dataclass
 class IngestOutcome:
-    """What became of the PDFs of one call.
+    """The result of a call.
 
     Attributes:
-        papers: those in the folder now, done or as they were.
-        unchanged: ids of those that were not done again.
-        failed: one line for each PDF that could not be used.
+        papers: of the folder now.
+        unchanged: ids of papers that were not done again.
+        failed: a line for each unusable PDF.
     """
 
     papers: list[IngestedPaper] = field(default_factory=list)
@@ -147,10 +142,10 @@ def ingest(
     Args:
         pdfs: the papers.
         out: the folder.
-        options: what the user says about them.
+        options: of the user.
         step: called after each page.
-        parser: the model behind `options.parser`.
-        reader: the model behind `options.vlm`.
+        parser: the model of `options.parser`.
+        reader: the model of `options.vlm`.
 
     Raises:
         UserError: a package is missing, or the folder, the template or the key cannot be used at all.
@@ -168,8 +163,8 @@ def ingest(
                 line = one_line(error)
                 outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
             except Exception as error:  # whatever a page leads a rule to raise: the other papers go on
-                said = one_line(f"{type(error).__name__}: {error}", 160)
-                outcome.failed.append(f"{pdf.name}: the rules failed on it ({said}); please report this paper")
+                reason = one_line(f"{type(error).__name__}: {error}", 160)
+                outcome.failed.append(f"{pdf.name}: the rules failed on it ({reason}); please report this paper")
     return outcome
 
 
@@ -207,11 +202,11 @@ def _one(
 def _pages(
     pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
 ) -> list[PageBlocks]:
-    """The pages' blocks; their pictures go to the folder one by one, so that a long paper needs no more memory."""
+    """The pages' blocks; pictures go to the folder one by one, so that a long paper needs no more memory."""
     pages = []
     for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
         folder.save_page(paper_id, page.number, page.image)
-        pages.append(page.model_copy(update={"image": Image(path=f"{paper_id}_{page.number}.png")}))
+        pages.append(replace(page, image=b""))
         step()
     return pages
 
@@ -226,7 +221,7 @@ def read_paper(
     key: AnswerKey,
     parser: Parser | None,
 ) -> tuple[IngestedPaper, dict[str, Image]]:
-    """A paper's drafts and pictures, from its pages.
+    """Drafts and pictures of a paper.
 
     Raises:
         UserError: no question is found.
@@ -239,25 +234,25 @@ def read_paper(
     if not body.segments:
         why = _why_none(stream, pages)
         if parser and stream.items:
-            lost, said = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
-            why = "; ".join([why, *said[:1], *lost[:5]])
+            lost, replies = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
+            why = "; ".join([why, *replies[:1], *lost[:5]])
         raise UserError(f"{pdf.name}: {why}")
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
     template = template or load_template(language)
-    found = draft_all(body, stream, paper_id, language, subject, template)
-    drafts, lines = _with_keys(found.drafts, body, key, headings)
-    outcome = checked(PaperReading(pages, stream, body, found.drafts, drafts, key.entries, key.name))
+    made = draft_all(body, stream, paper_id, language, subject, template)
+    drafts, lines = _with_keys(made.drafts, body, key, headings)
+    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, key.entries, key.name))
     drafts = outcome.drafts
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
-        drafts, said = parser.check(drafts, template)
+        drafts, replies = parser.check(drafts, template)
         lost, more = parser.unread(pages, drafts, template)
         lines += lost
-        notes += [*said, *more]
+        notes += [*replies, *more]
     else:
         notes.append(BY_RULES)
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
@@ -285,7 +280,7 @@ def read_paper(
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
-    return paper, found.pictures
+    return paper, made.pictures
 
 
 @dataclass
@@ -293,11 +288,10 @@ class AnswerKey:
     """The key of `--answers`.
 
     Attributes:
-        entries: as read.
-        problems: a line for each row that is none.
+        problems: a line for each bad row.
         name: of its files; "" without one.
         sha256: of their bytes, one after the other.
-        unread: a line for each PDF that cannot be read or holds no key, and for each page of one.
+        unread: a line for each PDF or page that cannot be read.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -308,10 +302,10 @@ class AnswerKey:
 
     @classmethod
     def read(cls, *files: Path) -> AnswerKey:
-        """A key from PDFs and CSVs; a PDF that holds no key leaves the papers without, and says so.
+        """A key from PDFs and CSVs; a PDF without a key leaves the papers without, and says so.
 
         Raises:
-            UserError: there is no such file, or a CSV cannot be read or holds no key.
+            UserError: no such file, or a CSV that cannot be read or holds no key.
         """
         key = cls(name=", ".join(file.name for file in files), sha256="".join(map(_digest, files)))
         for file in files:
@@ -342,40 +336,39 @@ def _no_answers(file: Path) -> str:
 
 
 def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
-    """The drafts with the key of `--answers`; where there is none for this paper, with that of the paper itself."""
+    """Drafts with the key of `--answers`, else with that of the paper itself."""
     lines = list(key.problems)
-    found = list(drafts)
+    keyed = list(drafts)
     if key.name:
-        found, said = matching.match(found, key.entries, key.name, headings)
-        lines += said
-    if body.answers and not any(draft.answer_from for draft in found if key.name):
-        open_ = [draft for draft in found if not draft.answer]
-        answered = {draft.id: draft for draft in found if draft.answer}
+        keyed, problems = matching.match(keyed, key.entries, key.name, headings)
+        lines += problems
+    if body.answers and not any(draft.answer_from for draft in keyed if key.name):
+        open_ = [draft for draft in keyed if not draft.answer]
+        answered = {draft.id: draft for draft in keyed if draft.answer}
         entries = entries_of_items(body.answers, "the paper")
         if not entries:
             lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
-        matched, said = matching.match(open_, entries, "the paper", headings)
-        known = {draft.number for draft in answered.values()}
-        lines += [line for line in said if not (line.startswith("key ") and line.split()[1] in known)]
+        matched, problems = matching.match(open_, entries, "the paper", headings)
+        numbers = {draft.number for draft in answered.values()}
+        lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
-        found = [by_id[draft.id] for draft in found]
-    if not key.entries and not any(draft.answer or draft.solution for draft in found) and not body.answers:
+        keyed = [by_id[draft.id] for draft in keyed]
+    if not key.entries and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
         given = f"{key.name} was not read" if key.name else "none was given (--answers)"
-        found = [
-            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in found
+        keyed = [
+            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in keyed
         ]
-    return found, lines
+    return keyed, lines
 
 
 def _without_key(draft: Draft, text: str) -> Draft:
-    """A question of a paper in which no key was found: one that a key would answer is doubted."""
     asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false", "short_answer")
     return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
 def _settled(draft: Draft) -> Draft:
-    """Without points of blanks that add up to something else than the total: a doubt instead."""
+    """Replaces part points that do not add up to the total by a doubt."""
     if draft.part_points and draft.points is not None and abs(sum(draft.part_points) - draft.points) > 1e-6:
         text = f"the parts have {sum(draft.part_points):g} points, the question {draft.points:g}"
         return matching.with_doubt(draft.model_copy(update={"part_points": []}), "points", text, 0.2)
@@ -402,7 +395,7 @@ def _headings(stream: Stream) -> str:
 
 
 def _title(stream: Stream, body: Body) -> str:
-    """The line of the first page's front or head that names a year, else its largest."""
+    """The line of the first page's front or head with a year, else its largest."""
     front = [*stream.titles, *(body.front or stream.items[:30])]
     lines = [item.line for item in front if item.line and item.box.page == 1]
     lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
@@ -410,8 +403,8 @@ def _title(stream: Stream, body: Body) -> str:
     named = [text for text in (*(line.text for line in lines), *heads) if _YEAR.search(text)]
     named = [text for text in named if len(text) <= _LONGEST_NAME]
     largest = max((line.size for line in lines), default=0.0)
-    found = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
-    return one_line(_PAGE_AT_END.sub("", found[0]), _LONGEST_TITLE) if found else ""
+    titles = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
+    return one_line(_PAGE_AT_END.sub("", titles[0]), _LONGEST_TITLE) if titles else ""
 
 
 def _language(stream: Stream) -> Language:
@@ -431,15 +424,15 @@ def _digest(file: Path) -> str:
 
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
-    said = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    said += [said_too for said_too in (options.vlm, options.licence) if said_too]
-    made = [digest, *said, template.model_dump(mode="json") if template else "", code_version()]
+    choices = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
+    choices += [said_too for said_too in (options.vlm, options.licence) if said_too]
+    made = [digest, *choices, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 
 
 @cache
 def code_version() -> str:
-    """Hash of this package's files: other code may read a paper otherwise."""
+    """Hash of this package's files."""
     here = Path(__file__).resolve().parent
     files = sorted([*here.rglob("*.py"), *here.glob("templates/*.yaml"), *here.glob("prompts/*.txt")])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,7 +1,7 @@
-"""`report.html` of ingested papers: what was found, matched, doubted and missed, with every question as it was read.
+"""`report.html` of ingested papers.
 
-Contract: everything that comes from a paper is escaped or comes from `markup`; the page runs no script and asks
-nothing of a network: its pictures are files beside it, whose names are checked.
+Contract: a paper's text is escaped or comes from `markup`; the page runs no script and asks nothing of a network; names
+of pictures are checked.
 """
 
 from __future__ import annotations
@@ -28,12 +28,7 @@ _NAME = re.compile(r"[\w.-]{1,200}")
 
 
 def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[str] = ()) -> Path:
-    """Writes `root/report.html`.
-
-    Args:
-        root: the folder of the papers.
-        papers: those in it.
-        failed: one line for each PDF of the last call that could not be used.
+    """Writes `root/report.html`; `failed` has a line for each unusable PDF of the last call.
 
     Raises:
         UserError: the file cannot be written.
@@ -57,7 +52,7 @@ def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[s
 
 
 def counts(paper: IngestedPaper) -> dict[str, int]:
-    """How many of a paper's questions were found, have a key, are uncertain; and how many numbers do not match."""
+    """Counts of questions, keyed ones, uncertain ones, and unmatched numbers."""
     return {
         "found": len(paper.drafts),
         "matched": sum(bool(draft.answer or draft.solution) for draft in paper.drafts),
@@ -67,9 +62,8 @@ def counts(paper: IngestedPaper) -> dict[str, int]:
 
 
 def _missing(line: str) -> int:
-    """How many numbers a line says were not found."""
-    found = MISSING.match(line)
-    return int(found[2] or found[1]) - int(found[1]) + 1 if found else 0
+    run = MISSING.match(line)
+    return int(run[2] or run[1]) - int(run[1]) + 1 if run else 0
 
 
 def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:

@@ -60,6 +60,6 @@ class Originals:
                 if difference > SAME:
                     return None
                 edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
-                return pdf.png(pdf.drawn(page, DPI, edges)).bytes
+                return pdf.png(pdf.drawn(page, DPI, edges))
         except (UserError, OSError, IndexError, ValueError):
             return None  # its page picture will do

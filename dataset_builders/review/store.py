@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.run.journal import JournalWriter, journal_files
@@ -189,7 +189,7 @@ class ReviewStore:
     def _editing(self, entry: Entry, by: str, said: Mapping[str, Any]) -> dict[str, Any]:
         try:
             fields = dict(said.get("fields") or {})
-            boxes = None if said.get("boxes") is None else [Box.model_validate(box) for box in said["boxes"]]
+            boxes = None if said.get("boxes") is None else TypeAdapter(list[Box]).validate_python(said["boxes"])
             figures = None if said.get("figures") is None else [Figure.model_validate(one) for one in said["figures"]]
         except (ValidationError, TypeError, ValueError) as error:
             raise UserError(f"edit: {one_line(error, 120)}") from None

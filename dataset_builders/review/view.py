@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -121,7 +121,7 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "pages": paper.pages,
         "paper_title": paper.title,
         "form": copy.form.model_dump(),
-        "boxes": [box.model_dump() for box in copy.boxes],
+        "boxes": [asdict(box) for box in copy.boxes],
         "figures": [
             {**figure.model_dump(), "src": figure_src(root, entry, figure), "cut": is_cut_anew(entry.draft, figure)}
             for figure in copy.figures
@@ -181,7 +181,7 @@ def _picture(src: str, caption: str) -> Markup:
 def _place(board: Board, id: str, by: str) -> dict[str, Any]:
     entry = board.entries[id]
     copy = entry.copy(by)
-    return {"id": id, "number": copy.form.number, "boxes": [box.model_dump() for box in copy.boxes]}
+    return {"id": id, "number": copy.form.number, "boxes": [asdict(box) for box in copy.boxes]}
 
 
 def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering)
         **made.model_dump(),
         "differs": difference(entry.copy(by), copy),
         "form": copy.form.model_dump(),
-        "boxes": [box.model_dump() for box in copy.boxes],
+        "boxes": [asdict(box) for box in copy.boxes],
         "figures": [figure.model_dump() for figure in copy.figures],
         "html": rendered(root, entry, copy, rendering),
     }

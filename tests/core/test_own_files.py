@@ -13,8 +13,15 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.files import check_names, copy_file, make_subfolder, open_file, remove_files, write_atomically
-from livek12.core.records import Image, Response
+from livek12.core.files import (
+    check_names,
+    copy_file,
+    make_subfolder,
+    open_file,
+    remove_files,
+    write_atomically,
+)
+from livek12.core.records import Response
 from livek12.core.run.access import only_writer
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import Index
@@ -206,7 +213,7 @@ def paper(name: str, pages: int) -> IngestedPaper:
 def test_an_ingested_folder_forgets_its_own_pages_alone(tmp_path: Path, victim: Path) -> None:
     folder = Folder(tmp_path / "exam")
     for number in (1, 2, 3):
-        folder.save_page("a", number, Image(bytes=b"\x89PNG"))
+        folder.save_page("a", number, b"\x89PNG")
     (folder.root / "pages" / "a_99.png").write_bytes(b"mine")
     folder.save(paper("a", 3), {})
     Folder(folder.root).forget_pages("a", beyond=1)

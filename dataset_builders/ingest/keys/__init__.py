@@ -1,1 +1,1 @@
-"""Answer keys: their entries, and the question that each one is for."""
+"""Answer keys: entries, and matching them to questions."""

@@ -1,7 +1,6 @@
-"""Reads keys: tables of a second PDF, the answers behind the questions, answers below each question, and CSV files.
+"""Entries of answer keys: tables, answers behind or below the questions, and CSV files.
 
-Contract: `entries_of_items` and `entries_of_csv` give one entry a number and column as printed; nothing is guessed: a
-line that is no entry is passed over, and which question an entry belongs to is for `matching` to decide.
+Contract: one entry a number and column as printed; a line that is no entry is passed over.
 """
 
 from __future__ import annotations
@@ -43,18 +42,14 @@ class Entry:
     """One answer of a key, as printed.
 
     Attributes:
-        number: of the question.
-        answer: its key; "" where only a solution is given.
-        points: what it is worth, where the key says.
-        solution: in full, where the key gives one.
-        rank: how many entries of this number stand before it in its table.
-        label: what is printed about the table it is of (subject, form, elective parts), without spaces.
-        elective: the part it says it is of (CSV only).
+        answer: "" if only a solution is given.
+        rank: number of earlier entries of this number in its table.
+        label: print around its table (subject, form, elective parts), without spaces.
+        elective: its part (CSV only).
         where: file and page or line, for messages.
-        source: name of the file, where there are several.
-        confidence: of the least certain line that it was read from, 0 to 1.
-        by_ocr: it was read from a picture.
-        listed: it was read as a numbered paragraph, in no table and behind no word that says that it is an answer.
+        source: name of the file, if there are several.
+        confidence: of the least certain line, 0 to 1.
+        listed: read as a numbered paragraph, in no table and behind no word for an answer.
     """
 
     number: int
@@ -72,24 +67,22 @@ class Entry:
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """The entries of tables that name their columns or rows, whatever the answers are; and the other items.
+    """Entries of tables that name their columns or rows, and the other items.
 
-    A table with a column of answers for each form of a paper gives each its form as `elective`; beside one nothing else
-    of the key is read.
+    A table with a column for each form gives the form as `elective`; nothing else of that key is read.
     """
     entries: list[Entry] = []
     rest: list[Item] = []
     for item in items:
         rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
-        found = _by_columns(rows, where) or _by_rows(rows, where)
-        entries += found
-        rest += [] if found else [item]
+        in_table = _by_columns(rows, where) or _by_rows(rows, where)
+        entries += in_table
+        rest += [] if in_table else [item]
     forms = [entry for entry in entries if entry.elective]
     return (forms, []) if forms else (entries, rest)
 
 
 def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    """A row a question, below the names of the columns."""
     names = [column_of(name) for name in rows[0]] if rows else []
     forms = [place for place, name in enumerate(rows[0] if rows else ()) if place and _FORM_COLUMN.fullmatch(name)]
     answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
@@ -101,58 +94,57 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     ):
         return []
     worth = names.index("points") if names.count("points") == 1 else -1
-    found = []
+    entries = []
     for row in rows[1:]:
         number = NUMBER_CELL.fullmatch(row[0])
         if number and len(row) == len(names):
             points = float(row[worth]) if worth > 0 and re.fullmatch(r"\d{1,3}(?:\.\d)?", row[worth]) else None
-            found += [
+            entries += [
                 Entry(int(number[1]), row[at], points, elective=rows[0][at] if len(forms) > 1 else "", where=where)
                 for at in answers
                 if row[at]
             ]
-    return found
+    return entries
 
 
 def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     """Rows of numbers, each above a row of answers; their names may be missing."""
-    found = []
+    entries = []
     for above, below in pairwise(rows):
         if _counts_up(above) and len(below) == len(above) and all(below) and not _counts_up(below):
-            found += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
+            entries += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
         if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
             numbers = [NUMBER_CELL.fullmatch(cell) for cell in above]
-            found += [
+            entries += [
                 Entry(int(number[1]), answer, where=where)
                 for number, answer in zip(numbers, below, strict=False)
                 if number and answer
             ]
             spans = [_SPAN_CELL.fullmatch(cell) for cell in above]
-            found += [
+            entries += [
                 Entry(number, letter, where=where)
                 for span, answers in zip(spans, below, strict=False)
                 if span
                 for number, letter in of_span(int(span[1]), int(span[2]), answers)
             ]
-    return found
+    return entries
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
-    """Whether cells are nothing but numbers of questions, three at least, each one more than the last."""
     numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
     return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def of_span(first: int, last: int, said: str) -> list[tuple[int, str]]:
-    """The answers of a run of questions ("1-5", "ABCDD"), with their numbers; empty where they are not as many."""
-    letters = said.split()
+def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
+    """Numbered answers of a span ("1-5", "ABCDD"); empty if the counts differ."""
+    letters = answers.split()
     if len(letters) != last - first + 1:
-        letters = re.findall(r"[A-J①-⑩]", said)
+        letters = re.findall(r"[A-J①-⑩]", answers)
     return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
 
 
 def column_of(name: str) -> str:
-    """What a column holds, by its name: number, answer, points, solution or elective; "" for anything else."""
+    """The kind of a column by its name: number, answer, points, solution or elective; else ""."""
     bare = re.sub(r"\s+", "_", name.strip().lower())
     return next(
         (column for column, names in _COLUMNS.items() if {bare, bare.replace("_", "")} & set(names.split())), ""
@@ -179,12 +171,12 @@ _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
-"""Where a solution's title follows the answer with no space between; one in a formula was read into it."""
+"""A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
 _WORTH = re.compile(r"^\s*[(（]\s*(?:满分|本题)?\s*\d{1,3}\s*分\s*[)）]\s*")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
-"""What a key prints of the points, in front of an answer and behind it."""
+"""Points in front of an answer and behind it."""
 _WORTH_WITHIN = re.compile(
     rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
 )
@@ -194,34 +186,34 @@ _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:�
 _PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
 """An answer in parts, each on its line."""
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-"""What an entry of a key may begin with."""
+"""Beginnings of entries."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
-"""Where OCR saw no space between two entries."""
+"""Two entries without a space, by OCR."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """The entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
+    """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for page in pages:
         items = [item for item in stream.items if item.box.page == page.number]
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
-        found += [replace(entry, label=label) for entry in _weighed(tables, items)]
-    if not found:
+        entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
+    if not entries:
         return entries_of_items(stream.items, name)
-    known = [entry.number for entry in found]
-    if len(set(known)) < len(known):  # tables of several papers or forms
-        return found
-    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(known))
-    return [*found, *_weighed([replace(entry, label=found[-1].label) for entry in below], stream.items)]
+    numbers = [entry.number for entry in entries]
+    if len(set(numbers)) < len(numbers):  # tables of several papers or forms
+        return entries
+    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(numbers))
+    return [*entries, *_weighed([replace(entry, label=entries[-1].label) for entry in below], stream.items)]
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
-    """The entries of what stands behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
+    """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
 
-    Where numbers begin anew with each section of the key, an entry's `elective` is the name of its section.
+    If numbers begin anew with each section of the key, `elective` is the section's name.
     """
     starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
     if len(starts) > 1:
@@ -236,7 +228,6 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
-    """The entries with the confidence of the lines that hold their answers, and their numbers where there are any."""
     if not any(item.block.origin == "ocr" for item in items):
         return list(entries)
     lines = [
@@ -246,8 +237,8 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
     ]
     done = []
     for entry in entries:
-        said = squeezed(entry.answer or entry.solution or "")[:20]
-        own = [(text, sure) for text, sure in lines if said in text]
+        beginning = squeezed(entry.answer or entry.solution or "")[:20]
+        own = [(text, sure) for text, sure in lines if beginning in text]
         named = [sure for text, sure in own if str(entry.number) in text]
         sure = min(named or [sure for _, sure in own], default=0.0)
         done.append(replace(entry, confidence=sure, by_ocr=True))
@@ -257,7 +248,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     short = _table_entries(items, name)
     long = _numbered(items, name)
-    known = {entry.number for entry in short}
+    numbers = {entry.number for entry in short}
     solved = {entry.number: entry for entry in long}
     merged = [
         replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
@@ -265,14 +256,14 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
         else entry
         for entry in short
     ]
-    return merged + [entry for entry in long if entry.number not in known]
+    return merged + [entry for entry in long if entry.number not in numbers]
 
 
 def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
-    """The entries of a CSV file, and a line for each row that is none.
+    """Entries of a CSV file, and a line for each bad row.
 
     Raises:
-        UserError: it cannot be read, or has no columns for numbers and answers.
+        UserError: it cannot be read, or lacks columns for numbers and answers.
     """
     rows = [row for row in _rows(file) if any(cell.strip() for cell in row)]
     if rows and all(len(row) == 2 and NUMBER_CELL.fullmatch(row[0].strip()) for row in rows):
@@ -282,7 +273,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
     if "number" not in header or "answer" not in header or doubled:
         what = f"two columns for {sorted(doubled)[0]}" if doubled else "no columns 'number' and 'answer'"
         raise UserError(f"{file.name}: {what}; its first line names them (number, answer; optional points, solution)")
-    found, problems = [], []
+    entries, problems = [], []
     for line, row in enumerate(rows[1:], 2):
         cells = {name: value.strip() for name, value in zip(header, row, strict=False) if name}
         number = NUMBER_CELL.fullmatch(cells.get("number", ""))
@@ -292,7 +283,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
             problems.append(f"{file.name}:{line}: {cells.get('number', '')[:40]!r} is no question number; left out")
             continue
         points = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
-        found.append(
+        entries.append(
             Entry(
                 int(number[1]),
                 _SAID.sub("", cells.get("answer", "")),
@@ -303,11 +294,11 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
                 where=f"{file.name}:{line}",
             )
         )
-    return found, problems
+    return entries, problems
 
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
-    """A question's text without the answer and solution printed below it, and these; None where there are none."""
+    """A question's text, and the answer and solution printed below it."""
     text = _AT_ONCE.sub("\n", text)
     answer = ANSWER_HEAD.search(text)
     start = answer.end() if answer else 0
@@ -318,18 +309,18 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
-    said = text[answer.end() : end].strip()
+    key = text[answer.end() : end].strip()
     worked = text[solution.end() :].strip() if solution else ""
-    first, _, rest = said.partition("\n")
+    first, _, rest = key.partition("\n")
     if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
-        said, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
-    return text[: answer.start()].rstrip(), said.rstrip(" .．。") or None, worked or None
+        key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
+    return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
 
 
 def take_topics(text: str) -> tuple[str, list[str]]:
     """A text without the lines that name its topics (【考点】), and the topics."""
-    said = [topic.strip() for match in _TOPICS.finditer(text) for topic in re.split(r"[;；、]", match[1])]
-    return _TOPICS.sub("", text).strip(), [topic for topic in said if topic]
+    topics = [topic.strip() for match in _TOPICS.finditer(text) for topic in re.split(r"[;；、]", match[1])]
+    return _TOPICS.sub("", text).strip(), [topic for topic in topics if topic]
 
 
 def _texts(items: Sequence[Item]) -> list[str]:
@@ -341,22 +332,22 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     listed, others = _of_lists(others)
     texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(others)]
     pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
-    found: list[tuple[int, str, float | None]] = [*listed]
+    answers: list[tuple[int, str, float | None]] = [*listed]
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
-            found += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
+            answers += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
             rest = " ".join(_SPAN.sub(" ", text).split())
             pairs = list(_PAIR.finditer(rest))
-            found += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
+            answers += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
         elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
-            found += _of_rows(text, texts[place + 1])
+            answers += _of_rows(text, texts[place + 1])
         elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
-            found += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
+            answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
         elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
-            found += [(int(m["number"]), m["answer"], None) for m in pairs]
+            answers += [(int(m["number"]), m["answer"], None) for m in pairs]
     ranks: dict[tuple[int, str], int] = {}
     entries = []
-    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in found)):
+    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in answers)):
         name = entry.number, entry.elective
         entries.append(replace(entry, rank=ranks.get(name, 0)))
         ranks[name] = ranks.get(name, 0) + 1
@@ -364,27 +355,27 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
 
 
 def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
-    """The entries of running lines that are nothing but numbered answers with wide gaps between; and the other items.
+    """Entries of lines of numbered answers with wide gaps, and the other items.
 
-    The numbers go up by one; a line with a single answer is one where it goes on with them.
+    The numbers go up by one; a line with a single answer must go on with them.
     """
-    found: list[tuple[int, str, float | None]] = []
+    answers: list[tuple[int, str, float | None]] = []
     rest: list[Item] = []
     for item in items:
         cells = [_LISTED.fullmatch(cell.strip()) for cell in re.split(r"\s{3,}", item.text)] if item.line else []
         numbers = [int(cell[1]) for cell in cells if cell]
-        goes_on = bool(found) and bool(numbers) and numbers[0] == found[-1][0] + 1
+        goes_on = bool(answers) and bool(numbers) and numbers[0] == answers[-1][0] + 1
         counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
         if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
-            found += [(int(cell[1]), cell[2], None) for cell in cells if cell]
+            answers += [(int(cell[1]), cell[2], None) for cell in cells if cell]
         else:
             rest.append(item)
-    return found, rest
+    return answers, rest
 
 
-def _covers(text: str, found: Sequence[re.Match[str]]) -> bool:
-    """Whether a line is nothing but entries: a sentence with a number and a letter in it is none."""
-    covered = sum(len(squeezed(match[0])) for match in found)
+def _covers(text: str, matches: Sequence[re.Match[str]]) -> bool:
+    """Checks that a line is nothing but entries, not a sentence with a number and a letter."""
+    covered = sum(len(squeezed(match[0])) for match in matches)
     return covered >= 0.8 * len(squeezed(text))
 
 
@@ -396,33 +387,33 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
-    """Entries that begin with their numbers, each with all that follows up to the next."""
+    """Entries that begin with their numbers and go on to the next."""
     chosen = _bracketed(items) or anchors(items)
-    found = []
+    entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
         answer, solution = _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        found.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
-    return found
+        entries.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
+    return entries
 
 
 def _bracketed(items: Sequence[Item]) -> list[Anchor]:
-    """Entries that begin with 【第1题】 or 【1题答案】, where there are several."""
+    """Entries that begin with 【第1题】 or 【1题答案】, if there are several."""
     matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
-    found = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
-    return found if len(found) > 1 else []
+    titled = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
+    return titled if len(titled) > 1 else []
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
-    said, answer, solution = split_answered("\n" + text)
+    stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
         return answer, solution
-    if solution is not None and 0 < len(said.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(said):
-        return said.strip().rstrip(" .．。"), solution
+    if solution is not None and 0 < len(stem.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(stem):
+        return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
     first, _, rest = text.partition("\n")
@@ -457,9 +448,9 @@ def _rows(file: Path) -> list[list[str]]:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text of a table as spreadsheets save it: UTF-8, UTF-16, or a Chinese or Korean code page that fits it.
+    """The text of a spreadsheet's table: UTF-8, UTF-16, or a Chinese or Korean code page.
 
-    Two code pages may both fit the bytes; the right one is that in which the first line names the columns.
+    If two code pages fit the bytes, the one in which the first line names the columns.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")

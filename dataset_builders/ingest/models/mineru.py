@@ -1,8 +1,8 @@
-"""What MinerU found on a paper's pages, in our blocks.
+"""MinerU and RapidDoc.
 
-Contract: `read` takes the folder or the zip MinerU wrote, in its present layout (`middle_json.json`) and in the older
-one (`…content_list.json`), and the PDF itself, of which the pages are drawn. `run` calls MinerU where it is installed.
-Its output is data like any other: names that lead out of the folder, boxes off the page and huge files are refused.
+Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older one
+(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: names that lead out
+of the folder, boxes off the page and huge files are refused.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Language
+from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
@@ -41,11 +42,7 @@ _KINDS: Final[dict[str, Kind]] = {
 
 
 def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Calls MinerU on a paper and yields its pages.
-
-    Args:
-        pdf: the paper.
-        pages: numbers from 1; None for all.
+    """Yields the pages of a paper by MinerU.
 
     Raises:
         UserError: MinerU is not installed, fails, or takes too long.
@@ -65,10 +62,10 @@ def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
 
 
 def call(command: Sequence[str], name: str, pdf: Path) -> None:
-    """Runs a program that reads a paper, with all that it starts, to its end.
+    """Runs a program to its end, with its children.
 
     Raises:
-        UserError: it fails, in its own last words, or takes too long.
+        UserError: it fails or takes too long.
     """
     limit = 20 * SECONDS_A_PAGE
     with supervise(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -82,30 +79,23 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
 
 
 def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper as MinerU read it.
-
-    Args:
-        output: its folder or zip.
-        pdf: the paper.
-        pages: numbers from 1; None for all.
+    """Yields the pages of a paper from MinerU's output.
 
     Raises:
-        UserError: no output of MinerU there, or damaged.
+        UserError: there is no output of MinerU, or it is damaged.
     """
-    with _Output(output) as found:
-        blocks = found.pages()
+    with _Output(output) as files:
+        blocks = files.pages()
         for page in worker.pages(pdf, None, "image", pages):
             made = [
                 block
                 for order, item in enumerate(blocks.get(page.number, ()))
-                for block in _blocks(item, page.number, found, order)
+                for block in _blocks(item, page.number, files, order)
             ]
-            yield page.model_copy(update={"blocks": made})
+            yield replace(page, blocks=made)
 
 
 class _Output:
-    """The files MinerU wrote, in a folder or a zip."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip: zipfile.ZipFile | None = None
@@ -137,10 +127,10 @@ class _Output:
         return [str(path.relative_to(self.path)) for path in self._jsons(self.path)]
 
     def bytes(self, name: str, limit: int) -> bytes | None:
-        """A file by its name; None where it is missing, too big or outside.
+        """A file by its name; None if it is missing, too big or outside.
 
         Raises:
-            UserError: it is there and cannot be read: the archive is encrypted or damaged.
+            UserError: the archive is encrypted or damaged.
         """
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or PurePosixPath(name).is_absolute():
@@ -156,7 +146,7 @@ class _Output:
             return None
 
     def pages(self) -> dict[int, list[dict[str, Any]]]:
-        """Blocks by page number, each with a `bbox` in fractions, and the folder its pictures are in."""
+        """Blocks by page number, with a `bbox` in fractions and the folder of their pictures."""
         names = sorted((name for name in self._names() if _is_layout(name)), key=lambda name: "content_list" in name)
         if not names:
             raise UserError(f"{self.path}: holds no middle_json.json and no content_list.json of MinerU")
@@ -167,10 +157,10 @@ class _Output:
             raise UserError(f"{self.path}: {names[0]} is damaged or too big") from None
         folder = str(PurePosixPath(names[0]).parent)
         try:
-            found = _listed(layout) if isinstance(layout, list) else _middle(layout)
+            by_page = _listed(layout) if isinstance(layout, list) else _middle(layout)
         except (AttributeError, TypeError, ValueError, KeyError):
             raise UserError(f"{self.path}: {names[0]} is not in a layout of MinerU that is known here") from None
-        return {page: [{**item, "folder": folder} for item in items] for page, items in found.items()}
+        return {page: [{**item, "folder": folder} for item in items] for page, items in by_page.items()}
 
 
 def _unpacked(archive: zipfile.ZipFile, path: Path, name: str, limit: int) -> bytes | None:
@@ -193,7 +183,6 @@ def _middle(layout: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
 
 
 def _listed(layout: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    """The older list: boxes in thousandths."""
     pages: dict[int, list[dict[str, Any]]] = {}
     for item in layout:
         box = [float(value) / 1000 for value in item.get("bbox") or (0, 0, 1000, 1000)]
@@ -230,7 +219,7 @@ def _text(item: dict[str, Any]) -> str:
     if isinstance(content, list):
         return "".join(_span(span) for span in content if isinstance(span, dict))
     items = item.get("list_items")
-    return "\n".join(str(one) for one in items) if isinstance(items, list) else ""
+    return "\n".join(str(line) for line in items) if isinstance(items, list) else ""
 
 
 def _span(span: dict[str, Any]) -> str:
@@ -250,13 +239,13 @@ def _caption(item: dict[str, Any]) -> str:
     for name in ("image_caption", "img_caption", "table_caption", "chart_caption"):
         value = item.get(name)
         if value:
-            return " ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+            return " ".join(str(line) for line in value) if isinstance(value, list) else str(value)
     content = item.get("content")
     parts = content if isinstance(content, list) else []
     return " ".join(_text(part) for part in parts if isinstance(part, dict) and "caption" in str(part.get("type", "")))
 
 
-def _picture(item: dict[str, Any], output: _Output) -> Image | None:
+def _picture(item: dict[str, Any], output: _Output) -> bytes | None:
     content = item.get("content")
     parts = content if isinstance(content, list) else []
     for part in (item, *(part for part in parts if isinstance(part, dict))):
@@ -264,19 +253,17 @@ def _picture(item: dict[str, Any], output: _Output) -> Image | None:
         if isinstance(name, str) and name:
             data = output.bytes(str(PurePosixPath(item["folder"]) / name), MAX_PICTURE)
             if data and data[:3] in (b"\xff\xd8\xff", b"\x89PN"):
-                return Image(bytes=data, path=PurePosixPath(name).name)
+                return data
     return None
 
 
 class _Rows(HTMLParser):
-    """Cells of an HTML table."""
-
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A row or a cell begins."""
+        """Begins a row or a cell."""
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th") and self.rows:
@@ -284,13 +271,13 @@ class _Rows(HTMLParser):
             self.rows[-1] += [""] * (min(int(span), 50) - 1) + [""]
 
     def handle_data(self, data: str) -> None:
-        """Text of a cell."""
+        """Adds text to a cell."""
         if self.rows and self.rows[-1]:
             self.rows[-1][-1] += data
 
 
 def table_rows(html: str) -> str:
-    """An HTML table as lines, with tabs between cells; its tags are read and nothing else in it is used."""
+    """An HTML table as lines, with tabs between cells; nothing else in it is used."""
     parser = _Rows()
     parser.feed(html)
     return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)
@@ -303,12 +290,7 @@ _CODE: Final = (
 
 
 def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Calls RapidDoc on a paper and yields its pages.
-
-    Args:
-        pdf: the paper.
-        language: of its text; None: Chinese with English, which is RapidDoc's own default.
-        pages: numbers from 1; None for all.
+    """Yields the pages of a paper by RapidDoc; without a language it reads Chinese with English.
 
     Raises:
         UserError: RapidDoc is not installed, cannot fetch its models, fails, or takes too long.
@@ -319,5 +301,5 @@ def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | No
         command = [sys.executable, "-c", _CODE, str(pdf.resolve()), folder, _LANGUAGES.get(language or "zh", "ch")]
         call(command, "RapidDoc", pdf)
         for page in read(Path(folder), pdf, pages):
-            blocks = [block.model_copy(update={"origin": "rapid_doc"}) for block in page.blocks]
-            yield page.model_copy(update={"blocks": blocks})
+            blocks = [replace(block, origin="rapid_doc") for block in page.blocks]
+            yield replace(page, blocks=blocks)

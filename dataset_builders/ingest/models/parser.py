@@ -1,8 +1,8 @@
-"""A model parses each question by the paper's template, and its parse is held against that of the rules.
+"""A model's parse by the paper's template, compared with the rules'.
 
-Contract: nothing a model says gets into a draft. Where it differs from the rules, the difference is a doubt of kind
-"parse" for the reviewer; a text that is not on the page is called that. What it says is read as JSON of the template's
-schema, bounded in size, and nothing else. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
+Contract: nothing a model says gets into a draft: a difference is a doubt of kind "parse", and a question that the rules
+lack is a line of the paper if it stands on the page word for word. Replies are JSON of the template's schema, bounded
+in size. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
 """
 
 from __future__ import annotations
@@ -37,23 +37,17 @@ _PAGE_TASK: Final = "ingest-page"
 def unread(
     asker: Asker, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
 ) -> tuple[list[str], list[str]]:
-    """What a model reads on the pages and the rules do not.
-
-    Args:
-        asker: asks the model.
-        pages: of the paper, as they were read.
-        drafts: what the rules made of them.
-        template: the kind of paper.
+    """Questions that a model reads on the pages and the rules do not.
 
     Returns:
-        A line for each question that no draft holds, and lines on what the model said as a whole.
+        A line for each question that no draft holds, and lines on the replies as a whole.
     """
     texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
     requests = [_page_request(number, text, template) for number, text in texts.items() if text.strip()]
     lost: list[tuple[int, str]] = []
     notes: list[str] = []
     read = invented = 0
-    held = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
+    drafted = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
     for reply in asker.replies(requests, lambda key, text: _questions(text), whole=True):
         number = int(reply.key.question_id.removeprefix("page "))
         if reply.value is None:
@@ -65,15 +59,15 @@ def unread(
             begun = _bare(question)
             if not begun or _bare(named) not in page or begun not in page:
                 invented += 1
-            elif not any(begun[:_ENOUGH] in one for one in held):
+            elif not any(begun[:_ENOUGH] in draft_text for draft_text in drafted):
                 text = f"question {one_line(named, 20)}, page {number}: {asker.model} reads it, the rules do not"
                 lost.append((number, f"{text}: {one_line(question, 80)}"))
-    said = (
+    summary = (
         f"{asker.model} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
     )
     if invented:
-        said += f", and {invented} do not stand on their page as it says"
-    return [line for _, line in sorted(lost)], [said, *sorted(notes)]
+        summary += f", and {invented} do not stand on their page as it says"
+    return [line for _, line in sorted(lost)], [summary, *sorted(notes)]
 
 
 def _text(page: PageBlocks) -> str:
@@ -91,7 +85,7 @@ def _page_request(number: int, text: str, template: Template) -> Request:
 
 
 def page_instructions(template: Template) -> str:
-    """What a model is told about a page of the papers of a template."""
+    """The model's instructions for a page."""
     return load_prompt("livek12.dataset_builders.ingest", "parse_page.txt").filled(template.told()).strip()
 
 
@@ -104,13 +98,13 @@ def _questions(text: str) -> list[tuple[str, str]]:
     rows: Any = parse_object(text).get("questions")
     if not isinstance(rows, list) or len(rows) > MAX_QUESTIONS:
         raise Unreadable(f'has no list of at most {MAX_QUESTIONS} questions under "questions"')
-    found = []
+    questions = []
     for row in rows:
-        named, said = (row.get("number"), row.get("question")) if isinstance(row, dict) else (None, None)
-        if not isinstance(named, str) or not isinstance(said, str) or not named.strip():
+        named, question = (row.get("number"), row.get("question")) if isinstance(row, dict) else (None, None)
+        if not isinstance(named, str) or not isinstance(question, str) or not named.strip():
             raise Unreadable("names a question without a number or a text")
-        found.append((named, said))
-    return found
+        questions.append((named, question))
+    return questions
 
 
 MAX_TEXT = 8000
@@ -124,7 +118,7 @@ class Parser:
 
     Args:
         spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
-        folder: where its replies are remembered; None remembers none.
+        folder: of the cache of replies; None: no cache.
 
     Raises:
         UserError: no such engine, or a model that it cannot run.
@@ -136,12 +130,12 @@ class Parser:
         self.name = self._engine.model
 
     def close(self) -> None:
-        """Gives memory and processes back."""
+        """Frees memory and processes."""
         self._engine.close()
         self._asker.close()
 
     def check(self, drafts: Sequence[Draft], template: Template) -> tuple[list[Draft], list[str]]:
-        """The drafts with a doubt wherever the model's parse differs, and lines on what it said as a whole."""
+        """The drafts with a doubt for each difference, and lines on the replies as a whole."""
         replies: dict[str, Any] = {}
         problems: list[str] = []
         requests = (_request(draft, template) for draft in drafts)
@@ -161,12 +155,12 @@ class Parser:
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
     ) -> tuple[list[str], list[str]]:
-        """What the model reads on the pages and the rules do not: see `template_pages.unread`."""
+        """As `unread`, with this model."""
         return unread(self._asker, pages, drafts, template)
 
 
 def instructions(template: Template) -> str:
-    """What a model is told about the papers of a template."""
+    """The model's instructions for a question."""
     return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(template.told()).strip()
 
 
@@ -181,15 +175,17 @@ def _request(draft: Draft, template: Template) -> Request:
     )
 
 
-def _compare(draft: Draft, said: dict[str, Any]) -> Draft:
+def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
     page = _bare(f"{draft.number} {draft.markdown} {draft.points or ''}")
     lines = [
-        _differs("number", draft.number, said.get("number"), page),
-        _differs("points", f"{draft.points:g}" if draft.points is not None else "", _number(said.get("points")), page),
-        _types(draft, said.get("question_type")),
-        _question(said.get("question"), page),
-        _differs("answer", " ".join(draft.answer), said.get("answer"), page),
-        *_options(draft, said.get("options"), page),
+        _differs("number", draft.number, parsed.get("number"), page),
+        _differs(
+            "points", f"{draft.points:g}" if draft.points is not None else "", _number(parsed.get("points")), page
+        ),
+        _types(draft, parsed.get("question_type")),
+        _question(parsed.get("question"), page),
+        _differs("answer", " ".join(draft.answer), parsed.get("answer"), page),
+        *_options(draft, parsed.get("options"), page),
     ]
     for line in lines:
         if line:
@@ -207,11 +203,11 @@ def _differs(what: str, ours: str, theirs: object, page: str) -> str:
 
 
 def _question(theirs: object, page: str) -> str:
-    """A text is the page's where nine in ten of its letters are there, in whatever order: formulas are spelt anew."""
-    if not isinstance(theirs, str) or not (said := _bare(theirs[:MAX_TEXT])) or said in page:
+    """Accepts a text with nine in ten of its letters on the page, in any order: formulas are spelt anew."""
+    if not isinstance(theirs, str) or not (bare := _bare(theirs[:MAX_TEXT])) or bare in page:
         return ""
-    there = sum((Counter(said) & Counter(page)).values())
-    if there >= 0.9 * len(said):
+    there = sum((Counter(bare) & Counter(page)).values())
+    if there >= 0.9 * len(bare):
         return ""
     return f"question: the model wrote {one_line(theirs, 60)!r}, much of which is not on the page"
 
@@ -239,5 +235,5 @@ def _number(value: object) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """A text as two spellings of it agree: compatible letters, no spaces, dollars and braces."""
+    """A text for comparison: compatible letters, no spaces, dollars and braces."""
     return re.sub(r"[\s${}\\]+", "", unicodedata.normalize("NFKC", text)).lower()

@@ -1,10 +1,9 @@
-"""A paper's pages as a vision-language model reads them, behind any engine that takes pictures.
+"""Vision-language models that read pages.
 
 Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
-page and names its regions; for the others our own layout does. Each region but a figure is shown by itself and read in
-the model's documented form (`vlm_forms`). Replies are remembered in the folder, nothing is asked twice; what is not in
-its form is asked again, and after three times a region is left unread, with its picture and a note on the page; a page
-whose layout cannot be had ends the paper. Ink outside all regions is said too.
+page and names its regions; the others get our layout. Each region but a figure is read by itself in the model's
+documented form. A reply in another form is asked for again; after three times the region is left unread, with its
+picture and a note. A page without a layout ends the paper. Ink outside all regions is reported.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -61,15 +60,15 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 @dataclass(frozen=True)
 class DocumentForm:
-    """How a model is asked.
+    """A model's prompts.
 
     Attributes:
         name: of the model.
-        named: words in a served model's name that tell it.
+        named: words in a served model's name.
         prompts: by kind of element.
         layout: the prompt for a page's layout; "" for a model that reads elements alone.
-        system: its system prompt; None: none is sent.
-        fields: of every request at an endpoint, besides what the user says.
+        system: None: none is sent.
+        fields: of every request at an endpoint.
     """
 
     name: str
@@ -106,7 +105,7 @@ FORMS: Final = {
 
 
 def form_of(model: str, name: str = "") -> DocumentForm:
-    """The form of a model, by the form's name or by the model's.
+    """The form of that name, else by the model's name.
 
     Raises:
         UserError: no such form, or a model's name that tells none.
@@ -115,15 +114,15 @@ def form_of(model: str, name: str = "") -> DocumentForm:
         if name not in FORMS:
             raise UserError(f"--vlm-form {name!r}: choose {', '.join(FORMS)}")
         return FORMS[name]
-    found = [form for form in FORMS.values() if any(word in model.lower() for word in form.named)]
-    if len(found) != 1:
+    forms = [form for form in FORMS.values() if any(word in model.lower() for word in form.named)]
+    if len(forms) != 1:
         raise UserError(f"--vlm {model}: its name does not say what it is; add --vlm-form {', '.join(FORMS)}")
-    return found[0]
+    return forms[0]
 
 
 @dataclass(frozen=True)
 class PageRegion:
-    """One thing that a layout names: its kind, its place in fractions of the page, how far it is turned."""
+    """A region of a layout: its kind, its place in fractions of the page, its turn."""
 
     kind: Kind
     left: float
@@ -134,7 +133,7 @@ class PageRegion:
 
     @property
     def element(self) -> Element | None:
-        """What it is read as; None for a figure."""
+        """The element it is read as; None for a figure."""
         if self.kind == "figure":
             return None
         return self.kind if self.kind in ("table", "formula") else "text"
@@ -144,10 +143,10 @@ def layout_of(reply: str) -> list[PageRegion]:
     """The regions of a page in MinerU2.5's form, in reading order.
 
     Raises:
-        Unreadable: anything beside its records, a box off the page, an unknown kind, too many of them.
+        Unreadable: other text, a box off the page, an unknown kind, too many regions.
     """
     at = 0
-    found: list[PageRegion | None] = []
+    regions: list[PageRegion | None] = []
     text = reply.strip()
     while at < len(text):
         record = _RECORD.match(text, at)
@@ -158,10 +157,10 @@ def layout_of(reply: str) -> list[PageRegion]:
                 else f"has something else than a record of a layout in it: {glimpse(text[at : at + 200])}"
             )
         at = record.end()
-        if len(found) == MAX_REGIONS:
+        if len(regions) == MAX_REGIONS:
             raise Unreadable(f"names more than {MAX_REGIONS} regions")
-        found.append(_region(record))
-    kept = [region for region in found if region is not None]
+        regions.append(_region(record))
+    kept = [region for region in regions if region is not None]
     if not kept:
         raise Unreadable("names no region")
     return list(dict.fromkeys(kept))
@@ -182,10 +181,10 @@ def _region(record: re.Match[str]) -> PageRegion | None:
 
 
 def element_of(reply: str, element: Element) -> str:
-    """What an element says: lines of text, a table's rows with tabs between cells, or LaTeX without dollar signs.
+    """An element's text: lines, a table's rows with tabs between cells, or LaTeX without dollar signs.
 
     Raises:
-        Unreadable: it is empty, too long, holds special tokens, or is not in the element's form.
+        Unreadable: empty, too long, with special tokens, or in another form.
     """
     text = reply.strip()
     if not text:
@@ -210,8 +209,8 @@ def _table(text: str) -> str:
     if len(pieces) < 3 or pieces[0].strip():
         raise Unreadable(f"is no table: {glimpse(text)}")
     rows: list[list[str]] = [[]]
-    for token, said in zip(pieces[1::2], pieces[2::2], strict=True):
-        cell = " ".join(said.split())
+    for token, cell_text in zip(pieces[1::2], pieces[2::2], strict=True):
+        cell = " ".join(cell_text.split())
         if token == "nl":
             if cell:
                 raise Unreadable(f"has text between two rows of a table: {glimpse(cell)}")
@@ -228,10 +227,10 @@ def _formula(text: str) -> str:
         if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing):
             text = text[len(opening) : -len(closing)]
             break
-    said = " ".join(text.split())
-    if not said or "$" in said.replace(r"\$", ""):
+    formula = " ".join(text.split())
+    if not formula or "$" in formula.replace(r"\$", ""):
         raise Unreadable(f"is not one formula: {glimpse(text)}")
-    return said
+    return formula
 
 
 def _dollars(text: str) -> str:
@@ -261,8 +260,8 @@ class Reader:
 
     Args:
         spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
-        form: one of `vlm_forms.FORMS`; "": by the model's name.
-        folder: where its replies are remembered; None remembers none.
+        form: one of `FORMS`; "": by the model's name.
+        folder: of the cache of replies; None: no cache.
 
     Raises:
         UserError: no such engine or form, or a model that it cannot run.
@@ -276,17 +275,12 @@ class Reader:
         self.name = self._engine.model
 
     def close(self) -> None:
-        """Gives memory and processes back."""
+        """Frees memory and processes."""
         self._engine.close()
         self._asker.close()
 
     def pages(self, path: Path, language: Language | None, numbers: range | None = None) -> Iterator[PageBlocks]:
         """Yields the pages of a paper.
-
-        Args:
-            path: the PDF.
-            language: of the text, for our own layout; None: found out.
-            numbers: of the pages, from 1; None for all.
 
         Raises:
             UserError: the paper cannot be read, or the model gives no layout of a page.
@@ -295,15 +289,16 @@ class Reader:
             picture = _opened(page.image)
             if self.form.layout:
                 regions = self._layout(path, page.number, picture)
-                blocks = [Block(kind=one.kind, box=_box(page.number, one)) for one in regions]
+                blocks = [Block(kind=region.kind, box=_box(page.number, region)) for region in regions]
             else:
                 blocks = page.blocks
                 regions = [
-                    PageRegion(one.kind, one.box.left, one.box.top, one.box.right, one.box.bottom) for one in blocks
+                    PageRegion(region.kind, region.box.left, region.box.top, region.box.right, region.box.bottom)
+                    for region in blocks
                 ]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
-            yield page.model_copy(update={"blocks": read, "notes": [*page.notes, *notes]})
+            yield replace(page, blocks=read, notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
@@ -316,7 +311,7 @@ class Reader:
     def _read(
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
     ) -> tuple[list[Block], list[str]]:
-        """The blocks with what the model read in each, and notes on what it did not."""
+        """The blocks with the model's text, and notes on unread ones."""
         elements = {f"{number}.{index}": region.element for index, region in enumerate(regions)}
         crops = {f"{number}.{index}": _crop(picture, region) for index, region in enumerate(regions)}
         requests = (
@@ -324,7 +319,7 @@ class Reader:
             for name, element in elements.items()
             if element is not None
         )
-        said: dict[str, str] = {}
+        texts: dict[str, str] = {}
         notes = []
         for reply in self._asker.replies(requests, self._element(elements), whole=True):
             name = reply.key.question_id
@@ -334,9 +329,9 @@ class Reader:
                     f"{self.name} did not read region {int(place) + 1} of page {number}: {one_line(reply.problem, 200)}"
                 )
             else:
-                said[name] = reply.value
+                texts[name] = reply.value
         made = [
-            _block(block, region, said.get(f"{number}.{index}"), crops[f"{number}.{index}"])
+            _block(block, region, texts.get(f"{number}.{index}"), crops[f"{number}.{index}"])
             for index, (region, block) in enumerate(zip(regions, blocks, strict=True))
         ]
         return made, sorted(notes)
@@ -345,7 +340,8 @@ class Reader:
     def _element(elements: dict[str, Any]) -> Any:
         return lambda key, text: element_of(text, elements[key.question_id])
 
-    def _request(self, name: str, image: Image, prompt: str, tokens: int) -> Request:
+    def _request(self, name: str, picture: bytes, prompt: str, tokens: int) -> Request:
+        image = Image(bytes=picture)
         system = [text_message("system", self.form.system)] if self.form.system else []
         return Request(
             key=Key(task=_TASK, question_id=name),
@@ -356,22 +352,22 @@ class Reader:
 
 
 def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
-    """The model with what its form needs of an endpoint, unless the user says otherwise."""
+    """The model with its form's fields for an endpoint, unless the user gives them."""
     if not form.fields or spec.runs_on != "openai":
         return spec
     given = spec.engine_args.get("extra_body") or {}
     return ModelSpec(spec.model, spec.engine, {**spec.engine_args, "extra_body": {**form.fields, **given}})
 
 
-def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) -> Block:
-    """A block as it was read; one that was not is a picture and a line that stands in it only."""
+def _block(block: Block, region: PageRegion, reply: str | None, crop: Picture) -> Block:
+    """A block with its text; without one, a picture and an unread line."""
     if region.element is None:
-        return block.model_copy(update={"lines": [], "picture": block.picture or pdf.png(crop), "origin": "vlm"})
+        return replace(block, lines=[], picture=block.picture or pdf.png(crop), origin="vlm")
     pictured = region.element != "text"
-    if said is None:
+    if reply is None:
         line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
-        return block.model_copy(update={"lines": [line], "picture": pdf.png(crop), "origin": "vlm", "confidence": 0.0})
-    texts = [f"${said}$"] if region.element == "formula" else [line for line in said.split("\n") if line.strip()]
+        return replace(block, lines=[line], picture=pdf.png(crop), origin="vlm", confidence=0.0)
+    texts = [f"${reply}$"] if region.element == "formula" else [line for line in reply.split("\n") if line.strip()]
     same = len(texts) == len(block.lines)
     lines = [
         Line(text=text, box=block.lines[index].box, size=block.lines[index].size, bold=block.lines[index].bold)
@@ -380,22 +376,22 @@ def _block(block: Block, region: PageRegion, said: str | None, crop: Picture) ->
         for index, text in enumerate(texts)
     ]
     picture = pdf.png(crop) if pictured else None
-    return block.model_copy(update={"lines": lines, "picture": picture, "origin": "vlm", "confidence": 1.0})
+    return replace(block, lines=lines, picture=picture, origin="vlm", confidence=1.0)
 
 
 def _box(page: int, region: PageRegion) -> Box:
     return Box(page=page, left=region.left, top=region.top, right=region.right, bottom=region.bottom)
 
 
-def _opened(image: Image) -> Picture:
+def _opened(image: bytes) -> Picture:
     from PIL import Image as Pictures
 
-    picture = Pictures.open(io.BytesIO(image.bytes or b""))
+    picture = Pictures.open(io.BytesIO(image))
     return picture.convert("RGB")
 
 
 def _crop(picture: Picture, region: PageRegion) -> Picture:
-    """A region by itself, upright, and no smaller than a model takes."""
+    """A region by itself, upright, no smaller than a model takes."""
     from PIL import ImageOps
 
     left, right = round(region.left * picture.width), round(region.right * picture.width)
@@ -408,7 +404,7 @@ def _crop(picture: Picture, region: PageRegion) -> Picture:
 
 
 def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
-    """A note where ink of the page is in no region."""
+    """A note if ink of the page is in no region."""
     from PIL import ImageDraw
 
     ink = picture.convert("L").point(lambda value: 255 if value < _INK else 0)

@@ -1,1 +1,1 @@
-"""Born-digital pages: what the PDF draws and sets, as blocks in reading order."""
+"""Born-digital pages as blocks in reading order."""

@@ -1,7 +1,7 @@
-"""Pieces of a page put in order: columns, paragraphs, captions, and at last the records.
+"""Pieces of a page in order: columns, paragraphs, captions, blocks.
 
-Contract: pieces are in points from the top left of the page; what comes out are `Block`s in reading order, one column
-after the other. Text layers and OCR meet here.
+Contract: pieces are in points from the top left; blocks are in reading order, one column after the other. Text layers
+and OCR meet here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
-from livek12.core.records import Image
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
@@ -49,9 +48,9 @@ class Segment:
     Attributes:
         number: of the question that may begin here; 0 for none.
         titled: it reads like the title of a section.
-        digits: it is nothing but this number; 0 where it is anything else.
+        digits: the number that is all its text; else 0.
         size: of its first letter.
-        gaps: white space within it that is wider than between words: left and right edge.
+        gaps: left and right edges of wide white space within it.
     """
 
     left: float
@@ -66,7 +65,7 @@ class Segment:
     size: float = 0.0
 
     def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
-        """Itself, or its two parts where white space within it covers an x and a margin on both sides."""
+        """Itself, or its two parts if white space within it covers an x and a margin on both sides."""
         for place, (left, right) in enumerate(self.gaps):
             if left <= x - margin and x + margin <= right:
                 yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
@@ -91,7 +90,7 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     for row in rows.values():
         pieces: list[list[Glyph]] = []  # without any gap
         for glyph in sorted(row, key=lambda glyph: glyph.left):
-            if pieces and glyph.left - max(_ends(one) for one in pieces[-1][-3:]) < _GAP * glyph.size:
+            if pieces and glyph.left - max(_ends(letter) for letter in pieces[-1][-3:]) < _GAP * glyph.size:
                 pieces[-1].append(glyph)
             else:
                 pieces.append([glyph])
@@ -109,7 +108,7 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
 
 
 def _name_hung(runs: Sequence[Segment]) -> None:
-    """Numbers that stand alone begin questions where text on their right is about as high, on whatever base line."""
+    """Numbers that stand alone begin questions if text on their right is about as high."""
     for run in runs:
         if run.digits and not run.number:
             for other in runs:
@@ -120,7 +119,7 @@ def _name_hung(runs: Sequence[Segment]) -> None:
 
 
 def _ends(glyph: Glyph) -> float:
-    """Where a letter ends with the white space of its own: a full-width comma has half a letter of it."""
+    """The end of a letter with its own white space: a full-width comma has half a letter of it."""
     return max(glyph.right, glyph.advance)
 
 
@@ -133,7 +132,7 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
         min(glyph.top for glyph in letters),
         max(glyph.bottom for glyph in letters),
         numbers[0],
-        tuple((max(g.right for g in one), other[0].left) for one, other in pairwise(pieces)),
+        tuple((max(g.right for g in part), other[0].left) for part, other in pairwise(pieces)),
         tuple(numbers[1:]),
         bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
         int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
@@ -142,7 +141,7 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
 
 
 def _number(piece: Sequence[Glyph], after: Sequence[Glyph]) -> int:
-    """The number that a piece of a line begins with; one without a sign behind it has text there."""
+    """The number at the beginning of a piece; one without a sign behind it has text there."""
     match = _NUMBER.match("".join(glyph.text.strip() for glyph in piece[:12]))
     if match and not match[2]:
         size = piece[0].size
@@ -160,15 +159,15 @@ def gutter(
     *,
     landscape: bool = False,
 ) -> float | None:
-    """X of the white space between two columns; None where there is one column.
+    """X of the white space between two columns; None for one column.
 
     Args:
         texts: the text.
         others: figures, tables and frames.
         dividers: long vertical lines.
         width: of the page.
-        before: the gutter of the page before, believed where nothing speaks against it.
-        landscape: the page is wider than it is high: two columns unless text crosses its middle.
+        before: the gutter of the page before, kept unless something contradicts.
+        landscape: two columns unless text crosses the middle.
     """
     for rule in dividers:
         x = (rule.left + rule.right) / 2
@@ -218,7 +217,6 @@ def _filled(
     crossing: int,
     free: bool,
 ) -> bool:
-    """Whether enough of the text on both sides is as wide as a column's."""
     if min(len(lefts), len(rights)) < (3 if free else 5):
         return False
     fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
@@ -229,14 +227,14 @@ def _filled(
 
 
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
-    """Whether the questions at the left edge of what is right of an x go on counting where those left of it stop."""
+    """Checks that questions right of an x go on counting from those left of it."""
     left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
     columns = _edge_numbers(left), _edge_numbers(right)
     return _turns(*columns) is not None and all(map(_at_edge, columns, (left, right)))
 
 
 def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
-    """Whether text begins where the numbers of a column do: a single number may stand anywhere within a line."""
+    """Checks that text begins where a column's numbers do: a single number may stand anywhere."""
     if len(numbers) > 1:
         return True
     reach = numbers[0].left + _BESIDE * (numbers[0].bottom - numbers[0].top)
@@ -244,25 +242,25 @@ def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
-    """What begins with a number at the left edge of some text, from top to bottom."""
+    """Numbers at the left edge of some text, from top to bottom."""
     opening = [run for run in runs if run.number]
     if not opening:
         return []
     edge = min(run.left for run in opening)
     if any(run.left < edge - _GUTTER_EDGE for run in runs):
         edge = min(run.left for run in runs)
-    found = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
+    numbered = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
     return [
         run
-        for place, run in enumerate(found)
-        if not (0 < place < len(found) - 1 and found[place + 1].number == found[place - 1].number + 1)
+        for place, run in enumerate(numbered)
+        if not (0 < place < len(numbered) - 1 and numbered[place + 1].number == numbered[place - 1].number + 1)
     ]  # a number between two that follow each other is the rest of a sentence
 
 
 def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
-    """The questions of a left column that go on counting where a right one stopped: bands begin with them.
+    """Questions of a left column that go on counting from a right one: bands begin with them.
 
-    None where the numbers of the two columns make no such count.
+    None if the two columns make no such count.
     """
     if not left or not right or len(left) + len(right) < _FEWEST:
         return None
@@ -286,7 +284,7 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
 
 
 def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
-    """Top and bottom of what stands across both columns, in order."""
+    """Top and bottom of what crosses both columns, in order."""
     begins = min((run.left for run in texts if run.left > middle), default=middle)
     runs = [part for run in texts for part in (run.parted(middle) if _is_parted(run, middle, begins) else (run,))]
     across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
@@ -307,11 +305,10 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
 
 
 def _is_parted(run: Segment, middle: float, begins: float) -> bool:
-    """Whether white space within a run reaches from the middle to where the right column begins."""
     return any(left < middle < right and right > begins - 3 for left, right in run.gaps)
 
 
-Crop = Callable[[Bounds], Image]
+Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
 CAPTION: Final = re.compile(
     r"(第?\s*\d{0,3}\s*题?\s*(图|圖|表)\s*[\d一二三四五六①-⑳甲乙丙(（]*.{0,18}|<?\s*(그림|표|자료)\s*\d*\s*>?.{0,18}|(fig(ure)?|table)\.?\s*\d+.{0,60}|\(?[가-하]\)?|[甲乙丙丁]|\(?[a-h]\))$",
@@ -338,7 +335,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Sheet:
-    """What was found on a page, in points.
+    """A page's content, in points.
 
     Attributes:
         glyphs: of running text.
@@ -346,7 +343,7 @@ class Sheet:
         rules: free rules (fractions, blanks).
         frames: boxes around text.
         dividers: long vertical lines.
-        unread: ink that nothing explains; `assembled` leaves what is in no line.
+        unread: unexplained ink; `assembled` leaves what is in no line.
     """
 
     number: int
@@ -367,12 +364,12 @@ def centre(glyph: Glyph) -> tuple[float, float]:
 
 
 def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Block], float | None]:
-    """The blocks of a page in reading order, and where its columns part.
+    """The blocks of a page in reading order, and its gutter.
 
     Args:
-        sheet: what stands on it.
+        sheet: the page.
         crop: cuts out a picture.
-        before: where the columns of the page before part.
+        before: the gutter of the page before.
     """
     edge, sheet.glyphs = _edges(sheet)
     aside = _turned(sheet)
@@ -389,7 +386,7 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 
 def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
-    """Text in a frame at the left or right edge of the paper is a tab, no part of a line; a number may begin one."""
+    """Takes out framed text at the left or right edge: a tab, unless it is a question's number."""
     tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
     pieces: list[Piece] = []
     glyphs = sheet.glyphs
@@ -405,7 +402,7 @@ def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
 
 
 def _turned(sheet: Sheet) -> list[Piece]:
-    """Takes what runs up or down the page out of its text, each line a piece; at the edge it is a head's."""
+    """Takes turned text out, each line a piece; at the edge it is a header."""
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright]
     sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright]
     pieces: list[Piece] = []
@@ -422,7 +419,7 @@ def _turned(sheet: Sheet) -> list[Piece]:
 def _regions(
     runs: Sequence[Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
 ) -> list[tuple[Bounds, int]]:
-    """Rectangles in reading order, each with the number of its column."""
+    """Rectangles in reading order, with the number of their column."""
     if middle is None:
         return [((-1e4, -1e4, 1e4, 1e4), 0)]
     done: list[tuple[Bounds, int]] = []
@@ -448,16 +445,16 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
-    found = lines_of(inside, rules)
+    printed = lines_of(inside, rules)
     upright = [(r.left, r.top, r.right, r.bottom) for r in sheet.rules if not r.flat and _within(region, r.left, r.top)]
-    _unsound([*found, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
-    lines, captions = _captions(found, own)
+    _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
+    lines, captions = _captions(printed, own)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
 
 
 def _unsound(lines: Sequence[TextLine], upright: Sequence[Bounds], sheet: Sheet) -> None:
-    """Marks the lines in which ink, or a short upright line, stands that was not read."""
+    """Marks lines in which unread ink or a short upright line stands."""
     for box in upright:
         for line in lines:
             inside = line.box[0] < box[0] < line.box[2] and line.box[1] - 1 < (box[1] + box[3]) / 2 < line.box[3] + 1
@@ -480,16 +477,20 @@ def _in_line(box: Bounds, line: TextLine) -> bool:
 
 
 def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[TextLine], list[Piece]]:
-    """Gives each figure its caption; the other lines, and the captions."""
+    """Gives figures their captions; returns the other lines, and the captions."""
     kept: list[TextLine] = []
     captions: list[Piece] = []
     figures = [piece for piece in own if piece.kind == "figure"]
     for line in lines:
-        near = [one for one in figures if not one.caption and _under_figure(line.box, [one])]
+        near = [
+            near_piece for near_piece in figures if not near_piece.caption and _under_figure(line.box, [near_piece])
+        ]
         if not near or not is_caption(line.text):
             kept.append(line)
             continue
-        figure = min(near, key=lambda one: min(abs(line.box[1] - one.box[3]), abs(one.box[1] - line.box[3])))
+        figure = min(
+            near, key=lambda near_piece: min(abs(line.box[1] - near_piece.box[3]), abs(near_piece.box[1] - line.box[3]))
+        )
         figure.caption = line.text.strip()
         captions.append(Piece("caption", line.box, [line]))
     for figure in figures:
@@ -500,7 +501,7 @@ def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[Tex
 
 
 def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Glyph]]:
-    """Labels of options (A., ①) that stand alone beside figures become pieces of their own."""
+    """Labels of options (A., ①) alone beside figures, as pieces."""
     figures = [piece for piece in own if piece.kind in ("figure", "table")]
     if not figures:
         return [], glyphs
@@ -525,13 +526,13 @@ def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piec
 
 
 def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
-    """From top to bottom; figures side by side, and the labels before them, from left to right."""
+    """Pieces from top to bottom; figures side by side and their labels from left to right."""
     rows: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda piece: (piece.box[1], piece.box[0])):
         aside = piece.kind in ("figure", "table") or id(piece) in labels
         last = rows[-1] if rows else None
-        if last and aside and all(one.kind in ("figure", "table") or id(one) in labels for one in last):
-            top, bottom = min(one.box[1] for one in last), max(one.box[3] for one in last)
+        if last and aside and all(member.kind in ("figure", "table") or id(member) in labels for member in last):
+            top, bottom = min(member.box[1] for member in last), max(member.box[3] for member in last)
             if min(bottom, piece.box[3]) - max(top, piece.box[1]) > 0.5 * min(
                 bottom - top, piece.box[3] - piece.box[1]
             ):
@@ -546,7 +547,7 @@ def _within(region: Bounds, x: float, y: float) -> bool:
 
 
 def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
-    """Lines that follow each other as the column's lines do; a gap, a figure or a frame ends a paragraph."""
+    """Paragraphs of a column; a gap, a figure or a frame ends one."""
     done: list[Piece] = []
     ordered = sorted(lines, key=lambda line: line.base)
     steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
@@ -586,9 +587,9 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
 
 
 def _parts(frame: Bounds, last: TextLine, line: TextLine) -> bool:
-    """Whether one of two lines stands in the frame and the other does not."""
     first, second = (
-        layout.contains(frame, (one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2) for one in (last, line)
+        layout.contains(frame, (text.box[0] + text.box[2]) / 2, (text.box[1] + text.box[3]) / 2)
+        for text in (last, line)
     )
     return first != second
 

@@ -1,7 +1,6 @@
-"""Atoms written down, from left to right: text as it is, formulas as LaTeX with their scripts.
+"""Atoms written as a line: text as it is, formulas as LaTeX with scripts.
 
-Contract: `written` gives a whole line with formulas between dollar signs, `tex` the LaTeX of what stands in a fraction,
-a root or a script. A line that ends in Hangul keeps the space behind it: Korean breaks lines within words.
+A line that ends in Hangul keeps the space behind it: Korean breaks lines within words.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FUNCTIONS: Final = frozenset(
     ).split()
 )
 LIMITS: Final = frozenset(("\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\sum", "\\prod", "\\bigcup", "\\bigcap"))
-"""What carries its limits below and above."""
+"""Operators with limits below and above."""
 ACCENTS: Final = {
     "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
     "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
@@ -99,7 +98,7 @@ def _greek(name: str, character: str) -> str:
 
 
 def is_math_letter(character: str) -> bool:
-    """Whether it belongs to one of Unicode's mathematical alphabets, or only ever stands in formulas."""
+    """Checks for Unicode's mathematical alphabets and characters of formulas only."""
     code = ord(character)
     return 0x1D400 <= code <= 0x1D7FF or character in "ℎℝℤℕℚℂℙℓ" or (0x2200 <= code <= 0x22FF and character not in "∶∼")
 
@@ -113,7 +112,7 @@ BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
 
 @dataclass(slots=True)
 class Atom:
-    """Something that is set like one letter: a glyph, a word, a fraction."""
+    """Something set like one letter: a glyph, a word, a fraction."""
 
     text: str
     left: float
@@ -137,7 +136,7 @@ class Atom:
 
     @property
     def axis(self) -> float:
-        """Y of the line it is centred on."""
+        """Y of its centre line."""
         return self.base - AXIS * self.size
 
     @property
@@ -181,15 +180,7 @@ def around(atoms: Sequence[Atom]) -> Bounds:
 
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
-    """One atom in the place of its parts.
-
-    Args:
-        text: its LaTeX.
-        atoms: the parts.
-        base: y of its base line.
-        size: of its letters.
-        extra: a box it covers as well.
-    """
+    """One atom in place of its parts; `extra` is a box that it covers too."""
     left, top, right, bottom = around(atoms)
     if extra:
         left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
@@ -199,7 +190,7 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
 
 
 class Finder:
-    """Atoms by where they stand; taken ones are gone."""
+    """Atoms by place; taken ones are gone."""
 
     def __init__(self, atoms: list[Atom]) -> None:
         self.atoms = sorted(atoms, key=lambda atom: atom.left)
@@ -207,13 +198,13 @@ class Finder:
         self.widest = max((atom.right - atom.left for atom in atoms), default=0.0)
 
     def between(self, left: float, right: float) -> list[Atom]:
-        """Those whose centre is between two x, from left to right."""
+        """Atoms with their centre between two x, from left to right."""
         first = bisect.bisect_left(self.lefts, left - self.widest)
         last = bisect.bisect_right(self.lefts, right)
         return [atom for atom in self.atoms[first:last] if left <= atom.middle <= right]
 
     def replace(self, gone: Sequence[Atom], new: Sequence[Atom]) -> None:
-        """Puts one thing in the place of its parts."""
+        """Puts one atom in place of its parts."""
         for atom in gone:
             at = bisect.bisect_left(self.lefts, atom.left)
             while self.atoms[at] is not atom:
@@ -229,7 +220,7 @@ class Finder:
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
-"""What carries no script: one behind it belongs to the letter that follows."""
+"""Bases of no script: one behind them belongs to the letter that follows."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
 _NEUTRAL: Final = re.compile(r"[0-9+\-=<>()\[\],.:;|/*!'′%°]+$")
 
@@ -245,7 +236,7 @@ class _Token:
 
 
 def tex(atoms: Sequence[Atom]) -> str:
-    """LaTeX of what stands in a fraction, a root or a script; several rows of it become one after the other."""
+    """LaTeX of a fraction's part, a root's content or a script; rows one after the other."""
     ordered = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: (atom.left, atom.right))
     if not ordered:
         return ""
@@ -254,7 +245,7 @@ def tex(atoms: Sequence[Atom]) -> str:
 
 
 def _reference(atoms: Sequence[Atom]) -> Atom:
-    """The letter that says where a small line is and how big: of the biggest ones, the one in the middle."""
+    """The middle one of the biggest letters, as the line's base and size."""
     plain = [atom for atom in atoms if not atom.built and atom.text not in FENCES | BIG] or list(atoms)
     size = max(atom.size for atom in plain)
     usual = sorted((atom for atom in plain if atom.size >= 0.87 * size), key=lambda atom: atom.base)
@@ -262,7 +253,7 @@ def _reference(atoms: Sequence[Atom]) -> Atom:
 
 
 def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
-    """Letters of a line from left to right, scripts gone to what they belong to."""
+    """Letters of a line from left to right, with scripts attached."""
     tokens: list[_Token] = []
     at = 0
     while at < len(row):
@@ -288,7 +279,7 @@ def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
-    """Whether a letter off the line is as big as those on it: part of something in two dimensions that was not read."""
+    """A letter off the line as big as those on it is part of an unread formula."""
     return len(script.text) == 1 and script.text.isalnum() and script.size > 0.83 * reference.size
 
 
@@ -355,7 +346,7 @@ def _roman(text: str) -> str:
 
 
 def _absorb(tokens: list[_Token]) -> None:
-    """Letters right before one that carries a script belong to its formula (the C of CO₂)."""
+    """Joins letters right before a script's base to its formula (the C of CO₂)."""
     last = tokens[-1]
     while len(tokens) > 1:
         before = tokens[-2]
@@ -371,7 +362,6 @@ def _absorb(tokens: list[_Token]) -> None:
 
 
 def _formula(tokens: Sequence[_Token]) -> str:
-    """All tokens as one formula."""
     text = ""
     for token in tokens:
         piece = token.text if token.math else _in_formula(token.text)
@@ -440,7 +430,7 @@ def _ideographic(character: str) -> bool:
 
 
 def _neutral(tokens: list[_Token]) -> None:
-    """Digits, signs and brackets between two pieces of a formula belong to it."""
+    """Takes digits, signs and brackets between two pieces of a formula into it."""
     at = 0
     while at < len(tokens):
         end = at

@@ -1,16 +1,15 @@
-"""What lies on a page: blocks in reading order, whoever found them (text layer, OCR or MinerU).
+"""Blocks of a page in reading order.
 
-Contract: boxes are fractions of the page, (0, 0) is the top left corner, so that they fit any rendering of it. A
-figure's picture is its crop; formulas are LaTeX between dollar signs where they could be read, and where not the
-block says so (`unread`).
+Contract: boxes are fractions of the page from the top left, so that they fit any rendering. Formulas are LaTeX between
+dollar signs; a block says if it has `unread` ones. These are dataclasses, which pydantic checks when they come from
+another process: the process that reads pages does not load pydantic.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Final, Literal
-
-from livek12.core.records import Image, Record
 
 UNREAD: Final = "□"
 """In place of a letter or formula that is printed and was not read, so that a reviewer sees the gap."""
@@ -25,13 +24,13 @@ _LABEL: Final = re.compile(rf"[<＜〈\[［【(（]?\s*{_NAME}\s*[>＞〉\]］�
 _MORE: Final = re.compile(rf"(?:[<＜〈\[［【]\s*{_NAME}\s*[>＞〉\]］】]|{_NAME}\s*[.．:：])\s*\S", re.IGNORECASE)
 
 
-class Box(Record):
-    """A rectangle on a page.
+_STRICT: Final = {"extra": "forbid", "val_json_bytes": "base64"}
+"""Of pydantic, as for records."""
 
-    Attributes:
-        page: its number, from 1.
-        left, top, right, bottom: fractions of the page's width and height, 0 to 1.
-    """
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """A rectangle on a page, in fractions of its width and height."""
 
     page: int
     left: float
@@ -39,13 +38,15 @@ class Box(Record):
     right: float
     bottom: float
 
+    __pydantic_config__ = _STRICT
+
     @property
     def area(self) -> float:
         """As a fraction of the page."""
         return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
 
     def joined(self, other: Box) -> Box:
-        """The smallest box around both; they are on one page."""
+        """The smallest box around both, on one page."""
         return Box(
             page=self.page,
             left=min(self.left, other.left),
@@ -55,7 +56,7 @@ class Box(Record):
         )
 
     def shared(self, other: Box) -> float:
-        """The area that both cover, as a fraction of the page; 0 on different pages."""
+        """The shared area as a fraction of the page; 0 on different pages."""
         if self.page != other.page:
             return 0.0
         width = min(self.right, other.right) - max(self.left, other.left)
@@ -69,15 +70,13 @@ class Box(Record):
         return shared / union if union else 0.0
 
 
-class Line(Record):
+@dataclass(frozen=True, kw_only=True)
+class Line:
     """One printed line.
 
     Attributes:
-        text: with formulas in LaTeX between dollar signs where they could be read.
-        box: around it.
         size: height of its letters, as a fraction of the page's height.
-        bold: whether most of it is.
-        confidence: of the reading, 0 to 1; 1 for a text layer that is sound.
+        confidence: 0 to 1; 1 for a sound text layer.
         unread: pieces of it (private-use glyphs, formulas) stand in the picture only.
     """
 
@@ -88,29 +87,32 @@ class Line(Record):
     confidence: float = 1.0
     unread: bool = False
 
+    __pydantic_config__ = _STRICT
 
-class Block(Record):
-    """One thing on a page: a paragraph, a table, a figure.
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A paragraph, a table or a figure.
 
     Attributes:
-        kind: what it is; headers and footers are kept here and dropped by the segmentation.
-        box: around it.
+        kind: headers and footers are dropped by the segmentation.
         column: 0 for the left or only column.
-        lines: of text; a table's rows, cells divided by tabs.
-        picture: the crop of a figure, a table or an unread formula.
-        caption: of a figure, where one stands beside it.
-        origin: who found it.
+        lines: a table's rows, cells divided by tabs.
+        picture: PNG or JPEG of a figure, a table or an unread formula.
+        caption: of a figure.
         confidence: 0 to 1.
     """
 
     kind: Kind
     box: Box
     column: int = 0
-    lines: list[Line] = []
-    picture: Image | None = None
+    lines: list[Line] = field(default_factory=list)
+    picture: bytes | None = None
     caption: str = ""
     origin: Origin = "text_layer"
     confidence: float = 1.0
+
+    __pydantic_config__ = _STRICT
 
     @property
     def text(self) -> str:
@@ -118,34 +120,36 @@ class Block(Record):
         return "\n".join(line.text for line in self.lines)
 
 
-class PageBlocks(Record):
-    """One page: its picture and its blocks in reading order.
+@dataclass(frozen=True, kw_only=True)
+class PageBlocks:
+    """A page.
 
     Attributes:
         number: from 1.
         width, height: in points (1/72 inch).
-        image: the whole page as it is shown to people and to models (deskewed).
-        blocks: in reading order, columns one after the other.
-        notes: what a person should know (rotated by 2 degrees, text layer unsound, …).
-        loose: where there is ink of which no block was made.
-        lost: why nothing of it was read; "" where it was.
+        image: the page as shown to people and models (deskewed).
+        notes: for a person (rotated by 2 degrees, text layer unsound, …).
+        loose: unexplained ink.
+        lost: the reason why nothing of it was read; "" otherwise.
     """
 
     number: int
     width: float
     height: float
-    image: Image
-    blocks: list[Block] = []
-    notes: list[str] = []
-    loose: list[Box] = []
+    image: bytes
+    blocks: list[Block] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    loose: list[Box] = field(default_factory=list)
     lost: str = ""
+
+    __pydantic_config__ = _STRICT
 
 
 def is_label(text: str) -> bool:
-    """Whether a line is nothing but a figure's number ("图1", "第3题图", "<그림 1>"); it leaves the text."""
+    """Checks for a line that is only a figure's number ("图1", "第3题图", "<그림 1>"); it leaves the text."""
     return bool(_LABEL.fullmatch(text.strip()))
 
 
 def is_caption(text: str) -> bool:
-    """Whether a line right below or above a figure is its caption: its number, or that and what the figure shows."""
+    """Checks a line beside a figure for a caption: its number, perhaps with a title."""
     return is_label(text) or bool(_MORE.match(text.strip()))

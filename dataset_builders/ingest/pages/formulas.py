@@ -1,8 +1,7 @@
-"""Formulas set in two dimensions, put together: brackets, accents, fractions, roots, limits.
+"""Formulas set in two dimensions: brackets, accents, fractions, roots, limits, matrices; and the lines they stand in.
 
-Contract: each function takes the atoms of a column and gives them back with what it recognised in the place of its
-parts. Everything follows from geometry: a rule with something just above and just below is a fraction, one that a root
-sign ends at is a root. What cannot be told is left as it stands.
+Contract: everything follows from geometry: a rule with something just above and just below is a fraction, one at a root
+sign is a root. Anything else is left as it is.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _HANGS: Final = 0.15
 
 
 def brackets(atoms: list[Atom]) -> list[Atom]:
-    """Tall brackets stacked from pieces become one."""
+    """Joins tall brackets stacked from pieces."""
     pieces = [atom for atom in atoms if atom.text in PIECES]
     if not pieces:
         return atoms
@@ -69,7 +68,7 @@ def brackets(atoms: list[Atom]) -> list[Atom]:
 
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
-    """Accents over one letter or several go to them; a rule that runs into an accent is its shaft."""
+    """Attaches accents; a rule that runs into an accent is its shaft."""
     signs = [atom for atom in atoms if atom.text in ACCENTS]
     if not signs:
         return atoms
@@ -114,7 +113,7 @@ def _shaft(rule: Rule, accent: Atom) -> bool:
 
 
 def _head(atom: Atom, shaft: Rule) -> bool:
-    """Whether an unnamed sign is the head at the end of a long arrow's shaft."""
+    """Checks an unnamed sign for the head of a long arrow."""
     level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
     return not atom.sound and level and atom.height < 0.4 * atom.size
 
@@ -134,7 +133,7 @@ _OVERHANG: Final = 0.3
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
 
-    The rules that were none of these stay in `rules`.
+    The other rules stay in `rules`.
     """
     spaces = [atom for atom in atoms if not atom.text.strip()]
     finder = Finder([atom for atom in atoms if atom.text.strip()])
@@ -144,7 +143,7 @@ def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
 
 
 def _read(finder: Finder, rule: Rule) -> bool:
-    """Puts what a rule makes of the letters around it in their place; says whether it makes anything."""
+    """Replaces the letters around a rule by their formula; false if there is none."""
     y = (rule.top + rule.bottom) / 2
     near = [
         atom
@@ -170,7 +169,7 @@ def _read(finder: Finder, rule: Rule) -> bool:
 
 
 def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
-    """Whether a rule parts a numerator and a denominator, and does not underline words of a line."""
+    """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     reach = 1.3 if words or _overhangs(rule, [*above, *below]) else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, part, reach) for part in (above, below)):
@@ -182,13 +181,13 @@ def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom
 
 
 def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
-    """Whether a rule is a good deal longer at one end than all that stands over and under it: a gap's line is."""
+    """A rule much longer at one end than all over and under it is a gap's line."""
     box = around(atoms)
     return max(box[0] - rule.left, rule.right - box[2]) > _OVERHANG * max(atom.size for atom in atoms)
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
-    """Whether a rule may be a fraction's: not much longer than what it parts, and close to it where it is long."""
+    """A fraction's rule is not much longer than its parts, and close to them if it is long."""
     size = max(atom.size for atom in (*above, *below))
     length = rule.right - rule.left
     widest = max(box[2] - box[0] for box in (around(above), around(below)))
@@ -197,7 +196,7 @@ def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
 
 
 def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
-    """The row next to a rule: what touches it or hangs together with what touches it."""
+    """The row next to a rule, with all that hangs together with it."""
 
     def gap(atom: Atom) -> float:
         return (atom.top - y) if down else (y - atom.bottom)
@@ -211,14 +210,16 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
-        if gap(atom) < reach and (not row or gap(atom) < max(gap(one) + one.height for one in row) + _HANGS * size):
+        if gap(atom) < reach and (
+            not row or gap(atom) < max(gap(other) + other.height for other in row) + _HANGS * size
+        ):
             row.append(atom)
     far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
     return row if far < 6 * size else []
 
 
 def _runs_on(finder: Finder, rule: Rule, part: list[Atom], reach: float) -> bool:
-    """Whether what stands over or under a rule is part of a longer line of text: the rule only underlines."""
+    """Text over or under a rule that is part of a longer line: the rule underlines."""
     size = max(atom.size for atom in part)
     base = max(part, key=lambda atom: atom.size).base
     left, right = min(atom.left for atom in part), max(atom.right for atom in part)
@@ -267,7 +268,6 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
 
 
 def _free(rule: Rule, above: list[Atom]) -> bool:
-    """Whether nothing stands right on a rule: what does belongs to the line of text before."""
     return all(rule.top - atom.bottom > 0.45 * atom.size for atom in above)
 
 
@@ -286,7 +286,7 @@ def _barred(rule: Rule, below: list[Atom]) -> Atom:
 
 
 def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
-    """A rule on the base line of a line of text is a blank to fill."""
+    """Writes a blank for a rule on the base line of text."""
     for atom in finder.between(rule.left - 40, rule.right + 40):
         if (
             not atom.built
@@ -300,7 +300,7 @@ def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
 
 
 def functions(atoms: list[Atom]) -> list[Atom]:
-    """Upright letters that spell a function become its name."""
+    """Joins upright letters that spell a function."""
     letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
     done = {id(atom) for atom in letters}
     kept = [atom for atom in atoms if id(atom) not in done]
@@ -318,9 +318,8 @@ def functions(atoms: list[Atom]) -> list[Atom]:
     return kept
 
 
-def _ligature(one: Atom, other: Atom) -> bool:
-    """Whether two letters are one glyph: they have the same box."""
-    return (one.left, one.right) == (other.left, other.right)
+def _ligature(first: Atom, other: Atom) -> bool:
+    return (first.left, first.right) == (other.left, other.right)
 
 
 def _named(run: list[Atom]) -> list[Atom]:
@@ -338,7 +337,7 @@ def _named(run: list[Atom]) -> list[Atom]:
 
 
 def operators(atoms: list[Atom]) -> list[Atom]:
-    """Limits below and above sums and the like."""
+    """Attaches limits to sums and the like."""
     heads = [atom for atom in atoms if _limited(atom)]
     if not heads:
         return atoms
@@ -366,7 +365,6 @@ def _limited(atom: Atom) -> bool:
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
-    """The small row centred on the operator."""
     if not near:
         return []
     edge = (head.top + head.bottom) / 2
@@ -387,7 +385,7 @@ _CLOSES: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣"}
 
 
 def cases(atoms: list[Atom]) -> list[Atom]:
-    """What stands in rows behind a tall brace becomes cases."""
+    """Joins rows behind a tall brace."""
     braces = [atom for atom in atoms if atom.text == "{" and not atom.built and atom.height > 1.6 * atom.size]
     for brace in sorted(braces, key=lambda atom: -atom.left):
         size = brace.size
@@ -414,7 +412,7 @@ def cases(atoms: list[Atom]) -> list[Atom]:
 
 
 def _small_rows(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Two rows set small, over and under the middle of a brace, up to the first big letter on its own line."""
+    """Two rows set small around the middle of a brace, up to the first big letter on its line."""
     middle = (brace.top + brace.bottom) / 2
     reach = 0.2 * brace.height
     big = [atom for atom in atoms if atom.size > 0.83 * brace.size]
@@ -427,7 +425,7 @@ def _small_rows(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
 
 
 def matrices(atoms: list[Atom]) -> list[Atom]:
-    """What stands in rows between two tall brackets of one height becomes a matrix."""
+    """Joins rows between two tall brackets of one height."""
     signs = [a for a in atoms if a.text in "()[]|∣" and not a.built and a.height > 1.35 * a.size and a.text.strip()]
     for first in sorted((a for a in signs if a.text in _MATRIX), key=lambda atom: -atom.left):
         last = min(
@@ -458,12 +456,12 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
     return atoms
 
 
-def _level(one: Atom, other: Atom) -> bool:
-    return abs(one.top - other.top) < 0.15 * one.size and abs(one.bottom - other.bottom) < 0.15 * one.size
+def _level(first: Atom, other: Atom) -> bool:
+    return abs(first.top - other.top) < 0.15 * first.size and abs(first.bottom - other.bottom) < 0.15 * first.size
 
 
 def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
-    """Rows one clear under the other; none where anything stands between them."""
+    """Rows one clear under the other; none if anything stands between them."""
     size = max((atom.size for atom in atoms), default=0.0)
     rows = _stacked(atoms, size, 0.83)
     apart = all(min(a.top for a in low) > max(a.bottom for a in high) - 0.1 * size for high, low in pairwise(rows))
@@ -471,7 +469,7 @@ def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 
 def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
-    """Atoms by the lines of those that are larger than this share of the full size; smaller ones join the nearest."""
+    """Atoms by the lines of those larger than a share of the full size; smaller ones join the nearest."""
     rows: list[list[Atom]] = []
     for atom in sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis):
         if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
@@ -484,7 +482,6 @@ def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
 
 
 def _columns(row: list[Atom]) -> list[list[Atom]]:
-    """A row of a matrix, parted at wide gaps."""
     ordered = sorted(row, key=lambda atom: atom.left)
     cells = [[ordered[0]]]
     for atom in ordered[1:]:
@@ -496,7 +493,7 @@ def _columns(row: list[Atom]) -> list[list[Atom]]:
 
 
 def _wide(row: list[Atom]) -> str:
-    """A row of cases: a wide gap divides its value from its condition."""
+    """A row of cases: a wide gap divides value and condition."""
     ordered = sorted(row, key=lambda atom: atom.left)
     for at in range(1, len(ordered)):
         if ordered[at].left - max(atom.right for atom in ordered[:at]) > 0.9 * ordered[at].size:
@@ -505,19 +502,19 @@ def _wide(row: list[Atom]) -> str:
 
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Rows inside the height of a brace; what follows them on the brace's own line is not among them."""
+    """Rows inside the height of a brace, without what follows on its own line."""
     if not atoms:
         return []
     full = max(atom.size for atom in atoms)
     rows = _stacked(atoms, full, 0.87)
     middle = (brace.top + brace.bottom) / 2
     if len(rows) > 2:
-        centred = [one for one in rows if abs(one[0].axis - middle) < 0.3 * full]
-        outer = [one for one in rows if one not in centred]
+        centred = [row for row in rows if abs(row[0].axis - middle) < 0.3 * full]
+        outer = [row for row in rows if row not in centred]
         if (
             centred
             and len(outer) >= 2
-            and min(a.left for a in centred[0]) > max(a.right for one in outer for a in one) - 1
+            and min(a.left for a in centred[0]) > max(a.right for row in outer for a in row) - 1
         ):
             return outer
     return rows
@@ -531,7 +528,7 @@ _PLAIN_FENCE = 1.2
 
 @dataclass(slots=True)
 class TextLine:
-    """One line: its text and where it stands, in points."""
+    """A line: its text and place, in points."""
 
     text: str
     box: Bounds
@@ -543,7 +540,7 @@ class TextLine:
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
-    """The lines of a column, from top to bottom; one that a rule runs over or through, unread, is not sound."""
+    """The lines of a column from top to bottom; one crossed by an unread rule is not sound."""
     atoms = [atom_of(glyph) for glyph in glyphs]
     atoms = brackets(atoms)
     rules = sorted(rules, key=lambda rule: rule.right - rule.left)
@@ -557,7 +554,7 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
 
 
 def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
-    """Whether a rule of which nothing was made stands over letters of a line or through them, not under any."""
+    """An unread rule over or through letters of a line, not under any."""
     left, top, right, _ = line.box
     y = (rule.top + rule.bottom) / 2
     if min(right, rule.right) - max(left, rule.left) < 0.5 * (rule.right - rule.left):
@@ -574,7 +571,7 @@ def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
 
 
 def _rows(atoms: list[Atom]) -> list[list[Atom]]:
-    """Groups what stands on one line; the first of each group says where the line and how big its letters are."""
+    """Groups atoms by line; the first of each group sets its place and size."""
     ink = [atom for atom in atoms if atom.text.strip()]
     small = _small(ink)
     rows: list[list[Atom]] = []
@@ -582,7 +579,7 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     loose = {id(atom) for atom in stretched}
     for atom in sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis):
         last = rows[-1] if rows else None
-        if last and atom.axis - sum(one.axis for one in last) / len(last) < 0.42 * min(atom.size, last[0].size):
+        if last and atom.axis - sum(member.axis for member in last) / len(last) < 0.42 * min(atom.size, last[0].size):
             last.append(atom)
         else:
             rows.append([atom])
@@ -597,7 +594,7 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 
 def _stretched(atom: Atom) -> bool:
-    """Whether it is a bracket or a big sign whose base line does not say where its line is."""
+    """A bracket or big sign whose base line does not tell its line."""
     if atom.built or atom.text not in FENCES | BIG:
         return False
     return (
@@ -606,7 +603,6 @@ def _stretched(atom: Atom) -> bool:
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
-    """Puts the letter first that is set as most of the line is."""
     plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in FENCES | BIG] or row
     sizes: dict[int, float] = {}
     for atom in plain:
@@ -618,8 +614,8 @@ def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
 
 
 def _small(atoms: list[Atom]) -> set[int]:
-    """Scripts: smaller than what stands beside them, and raised or lowered."""
-    found: set[int] = set()
+    """Scripts: smaller than their neighbours, and raised or lowered."""
+    scripts: set[int] = set()
     ordered = sorted(atoms, key=lambda atom: atom.left)
     lefts = [atom.left for atom in ordered]
     for atom in atoms:
@@ -639,13 +635,12 @@ def _small(atoms: list[Atom]) -> set[int]:
             else:
                 shifted = abs(atom.base - other.base) > 0.1 * other.size
             if beside and level and shifted:
-                found.add(id(atom))
+                scripts.add(id(atom))
                 break
-    return found
+    return scripts
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
-    """Scripts go to the line whose letters they stand beside."""
     spans = [(min(a.top for a in row), max(a.bottom for a in row), max(a.size for a in row)) for row in rows]
     homes: dict[int, int] = {}
     for atom in sorted(small, key=lambda atom: atom.left):

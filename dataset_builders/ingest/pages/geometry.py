@@ -1,4 +1,4 @@
-"""Boxes, lines and maps of the plane, in points from the top left of a page as it is shown."""
+"""Geometry in points from the top left of a page as shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rule:
 
     @property
     def flat(self) -> bool:
-        """Whether it is horizontal."""
+        """True for a horizontal line."""
         return self.right - self.left >= self.bottom - self.top
 
     @property
@@ -32,8 +32,7 @@ class Rule:
 class Shape:
     """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame").
 
-    `points` are those of its outline, for a drawing; `filled` says whether it has ground of its own, `faint` whether
-    that is so light that text is printed over it.
+    `points` are a drawing's outline; a `filled` one has a ground, a `faint` one is light enough to be printed over.
     """
 
     kind: str
@@ -63,11 +62,11 @@ class Affine:
     f: float
 
     def point(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point goes."""
+        """The image of a point."""
         return self.a * x + self.c * y + self.e, self.b * x + self.d * y + self.f
 
     def after(self, first: Affine) -> Affine:
-        """This one applied to what `first` gives."""
+        """This map applied after another."""
         return Affine(
             self.a * first.a + self.c * first.b,
             self.b * first.a + self.d * first.b,
@@ -78,7 +77,7 @@ class Affine:
         )
 
     def bounds(self, left: float, bottom: float, right: float, top: float) -> Bounds:
-        """The box around where a rectangle goes."""
+        """The box around the image of a rectangle."""
         points = [self.point(x, y) for x in (left, right) for y in (bottom, top)]
         return (
             min(x for x, _ in points),

@@ -1,7 +1,7 @@
-"""The text layer and the drawings of a page as pdfium gives them, in points from the top left of the page as shown.
+"""Text layer and drawings of a page by pdfium, in points from the top left of the page as shown.
 
-Contract: `read` gives every printed glyph once (fake bold prints some twice), with where it stands, and every path
-and picture as a `Rule` (a thin line along an axis) or a `Shape`. Nothing here knows what a paper is.
+Contract: `read` gives every printed glyph once (fake bold prints some twice), and every path and picture as a `Rule` or
+a `Shape`; forms are opened, objects bounded, white or clear ones left out.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ THIN: Final = 2.6
 
 @dataclass(slots=True)
 class _Drawn:
-    """What was found so far."""
-
     width: float
     height: float
     rules: list[Rule] = field(default_factory=list)
@@ -41,36 +39,31 @@ class _Drawn:
 def read_drawings(
     page: Any, shown: Affine, width: float, height: float, bars: list[Rule]
 ) -> tuple[list[Rule], list[Shape], bool]:
-    """The drawings of a page, and whether these are all.
+    """The drawings of a page; false if some were left out.
 
     Args:
         page: of pdfium.
-        shown: from the page's own coordinates to points from the top left.
+        shown: from the page's coordinates to points.
         width: of the page.
         height: of the page.
-        bars: rules that are set as glyphs.
+        bars: rules set as glyphs.
     """
     import pypdfium2.raw as c
 
-    found = _Drawn(width, height)
+    drawn = _Drawn(width, height)
     objects = PageObjects(page, shown)
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
             box = _box(c, item, to_page)
             if box:
-                found.shapes.append(Shape("image", *box))
+                drawn.shapes.append(Shape("image", *box))
         elif kind == c.FPDF_PAGEOBJ_PATH:
-            _path(c, item, to_page, found)
-    return _merged([*found.rules, *bars]), found.shapes, objects.whole
+            _path(c, item, to_page, drawn)
+    return _merged([*drawn.rules, *bars]), drawn.shapes, objects.whole
 
 
 class PageObjects:
-    """The objects of a page and of its forms in the order they are painted: each with its kind and where it lies.
-
-    Args:
-        page: of pdfium.
-        shown: from the page's own coordinates to those wanted; an object's own are set into these by its forms.
-    """
+    """Objects of a page and its forms in the order of painting, each with its kind and its map to `shown`."""
 
     def __init__(self, page: Any, shown: Affine) -> None:
         self._page, self._shown = page.raw, shown
@@ -78,7 +71,7 @@ class PageObjects:
 
     @property
     def whole(self) -> bool:
-        """Whether none was left out so far."""
+        """True if none was left out."""
         return self._left > 0
 
     def __iter__(self) -> Iterator[tuple[Any, int, Affine]]:
@@ -104,7 +97,7 @@ class PageObjects:
 
 
 def address(item: Any) -> int:
-    """What tells an object of a page from the others; 0 for none."""
+    """The identity of an object; 0 for none."""
     return ctypes.cast(item, ctypes.c_void_p).value or 0
 
 
@@ -122,7 +115,7 @@ def _box(c: Any, item: Any, to_page: Affine) -> Bounds | None:
 
 
 def paint(item: Any) -> tuple[int, int, int, int]:
-    """Red, green, blue and how opaque (0 to 255) an object is filled; black where it does not say."""
+    """Red, green, blue and opacity (0 to 255) of an object's fill; black by default."""
     import pypdfium2.raw as c
 
     return _colour(c, item, c.FPDFPageObj_GetFillColor)
@@ -141,11 +134,10 @@ def _pale(colour: tuple[int, int, int, int]) -> bool:
 
 
 def _is_faint(colour: tuple[int, int, int, int]) -> bool:
-    """Whether a colour is so light, on white paper, that letters over it can be read."""
     return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
 
 
-def _path(c: Any, item: Any, to_page: Affine, found: _Drawn) -> None:
+def _path(c: Any, item: Any, to_page: Affine, drawn: _Drawn) -> None:
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(item, mode, stroke)
     ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
@@ -155,11 +147,11 @@ def _path(c: Any, item: Any, to_page: Affine, found: _Drawn) -> None:
         return
     own = to_page.after(_matrix(c, item))
     for points, curved in _subpaths(c, item, own):
-        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), found)
+        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), drawn)
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
-    """Each stroke of the pen: its points on the page, and whether it has curves."""
+    """Strokes of the pen: points on the page, and true for curves."""
     points: list[tuple[float, float]] = []
     curved = False
     x, y = ctypes.c_float(), ctypes.c_float()
@@ -181,34 +173,34 @@ def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float
         yield points, curved
 
 
-def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, found: _Drawn) -> None:
+def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: _Drawn) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
     if (
         right < 0
         or bottom < 0
-        or left > found.width
-        or top > found.height
+        or left > drawn.width
+        or top > drawn.height
         or not math.isfinite(left + right + top + bottom)
     ):
         return
     if _is_line(points, right - left, bottom - top):
-        found.rules.append(Rule(left, top, right, bottom))
+        drawn.rules.append(Rule(left, top, right, bottom))
         return
     straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
     if straight and filled:
         kind = "frame" if len(points) <= 6 else "drawing"
-        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
     elif straight:
         for (x0, y0), (x1, y1) in pairwise(points):
-            found.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
+            drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif max(right - left, bottom - top) > 1.0:
         kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
-        found.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
 
 
 def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
-    """Whether a stroke is a thin line; the head of an arrow is as small, and slants."""
+    """A thin line; an arrow's head is as small, and slants."""
     if min(wide, tall) >= THIN or max(wide, tall) <= 1.0:
         return False
     slants = any(abs(x0 - x1) > 0.8 and abs(y0 - y1) > 0.8 for (x0, y0), (x1, y1) in pairwise(points))
@@ -216,7 +208,7 @@ def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> boo
 
 
 def _hugs(points: list[tuple[float, float]], left: float, top: float, right: float, bottom: float) -> bool:
-    """Whether an outline is a rectangle with round corners: each point lies on the border or in a corner."""
+    """An outline of a rectangle with round corners: each point on the border or in a corner."""
     short = min(right - left, bottom - top)
     if short < 8 or len(points) < 8:
         return False
@@ -229,7 +221,6 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
 
 
 def _merged(rules: list[Rule]) -> list[Rule]:
-    """Doubled and chained pieces of one line become one."""
     done: list[Rule] = []
     for flat in (True, False):
         lines = [rule for rule in rules if rule.flat == flat and rule.length > 0]
@@ -263,19 +254,19 @@ MAX_GLYPHS: Final = 20_000
 
 @dataclass(slots=True)
 class Glyph:
-    """One printed character.
+    """A printed character.
 
     Attributes:
-        text: Unicode; `UNREAD` where the font does not say.
+        text: Unicode; `UNREAD` if the font does not say; a whole run where OCR read it.
         left, top, right, bottom: of its ink, in points.
         base: y of the base line.
-        size: of the font, in points, as printed.
-        advance: x where the next character begins.
+        size: as printed, in points.
+        advance: x of the next character.
         math: set in a font for formulas.
-        sound: whether `text` can be believed.
-        confidence: of the reading, 0 to 1; `text` is a whole run of letters where OCR read it.
-        item: address of the text object it is of; 0 where there is none.
-        upright: whether its line runs across the page.
+        sound: `text` can be believed.
+        confidence: 0 to 1.
+        item: address of its text object; 0 for none.
+        upright: its line runs across the page.
     """
 
     text: str
@@ -297,11 +288,11 @@ class Glyph:
 
 @dataclass(slots=True)
 class RawPage:
-    """What stands on one page.
+    """A page's content.
 
     Attributes:
         hidden: letters that are not printed (the text layer OCR puts behind a scan).
-        notes: what was left out, for a person.
+        notes: omissions, for a person.
     """
 
     width: float
@@ -328,7 +319,7 @@ def read(page: Any) -> RawPage:
 
 
 def _shown(page: Any, width: float, height: float) -> Affine:
-    """From the page's own coordinates to points from the top left, with its rotation and crop applied."""
+    """The map from the page's coordinates to points from the top left, with rotation and crop."""
     import pypdfium2.raw as c
 
     many = 1000
@@ -385,22 +376,22 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
-        known = _known(font, code)
-        unmapped = known is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        meaning = _known(font, code)
+        unmapped = meaning is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
         flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
-        sound = known is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
-        if known == _BAR or (not sound and flat):
+        sound = meaning is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
+        if meaning == _BAR or (not sound and flat):
             bars.append(Rule(*box))
             continue
         yield Glyph(
-            known or character, *box, base, size, max(around[2], box[2]), font,
+            meaning or character, *box, base, size, max(around[2], box[2]), font,
             bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
             upright=upright,
         )  # fmt: skip
 
 
 def _one_place(layer: Any, at: int) -> bool:
-    """Whether two codes stand for one glyph: a font may give a glyph the first half of a letter, the next the other."""
+    """Two codes for one glyph: a font may give a glyph the first half of a surrogate pair, the next glyph the other."""
     import pypdfium2.raw as c
 
     lefts = [ctypes.c_double(), ctypes.c_double()]
@@ -410,7 +401,7 @@ def _one_place(layer: Any, at: int) -> bool:
 
 
 def _unmark(page: Any) -> None:
-    """Forgets texts written over spans (ActualText): pdfium gives all of one to its first glyph, the rest get none."""
+    """Removes texts written over spans (ActualText): pdfium gives all of one to its first glyph, the rest get none."""
     import pypdfium2.raw as c
 
     for index in range(min(c.FPDFPage_CountObjects(page.raw), MAX_OBJECTS)):
@@ -432,11 +423,11 @@ def _character(code: int) -> str:
 
 
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
-"""What no font sets flat: a flat glyph that is called one of these has another meaning."""
+"""Characters that no font sets flat: a flat glyph with such a code has another meaning."""
 
 
 def _unsound(code: int) -> bool:
-    """Whether a code says nothing: none, private, a control sign, or half of a pair."""
+    """A code without meaning: none, private, a control sign, or half of a pair."""
     return code in (0, 0xFFFD) or (code != 0x9 and unicodedata.category(chr(code)) in ("Co", "Cn", "Cc", "Cs"))
 
 
@@ -444,7 +435,7 @@ _MATH_FONTS: Final = tuple("math cmmi cmsy cmex msbm msam eufm hyhwpeq mt-extra 
 
 
 def _font(name: bytes) -> tuple[str, bool, bool]:
-    """Its name without the subset's mark; whether it is bold; whether it sets formulas."""
+    """Name without the subset's mark; bold; for formulas."""
     try:
         plain = name.decode("utf-8")
     except UnicodeDecodeError:
@@ -456,7 +447,7 @@ def _font(name: bytes) -> tuple[str, bool, bool]:
 
 
 def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
-    """Each glyph once: fake bold prints it two or more times, some fonts name it twice."""
+    """Each glyph once: fake bold prints it twice or more, some fonts name it twice."""
     kept: list[Glyph] = []
     seen: dict[tuple[str, int, int], list[Glyph]] = {}
     for glyph in glyphs:
@@ -480,7 +471,7 @@ def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
 
 
 def _part_ligatures(glyphs: list[Glyph]) -> None:
-    """Gives each letter of a ligature its share of the box that they all have, in place, so that their order holds."""
+    """Gives each letter of a ligature its share of the common box, in place."""
     boxes = ((glyph.item, glyph.left, glyph.right, glyph.base) for glyph in glyphs)
     for _, group in groupby(zip(boxes, glyphs, strict=True), key=lambda pair: pair[0]):
         letters = [glyph for _, glyph in group]
@@ -522,7 +513,7 @@ every file."""
 
 
 def _known(font: str, code: int) -> str | None:
-    """What a private-use code prints in a known equation font; None where it is not known: nothing is guessed."""
+    """The meaning of a private-use code in a known equation font; None elsewhere: nothing is guessed."""
     if not 0xE000 <= code < 0xF900:
         return None
     return _HYHWPEQ.get(code) if font.lower() == "hyhwpeq" else None

@@ -1,7 +1,4 @@
-"""Where things stand on a page: figures, tables, frames.
-
-Contract: works on a `RawPage`, in points from the top left; no text is read here beyond its position.
-"""
+"""Figures, tables and frames of a page, in points from the top left."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _SHORTEST: Final = 12
 
 @dataclass(slots=True)
 class PageTable:
-    """Cells by rules: positions of the lines, and for each cell which one it is merged into."""
+    """Cells by rules: positions of the lines, and the first cell of each merged group."""
 
     box: Bounds
     xs: list[float]
@@ -43,25 +40,25 @@ class PageTable:
     def cells(self, glyphs: Sequence[Glyph]) -> dict[tuple[int, int], list[Glyph]]:
         """The letters in each cell that has some."""
         left, top, right, bottom = self.box
-        found: dict[tuple[int, int], list[Glyph]] = {}
+        cells: dict[tuple[int, int], list[Glyph]] = {}
         for glyph in glyphs:
             x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
             if glyph.text.strip() and left <= x <= right and top <= y <= bottom:
-                found.setdefault(self.cell_of(glyph), []).append(glyph)
-        return found
+                cells.setdefault(self.cell_of(glyph), []).append(glyph)
+        return cells
 
 
 def is_asked(
     table: PageTable, cells: dict[tuple[int, int], list[Glyph]], width: float, before: Sequence[float] = ()
 ) -> bool:
-    """Whether the rows of a grid are questions.
+    """Checks whether the rows of a grid are questions.
 
     Args:
         table: the grid.
         cells: its letters.
-        width: of the page, in points.
-        before: where the columns of such a grid part at the end of the page before; one with the same columns goes on
-            with it, and its first row may be the rest of that page's last.
+        width: of the page.
+        before: columns of such a grid at the end of the page before; one with the same columns goes on with it, and its
+            first row may be the rest of that page's last.
     """
     wide = table.xs[-1] - table.xs[0]
     if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:
@@ -72,32 +69,37 @@ def is_asked(
     goes_on = len(before) == len(table.xs) and all(abs(x - y) < _SAME for x, y in zip(before, table.xs, strict=True))
     longest = _SHORTEST if goes_on else 0
     for row in range(len(table.ys) - 1):
-        said = _text(cells.get((row, 0), ()))
-        if number := _NUMBER.fullmatch(said):
+        label = _text(cells.get((row, 0), ()))
+        if number := _NUMBER.fullmatch(label):
             numbers.append(int(number[1]))
             longest = max(longest, len(_text(cells.get((row, 1), ()))))
-        elif said and row and table.merged[row, 1] != (row, 0):
+        elif label and row and table.merged[row, 1] != (row, 0):
             return False  # only the first row may name the columns, and a title go over them
-    return longest >= _SHORTEST and all(later == one + 1 for one, later in pairwise(numbers))
+    return longest >= _SHORTEST and all(later == earlier + 1 for earlier, later in pairwise(numbers))
 
 
 def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """The letters of a page, with numbers and points of a grid of questions before what their rows ask."""
+    """Turns a grid of questions into running text: numbers and points stand first in their rows, as on other papers."""
     gone: set[int] = set()
     cells = table.cells(glyphs)
     for row in range(len(table.ys) - 1):
-        asked, inside = cells.get((row, 1)), cells.get((row, 0), [])
+        question, inside = cells.get((row, 1)), cells.get((row, 0), [])
         number = _NUMBER.fullmatch(_text(inside))
-        if not asked or not number:
+        if not question or not number:
             continue
         worth = [cells.get((row, column), []) for column in range(2, len(table.xs) - 1)]
         worth = [cell for cell in worth if _POINTS.fullmatch(_text(cell))]
         inside.sort(key=lambda glyph: glyph.left)
-        edge = min(glyph.left for glyph in asked)
-        first = min((g for g in asked if g.left < edge + g.size), key=lambda glyph: glyph.base)
-        one, down = inside[0], first.base - inside[0].base
-        one.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
-        one.base, one.top, one.bottom, one.right = first.base, one.top + down, one.bottom + down, inside[-1].right
+        edge = min(glyph.left for glyph in question)
+        first = min((g for g in question if g.left < edge + g.size), key=lambda glyph: glyph.base)
+        digit, down = inside[0], first.base - inside[0].base
+        digit.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
+        digit.base, digit.top, digit.bottom, digit.right = (
+            first.base,
+            digit.top + down,
+            digit.bottom + down,
+            inside[-1].right,
+        )
         gone.update(id(glyph) for cell in (inside[1:], *worth) for glyph in cell)
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
@@ -119,14 +121,7 @@ Cells = Mapping[tuple[int, int], tuple[int, int]]
 
 
 def is_grid(xs: Sequence[float], ys: Sequence[float], merged: Cells, rules: Sequence[Rule]) -> bool:
-    """Whether lines make a table: closed on all sides, and each cell, also a merged one, a rectangle.
-
-    Args:
-        xs: of the upright lines, ascending.
-        ys: of the flat lines, ascending.
-        merged: for each base cell (row, column) the cell that it is part of.
-        rules: the lines.
-    """
+    """Checks whether lines make a table: closed on all sides, each cell, also a merged one, a rectangle."""
     parts: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for cell, home in merged.items():
         parts.setdefault(home, []).append(cell)
@@ -141,7 +136,6 @@ def is_grid(xs: Sequence[float], ys: Sequence[float], merged: Cells, rules: Sequ
 
 
 def _is_drawn(lines: Sequence[tuple[float, float, float]], place: float, first: float, last: float) -> float:
-    """The share of a side that is drawn, by lines (start, end, place across)."""
     at, covered = first, 0.0
     for start, end, across in sorted(lines):
         if abs(across - place) < 3 and end > at:
@@ -151,13 +145,7 @@ def _is_drawn(lines: Sequence[tuple[float, float, float]], place: float, first: 
 
 
 def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> bool:
-    """Whether lines make a drawing.
-
-    Args:
-        rules: that stand near each other.
-        letters: boxes of all letters of the page.
-        size: of the page's ordinary letters.
-    """
+    """Checks whether neighbouring lines make a drawing."""
     upright = [rule for rule in rules if not rule.flat]
     flat = [rule for rule in rules if rule.flat]
     if len(rules) < _FEWEST or len(upright) < 2 or len(flat) < 2:
@@ -166,7 +154,7 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     top, bottom = min(rule.top for rule in rules), max(rule.bottom for rule in rules)
     if min(right - left, bottom - top) < 2.5 * size:
         return False
-    if sum(_meet(one, other) for one in upright for other in flat) < _CORNERS:
+    if sum(_meet(line, other) for line in upright for other in flat) < _CORNERS:
         return False
     covered = sum(
         (box[2] - box[0]) * (box[3] - box[1])
@@ -190,7 +178,7 @@ SMALL: Final = 14.0
 
 @dataclass(slots=True)
 class Found:
-    """What is no running text; `asked` are grids of questions, whose letters are."""
+    """Non-text of a page; `asked` are grids of questions, whose letters are text."""
 
     figures: list[Bounds] = field(default_factory=list)
     tables: list[PageTable] = field(default_factory=list)
@@ -201,7 +189,7 @@ class Found:
 
 
 def contains(box: Bounds, x: float, y: float) -> bool:
-    """Whether a point lies in the box."""
+    """Checks for a point in the box."""
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
@@ -219,18 +207,18 @@ def around(boxes: Sequence[Bounds]) -> Bounds:
     )
 
 
-def overlaps(one: Bounds, other: Bounds, slack: float = 0.0) -> bool:
-    """Whether two boxes touch, or come closer than `slack`."""
+def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
+    """Checks whether two boxes come closer than `slack`."""
     return (
-        one[0] - slack < other[2]
-        and other[0] - slack < one[2]
-        and one[1] - slack < other[3]
-        and other[1] - slack < one[3]
+        box[0] - slack < other[2]
+        and other[0] - slack < box[2]
+        and box[1] - slack < other[3]
+        and other[1] - slack < box[3]
     )
 
 
 def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
-    """Indices of boxes that hang together; by a sweep from top to bottom."""
+    """Indices of connected boxes, by a sweep from top to bottom."""
     parent = list(range(len(boxes)))
 
     def root(at: int) -> int:
@@ -247,27 +235,22 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
             if overlaps(boxes[at], boxes[other], slack):
                 parent[root(at)] = root(other)
         active.append(at)
-    found: dict[int, list[int]] = {}
+    by_root: dict[int, list[int]] = {}
     for at in range(len(boxes)):
-        found.setdefault(root(at), []).append(at)
-    return list(found.values())
+        by_root.setdefault(root(at), []).append(at)
+    return list(by_root.values())
 
 
 # ---- figures, tables, frames ----
 
 
 def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
-    """Parts the drawings of a page into figures, tables, frames and free rules; of very many only the first ones.
-
-    Args:
-        raw: the page.
-        before: the columns of the grid of questions that the page before ends with, if it does.
-    """
-    found = Found()
+    """Splits the drawings of a page into figures, tables, frames and free rules; `before` as for `is_asked`."""
+    parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, found)]
-    loose = _tables(raw, found, before)
+    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, parts)]
+    loose = _tables(raw, parts, before)
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
     seeds = len(boxes)
     boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
@@ -277,7 +260,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
         sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
         drawn += [(rule.left, rule.top, rule.right, rule.bottom) for rule in sketch]
         if not drawn:
-            found.rules += [loose[at - seeds] for at in group]
+            parts.rules += [loose[at - seeds] for at in group]
             continue
         core = around(drawn)
         members = list(drawn)
@@ -290,14 +273,14 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
                     members.append(boxes[at])
                 else:
-                    found.rules.append(rule)
-        _add_figure(found, around(members), len(drawn), raw)
-    found.figures = whole(found.figures)
-    return found
+                    parts.rules.append(rule)
+        _add_figure(parts, around(members), len(drawn), raw)
+    parts.figures = whole(parts.figures)
+    return parts
 
 
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
-    """Those of the rules that make drawings by themselves; rules of the page and of its columns are no part of one."""
+    """Rules that make drawings by themselves, without those of the page and its columns."""
     short = [rule for rule in rules if _short(rule, raw)]
     done: list[Rule] = []
     for group in groups([(rule.left, rule.top, rule.right, rule.bottom) for rule in short], NEAR):
@@ -310,8 +293,8 @@ def _short(rule: Rule, raw: RawPage) -> bool:
     return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
 
 
-def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
-    """Whether a shape is part of a drawing; frames, grounds of text and watermarks under it are not."""
+def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
+    """A part of a drawing, no frame, ground of text or watermark."""
     box = (shape.left, shape.top, shape.right, shape.bottom)
     width, height = shape.right - shape.left, shape.bottom - shape.top
     if width > 0.85 * raw.width and height > 0.6 * raw.height:
@@ -324,14 +307,14 @@ def _drawn(shape: Shape, raw: RawPage, found: Found) -> bool:
         return False
     if shape.kind == "frame" or (shape.kind == "drawing" and inside >= 12 and width > 0.2 * raw.width):
         if inside:
-            found.frames.append(box)
+            parts.frames.append(box)
             return False
         return width < 0.5 * raw.width and height < 0.5 * raw.height
     return True
 
 
 def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
-    """Whether no text of the body's size sits right on the rule, as on an underline or in a fraction."""
+    """A rule without text of the body's size on it, as on an underline or in a fraction."""
     if not rule.flat:
         return True
     on = [
@@ -343,22 +326,22 @@ def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
 
 
 def body_size(glyphs: Sequence[Glyph]) -> float:
-    """Of a page's ordinary letters, in points."""
+    """Size of a page's ordinary letters, in points."""
     sizes = sorted(glyph.size for glyph in glyphs if glyph.text.strip())
     return sizes[len(sizes) // 2] if sizes else 10.0
 
 
-def _add_figure(found: Found, box: Bounds, parts: int, raw: RawPage) -> None:
+def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
     width, height = box[2] - box[0], box[3] - box[1]
     if max(width, height) < SMALL or min(width, height) < 5 or (parts == 1 and width * height < 300):
         return
     clipped = (max(0.0, box[0]), max(0.0, box[1]), min(raw.width, box[2]), min(raw.height, box[3]))
     if clipped[2] - clipped[0] > 4 and clipped[3] - clipped[1] > 4:
-        found.figures.append(clipped)
+        layout.figures.append(clipped)
 
 
 def whole(figures: list[Bounds]) -> list[Bounds]:
-    """Figures that overlap are one."""
+    """Joins overlapping figures."""
     while True:
         merged = [around([figures[at] for at in group]) for group in groups(figures, 1.0)]
         if len(merged) == len(figures):
@@ -366,8 +349,8 @@ def whole(figures: list[Bounds]) -> list[Bounds]:
         figures = merged
 
 
-def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
-    """Takes grids and frames out of the rules; gives back the others."""
+def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
+    """Takes grids and frames out of the rules; returns the others."""
     loose: list[Rule] = []
     boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
     for group in groups(boxes, 2.2):
@@ -381,16 +364,16 @@ def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
         )
         box = around([boxes[at] for at in group])
         if len(xs) < 2 or len(ys) < 2:
-            found.dividers += tall
+            parts.dividers += tall
             loose += rules
             continue
         table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
         filled = table.cells(raw.glyphs)
         if is_asked(table, filled, raw.width, before):
-            found.asked.append(table)
+            parts.asked.append(table)
             before = xs  # the grid of the next section has the same columns, however short what it asks
             continue
-        found.dividers += tall
+        parts.dividers += tall
         if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
@@ -402,17 +385,17 @@ def _tables(raw: RawPage, found: Found, before: Sequence[float]) -> list[Rule]:
             loose += rules
         elif len(cells) == 1 or not texts:
             if texts and hugs:
-                found.frames.append(box)
+                parts.frames.append(box)
             else:
                 loose += rules
         elif len({cell[1] for cell in cells}) > 1 or len(cells) > 2:
             if len({cell[1] for cell in cells}) == 1:
-                found.frames.append(box)
+                parts.frames.append(box)
             else:
-                found.tables.append(table)
-                found.dividers = [rule for rule in found.dividers if rule not in tall]  # they part cells
+                parts.tables.append(table)
+                parts.dividers = [rule for rule in parts.dividers if rule not in tall]  # they part cells
         else:
-            found.frames.append(box)
+            parts.frames.append(box)
     return loose
 
 
@@ -427,7 +410,7 @@ def _positions(values: list[float]) -> list[float]:
 def _merge(
     xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Base cells that no line parts are one; each is named by its first."""
+    """Merges base cells without a line between them, named by the first."""
     home = {(row, column): (row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)}
 
     def root(cell: tuple[int, int]) -> tuple[int, int]:
@@ -448,13 +431,13 @@ def _merge(
     return {cell: root(cell) for cell in home}
 
 
-def _unite(home: dict[tuple[int, int], tuple[int, int]], one: tuple[int, int], other: tuple[int, int]) -> None:
-    first, last = min(one, other), max(one, other)
+def _unite(home: dict[tuple[int, int], tuple[int, int]], cell: tuple[int, int], other: tuple[int, int]) -> None:
+    first, last = min(cell, other), max(cell, other)
     home[last] = first
 
 
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
-    """Letters that follow each other with less than `gap` letter sizes between them."""
+    """Letters with less than `gap` letter sizes between them."""
     done: list[list[Glyph]] = []
     for glyph in sorted(glyphs, key=lambda g: (round(g.base / 3), g.left)):
         if not glyph.text.strip():

@@ -1,8 +1,4 @@
-"""Opening and drawing PDFs that may be hostile: what cannot be read costs one line, what is drawn is bounded.
-
-Contract: `opened` gives a pdfium document or raises UserError with the file's name; `drawn` never draws more than
-`MAX_PIXELS`. Both run in the worker of a paper (`extract`), which has limits of time and memory of its own.
-"""
+"""Opening and drawing of hostile PDFs, within bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError, install
 from livek12.core.files import pointer_note
-from livek12.core.records import Image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -44,7 +39,7 @@ _ERRORS: Final = {
 
 
 def needed(how: str) -> None:
-    """Looks for the packages that reading by `how` needs, before any file is opened; none is imported.
+    """Checks for the packages of `how`, without importing them.
 
     Raises:
         UserError: one is not installed.
@@ -56,7 +51,7 @@ def needed(how: str) -> None:
 
 
 def checked(path: Path) -> None:
-    """Looks at the file before anything parses it.
+    """Checks the file before anything parses it.
 
     Raises:
         UserError: it is missing, empty, too big or no PDF.
@@ -114,13 +109,7 @@ def _reason(error: str) -> str:
 
 
 def drawn(page: Any, dpi: float, crop: tuple[float, float, float, float] | None = None) -> Picture:
-    """The page as a picture, at less than `dpi` where it would be too big.
-
-    Args:
-        page: of pdfium.
-        dpi: dots an inch.
-        crop: left, top, right, bottom in points of the page as shown; None for all of it.
-    """
+    """The page as a picture of at most `MAX_PIXELS`; `crop` is in points from the top left."""
     width, height = page.get_size()
     left, top, right, bottom = crop or (0.0, 0.0, width, height)
     points = max(1.0, (right - left) * (bottom - top))
@@ -131,13 +120,13 @@ def drawn(page: Any, dpi: float, crop: tuple[float, float, float, float] | None 
     return picture
 
 
-def png(picture: Picture, path: str | None = None) -> Image:
-    """Encoded losslessly, with few colours where few are used (print is mostly grey)."""
+def png(picture: Picture) -> bytes:
+    """PNG, in grey if there is little colour (print is mostly grey)."""
     if picture.mode == "RGB" and not _coloured(picture):
         picture = picture.convert("L")
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=False)
-    return Image(bytes=buffer.getvalue(), path=path)
+    return buffer.getvalue()
 
 
 def _coloured(picture: Picture) -> bool:

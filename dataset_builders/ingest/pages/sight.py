@@ -1,9 +1,7 @@
-"""Holds the text layer of a page against its picture: letters that are not printed, ink that nothing read explains.
+"""Comparison of a page's text layer with its picture: letters that are not printed, unexplained ink.
 
-Contract: the page is drawn a second time without its text. A letter at whose place both pictures are the same is not
-printed: it is clipped, covered, white on white, clear, or off the page. Ink that is in no letter's box, and drawn ink
-(of the picture without text) that no figure, table, frame or rule explains, is unexplained. No model and no OpenCV is
-needed.
+Contract: the page is drawn again without its text. A letter without a difference is not printed: clipped, covered,
+white on white, clear, or off the page. Needs no model and no OpenCV.
 """
 
 from __future__ import annotations
@@ -38,25 +36,14 @@ _MOST: Final = 400
 
 @dataclass
 class Sight:
-    """A page as it is printed.
-
-    Attributes:
-        scale: dots a point.
-        full: grey values of the page.
-        drawn: of its drawings alone.
-    """
+    """A page as printed: dots a point, grey values of the page and of its drawings alone."""
 
     scale: float
     full: Grey
     drawn: Grey
 
     def unexplained(self, glyphs: Sequence[Glyph], explained: Iterable[Bounds]) -> list[Bounds]:
-        """Boxes, in points, of ink that is in no letter's box and none of the others; and of drawings, in these alone.
-
-        Args:
-            glyphs: the letters that were read.
-            explained: boxes of figures, tables, rules.
-        """
+        """Boxes, in points, of ink outside all letters and `explained` boxes, and of drawings outside the latter."""
         rest = self.full < _DARK
         for glyph in glyphs:
             self._clear(rest, (glyph.left, glyph.top, glyph.right, glyph.bottom), 0.6)
@@ -71,14 +58,7 @@ class Sight:
 
 
 def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
-    """Takes the letters that are not printed out of `raw`, with a note, and gives the page as it is printed.
-
-    Args:
-        page: of pdfium.
-        raw: what stands on it.
-        picture: of the page.
-        dpi: that it was drawn with.
-    """
+    """Removes letters that are not printed from `raw`, with a note."""
     import numpy as np
 
     scale = picture.width / raw.width
@@ -94,29 +74,30 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
         if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
             with texts.without(doubtful):
                 others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
-            seen = [one and (texts.place.get(g.item) not in doubtful or other)
-                    for g, one, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
+            seen = [shown and (texts.place.get(g.item) not in doubtful or other)
+                    for g, shown, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
     paints = texts.paints()
-    seen = [one and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
-            for g, one in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
+    seen = [shown and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
+            for g, shown in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
     _with_spaces(raw.glyphs, seen)
-    hidden = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if not one]
-    raw.glyphs = [glyph for glyph, one in zip(raw.glyphs, seen, strict=True) if one]
+    hidden = [glyph for glyph, shown in zip(raw.glyphs, seen, strict=True) if not shown]
+    raw.glyphs = [glyph for glyph, shown in zip(raw.glyphs, seen, strict=True) if shown]
     if hidden:
-        said = "".join(glyph.text for glyph in hidden)[:40]
+        text = "".join(glyph.text for glyph in hidden)[:40]
         many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
-        raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {said!r}")
+        raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {text!r}")
     return sight
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
-    """Text objects of which some letters are printed and some are not."""
-    letters = [(place[g.item], one) for g, one in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()]
-    return {at for at, one in letters if one} & {at for at, one in letters if not one}
+    letters = [
+        (place[g.item], shown) for g, shown in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()
+    ]
+    return {at for at, shown in letters if shown} & {at for at, shown in letters if not shown}
 
 
 def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, scale: float) -> bool:
-    """Whether a letter is clear, or of the colour of what it stands on."""
+    """A letter that is clear, or of the colour of its ground."""
     red, green, blue, opaque = paint
     grey = 0.299 * red + 0.587 * green + 0.114 * blue
     if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
@@ -127,7 +108,7 @@ def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, 
 
 
 def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
-    """White space between letters that are not printed is not printed either, in place."""
+    """Hides white space between hidden letters, in place."""
     last = True
     for at, glyph in enumerate(glyphs):
         if glyph.text.strip():
@@ -136,11 +117,11 @@ def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
             seen[at] = last
 
 
-def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> list[bool]:
-    """For each letter whether two pictures differ in its box; white space and what has no box is taken as printed."""
+def _changed(glyphs: Sequence[Glyph], picture: Grey, other: Grey, scale: float) -> list[bool]:
+    """For each letter, true if two pictures differ in its box; white space and empty boxes count as printed."""
     import numpy as np
 
-    differ = np.maximum(one, other) - np.minimum(one, other) > _CHANGE
+    differ = np.maximum(picture, other) - np.minimum(picture, other) > _CHANGE
     tall, wide = differ.shape
     done = []
     for glyph in glyphs:
@@ -152,7 +133,7 @@ def _changed(glyphs: Sequence[Glyph], one: Grey, other: Grey, scale: float) -> l
 
 
 def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
-    """Text objects of which letters lie under letters of a later one: something between them may cover them."""
+    """Text objects under letters of a later one: something between them may cover them."""
     cells: dict[tuple[int, int], list[Glyph]] = {}
     below: set[int] = set()
     for glyph in glyphs:
@@ -168,25 +149,24 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
     return below
 
 
-def _on(one: Glyph, other: Glyph) -> bool:
-    """Whether the boxes of two letters overlap by more than letters that touch do."""
-    wide = min(one.right, other.right) - max(one.left, other.left)
-    tall = min(one.bottom, other.bottom) - max(one.top, other.top)
+def _on(glyph: Glyph, other: Glyph) -> bool:
+    wide = min(glyph.right, other.right) - max(glyph.left, other.left)
+    tall = min(glyph.bottom, other.bottom) - max(glyph.top, other.top)
     return wide > 0.3 and tall > 0.3
 
 
 class _Texts:
-    """The text objects of a page, forms included, in the order they are painted."""
+    """Text objects of a page, forms included, in the order of painting."""
 
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        found = PageObjects(page, _AS_IT_IS)
-        self.items = [item for item, kind, _ in found if kind == c.FPDF_PAGEOBJ_TEXT]
+        objects = PageObjects(page, _AS_IT_IS)
+        self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
         self.place = {address(item): at for at, item in enumerate(self.items)}
 
     def paints(self) -> list[tuple[int, int, int, int]]:
-        """How each is painted: red, green, blue, opaque; black where outlines are drawn."""
+        """Red, green, blue, opacity of each; black for outlines."""
         import pypdfium2.raw as c
 
         filled = (c.FPDF_TEXTRENDERMODE_FILL, c.FPDF_TEXTRENDERMODE_FILL_CLIP)
@@ -196,7 +176,7 @@ class _Texts:
 
     @contextmanager
     def without(self, places: Iterable[int]) -> Iterator[None]:
-        """The page without some of its text objects."""
+        """Hides some text objects."""
         import pypdfium2.raw as c
 
         places = list(places)
@@ -218,7 +198,7 @@ def _grey(picture: Picture) -> Grey:
 
 
 def _pieces(mask: Mask) -> list[Bounds]:
-    """Boxes of ink that hangs together, without specks: runs of each row, joined with those they touch in the next."""
+    """Boxes of connected ink without specks: runs of each row, joined with those of the next."""
     import numpy as np
 
     parent: list[int] = []
@@ -251,8 +231,8 @@ def _pieces(mask: Mask) -> list[Bounds]:
                         boxes[home] = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]), a[4] + b[4]]
             runs.append((start, end, at))
         before, last = runs, row
-    found = [boxes[at] for at in range(len(parent)) if parent[at] == at and boxes[at][4] > _SPECK]
-    return [(box[0], box[1], box[2], box[3]) for box in found[:_MOST]]
+    pieces = [boxes[at] for at in range(len(parent)) if parent[at] == at and boxes[at][4] > _SPECK]
+    return [(box[0], box[1], box[2], box[3]) for box in pieces[:_MOST]]
 
 
 def _scaled(box: Bounds, by: float) -> Bounds:

@@ -1,8 +1,7 @@
-"""A page with a sound text layer, as blocks in reading order.
+"""Blocks of a page with a sound text layer.
 
-Contract: `blocks_of` takes what `glyphs.read` gave and finds figures, tables and running text; letters inside a figure
-stay with it, as its lines. `sound` says whether a text layer can be believed at all. `name_brackets` tells tall
-brackets from their shape where their font does not say what they are.
+Contract: letters inside a figure are its lines. Drawn roots and arrows become letters only if their outline is beyond
+doubt.
 """
 
 from __future__ import annotations
@@ -36,18 +35,13 @@ _LABEL: Final = frozenset("ABCDEFGHabcdefgh①②③④⑤⑥⑦⑧.．、)）(�
 
 
 def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
-    """Reads, in place, the signs that are drawn, and says which boxes' ink they explain.
-
-    Args:
-        raw: what stands on the page.
-        size: of its ordinary letters, in points.
-    """
+    """Reads drawn signs in place; returns the boxes of the ink they explain."""
     kept: list[Shape] = []
     read: list[Bounds] = []
     for shape in raw.shapes:
         near = _near(raw.glyphs, shape.box, size) if _may_be_sign(shape, size) else []
-        if near and (found := _root(shape, raw.rules, near)):
-            sign, rule = found
+        if near and (root := _root(shape, raw.rules, near)):
+            sign, rule = root
             raw.glyphs.append(sign)
             read.append((sign.left, sign.top, sign.right, sign.bottom))
             if rule:
@@ -62,8 +56,8 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
 
 
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
-    """Outlines and grounds that letters stand right in the middle of."""
-    found = []
+    """Outlines and grounds with letters in their middle."""
+    boxes = []
     for shape in shapes:
         inside = [g for g in glyphs if g.text.strip() and _holds(shape.box, g)]
         if not inside or shape.kind == "image":
@@ -77,17 +71,12 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
             continue
         around = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
         if even and level and around and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
-            found.append(shape.box)
-    return found
+            boxes.append(shape.box)
+    return boxes
 
 
 def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
-    """Gives ringed or boxed numbers at the beginning of a line the full stop that a number of a question has.
-
-    Args:
-        raw: what stands on the page; changed in place.
-        frames: boxes that are drawn with lines.
-    """
+    """Adds a full stop to ringed or boxed numbers at the beginning of a line, as questions have."""
     letters = [g for g in raw.glyphs if g.text.strip()]
     named: set[int] = set()
     corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
@@ -120,37 +109,24 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
 
 
 def _full_stop(digit: Glyph) -> Glyph:
-    """The full stop behind a digit, as a glyph of its own: each holds one character."""
+    """The full stop behind a digit, as a glyph of its own."""
     edge = min(digit.right, digit.advance)
     return replace(digit, text="．", left=edge, right=digit.right, math=False)
 
 
 def _crosses(shape: Shape, box: Bounds) -> bool:
-    """Whether an outline runs through a box."""
     middles = (((x0 + x1) / 2, (y0 + y1) / 2) for (x0, y0), (x1, y1) in pairwise(shape.points))
     inside = any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in (*shape.points, *middles))
     return not shape.filled and (len(shape.points) < 4 or inside)
 
 
 def in_lines(figures: Sequence[Bounds], glyphs: Sequence[Glyph], size: float) -> list[Bounds]:
-    """Those of the drawings that stand within a line of text, beside more than an option's label.
-
-    Args:
-        figures: boxes of drawings.
-        glyphs: the letters of the page.
-        size: of its ordinary letters.
-    """
+    """Drawings within a line of text that has more than an option's label."""
     return [box for box in figures if box[3] - box[1] < 2.4 * size and _amid(box, glyphs, size)]
 
 
 def unread_sign(box: Bounds, glyphs: Sequence[Glyph], size: float) -> Glyph:
-    """A letter that says that something drawn within a line was not read.
-
-    Args:
-        box: around what is drawn.
-        glyphs: the letters of the page.
-        size: of its ordinary letters.
-    """
+    """An unread letter in place of something drawn within a line."""
     middle = (box[1] + box[3]) / 2
     row = [g for g in glyphs if g.text.strip() and g.top < middle < g.bottom + 0.3 * size]
     base = min(row, key=lambda g: abs((g.left + g.right) - (box[0] + box[2]))).base if row else box[3]
@@ -167,7 +143,6 @@ def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
 
 
 def _run(glyphs: Sequence[Glyph], edge: float, size: float) -> str:
-    """The letters that follow one another from an edge on."""
     text = ""
     for glyph in glyphs:
         if min(abs(glyph.left - edge), abs(glyph.right - edge)) > 1.2 * size:
@@ -201,7 +176,7 @@ def _holds(box: Bounds, glyph: Glyph) -> bool:
 
 
 def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[Glyph, Rule | None] | None:
-    """The sign, and the line over what it covers where that is part of the outline.
+    """The sign, and the line over its content if that is part of the outline.
 
     The outline goes down to a point and from there up to its highest, where the line begins.
     """
@@ -240,7 +215,7 @@ def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
 
 
 def _arrow(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> Glyph | None:
-    """An arrow to the right right above letters: its head points there, its shaft is part of it or a rule."""
+    """An arrow to the right over letters; its shaft is part of it or a rule."""
     left, top, right, bottom = shape.box
     middle = (top + bottom) / 2
     shaft = next((r for r in rules if _runs_into(r, shape)), None)
@@ -269,7 +244,6 @@ def _runs_into(rule: Rule, head: Shape) -> bool:
 
 
 def _has_shaft(shape: Shape, middle: float) -> bool:
-    """Whether a stroke of the outline runs along its middle for most of its width."""
     reach = 0.3 * (shape.bottom - shape.top) + 0.2
     return any(
         abs(y0 - middle) < reach and abs(y1 - middle) < reach and abs(x1 - x0) > 0.5 * (shape.right - shape.left)
@@ -287,7 +261,7 @@ LARGEST: Final = 200
 
 
 def sound(raw: RawPage) -> bool:
-    """Whether the text layer says what is printed: letters, and of scripts that go together."""
+    """Checks that a text layer has letters, of scripts that go together."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
     if not letters:
         drawn = sum(shape.kind == "drawing" for shape in raw.shapes) > _DRAWN
@@ -300,7 +274,7 @@ def sound(raw: RawPage) -> bool:
 
 
 def turned(raw: RawPage) -> int:
-    """By how many degrees (0, 90, 180, 270) a page is to be turned clockwise for its text to run from left to right."""
+    """Degrees (0, 90, 180, 270) by which to turn a page clockwise for its text to run from left to right."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
     steps = [(b.left - a.left, b.top - a.top) for a, b in pairwise(letters) if _next_to(a, b)]
     ways = {0: 0, 90: 0, 180: 0, 270: 0}
@@ -311,8 +285,8 @@ def turned(raw: RawPage) -> int:
     return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
 
 
-def _next_to(one: Glyph, other: Glyph) -> bool:
-    return max(abs(other.left - one.left), abs(other.top - one.top)) < 2 * max(one.size, other.size)
+def _next_to(glyph: Glyph, other: Glyph) -> bool:
+    return max(abs(other.left - glyph.left), abs(other.top - glyph.top)) < 2 * max(glyph.size, other.size)
 
 
 def _covers(shape: Shape, raw: RawPage) -> bool:
@@ -320,20 +294,19 @@ def _covers(shape: Shape, raw: RawPage) -> bool:
 
 
 def _odd(text: str) -> bool:
-    """Letters that papers do not use and wrong encodings are full of."""
+    """Letters of wrong encodings, which papers do not use."""
     code = ord(text[0])
     return 0xA8 <= code <= 0x17F and unicodedata.category(text[0])[0] in "LSP" and text[0] not in "°±·×÷§®©«»´"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of a page.
+    """A page's blocks, and the state for the next page.
 
     Attributes:
-        blocks: in reading order.
-        middle: where its columns part, for the next page.
-        grid: where the columns of its last grid of questions part, for the next page; empty without one.
-        loose: boxes of ink, as fractions of the page, that is in no block.
+        middle: its gutter.
+        grid: columns of its last grid of questions; empty without one.
+        loose: unexplained ink, as fractions of the page.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -346,44 +319,44 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     """The blocks of a page.
 
     Args:
-        raw: what stands on it.
+        raw: the page.
         number: of the page.
         crop: cuts out a picture.
-        before: what the page before says of its columns and grids; an empty one where there is none.
-        seen: the page as it is printed, to tell what was not read.
+        before: of the page before.
+        seen: the printed page, to find unread ink.
     """
     size = layout.body_size(raw.glyphs)
     drawn = read_drawn(raw, size)
-    found = layout.find(raw, before.grid)
-    name_numbers(raw, found.frames)
-    for box in in_lines(found.figures, raw.glyphs, size):
-        found.figures.remove(box)
+    parts = layout.find(raw, before.grid)
+    name_numbers(raw, parts.frames)
+    for box in in_lines(parts.figures, raw.glyphs, size):
+        parts.figures.remove(box)
         if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
             raw.glyphs.append(unread_sign(box, raw.glyphs, size))
-    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, found)]) if seen else []
+    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, parts)]) if seen else []
     glyphs = [glyph for glyph in raw.glyphs if glyph.size < LARGEST]
-    for grid in found.asked:
+    for grid in parts.asked:
         glyphs = dissolve(grid, glyphs)
-    pieces, glyphs = _labels(found.figures, glyphs)
-    for table in found.tables:
+    pieces, glyphs = _labels(parts.figures, glyphs)
+    for table in parts.tables:
         inside = [glyph for glyph in glyphs if layout.contains(table.box, *centre(glyph))]
         glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *centre(glyph))]
-        pieces.append(Piece("table", table.box, table_lines(table, inside, found.rules)))
+        pieces.append(Piece("table", table.box, table_lines(table, inside, parts.rules)))
     sheet = Sheet(
-        number, raw.width, raw.height, "text_layer", glyphs, pieces, found.rules, found.frames, found.dividers, unread
+        number, raw.width, raw.height, "text_layer", glyphs, pieces, parts.rules, parts.frames, parts.dividers, unread
     )
     blocks, middle = assembled(sheet, crop, before.middle)
     loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
-    last = max((grid.box[3], grid.xs) for grid in found.asked)[1] if found.asked else ()
+    last = max((grid.box[3], grid.xs) for grid in parts.asked)[1] if parts.asked else ()
     return Reading(blocks, middle, last, [box_of(box, sheet) for box in loose])
 
 
-def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:
-    """What ink needs no letter: figures, lines, the borders of frames, outlines and grounds around letters."""
-    boxes = [*found.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
+def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
+    """Ink that needs no letter: figures, lines, borders of frames, outlines and grounds around letters."""
+    boxes = [*parts.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
-    for left, top, right, bottom in found.frames:
+    for left, top, right, bottom in parts.frames:
         if (left, top, right, bottom) in grounds:
             boxes.append((left, top, right, bottom))
         boxes += [
@@ -399,7 +372,7 @@ def _explained(raw: RawPage, found: layout.Found) -> list[Bounds]:
 
 
 def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], list[Glyph]]:
-    """Letters in and at a figure belong to it; labels of options never do."""
+    """Takes letters in and at figures, but no labels of options."""
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs, 0.9)
@@ -417,7 +390,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
 
 
 def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
-    """Whether letters that reach out of a figure are set right beside text out of it: an index below a line is its."""
+    """Letters reaching out of a figure, right beside text: an index below a line is the line's."""
     left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
@@ -434,7 +407,7 @@ def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
-    """Whether a run of letters stands in a figure, or is a short one that touches it."""
+    """A run of letters in a figure, or a short one that touches it."""
     left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
@@ -469,10 +442,7 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
 
 
 def name_brackets(page: Any, raw: RawPage) -> None:
-    """Names, in place, the tall brackets whose font does not say what they are; what is not clear stays unsound.
-
-    Fonts for formulas stretch these signs and give no Unicode for them.
-    """
+    """Names tall brackets by their shape, in place: fonts for formulas stretch them and give no Unicode."""
     tall = [
         g
         for g in raw.glyphs
@@ -491,11 +461,7 @@ def name_brackets(page: Any, raw: RawPage) -> None:
 
 
 def _bracket(ink: np.ndarray[Any, Any]) -> str:
-    """The bracket a picture shows; "" where it is not clear.
-
-    Args:
-        ink: rows of a picture, true where it is black.
-    """
+    """The bracket in a picture (true is black); "" if it is not clear."""
     import numpy as np
 
     rows = np.flatnonzero(ink.any(axis=1))
@@ -513,8 +479,8 @@ def _bracket(ink: np.ndarray[Any, Any]) -> str:
         return "|"
 
     def at(share: float) -> float:
-        one = int(share * (height - 1))
-        here: float = np.nanmean(centres[max(0, one - 1) : one + 2]) / max(1, width - 1)
+        height_at = int(share * (height - 1))
+        here: float = np.nanmean(centres[max(0, height_at - 1) : height_at + 2]) / max(1, width - 1)
         return here
 
     end, quarter, inner, middle = (at(0.03) + at(0.97)) / 2, (at(0.25) + at(0.75)) / 2, (at(0.4) + at(0.6)) / 2, at(0.5)

@@ -1,1 +1,1 @@
-"""Questions in a paper's stream of lines: their numbers, sections, texts, points and types."""
+"""Questions in a paper's stream of lines: numbers, sections, texts, points, types."""

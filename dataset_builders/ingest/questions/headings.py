@@ -1,9 +1,8 @@
-"""Headers and footers: what stands in the margins of a page and of the pages around it.
+"""Lines that belong to no question: headers, footers, section titles, shared passages, answers, notices.
 
-Contract: `marked` passes pages on, at most `LOOK` pages late, with lines of headers and footers in blocks of their own
-kind. A line is one when it stands in the outer parts of the page and each piece of it comes again, numbers aside, at
-the same height on a page near by (in whatever order: left and right pages mirror each other), or when it says that it
-is a page number or a notice of copyright.
+Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own. Such a line
+stands in the margins, and each piece of it comes again, numbers aside, at the same height on a page near by (left and
+right pages may mirror each other), or it is a page number or a copyright notice. The other functions see one line.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Line, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
 
 LOOK: Final = 2
@@ -61,14 +61,14 @@ def _first(ahead: deque[tuple[PageBlocks, set[str]]], behind: deque[set[str]]) -
     return _mark(page, around)
 
 
-def _zone(box: Box) -> str:
+def _zone(box: Box) -> Kind | None:
     if box.bottom < TOP:
         return "header"
-    return "footer" if box.top > BOTTOM else ""
+    return "footer" if box.top > BOTTOM else None
 
 
 def _line_keys(line: Line) -> set[str]:
-    """What stands in a line of the margins, piece by piece; empty elsewhere."""
+    """Pieces of a line in the margins; empty elsewhere."""
     zone = _zone(line.box)
     if not zone:
         return set()
@@ -108,22 +108,22 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
         if block.kind == "figure":
             key = _figure_key(block)
             again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
-            blocks.append(block.model_copy(update={"kind": _zone(block.box)}) if again else block)
+            blocks.append(replace(block, kind=_zone(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
             blocks += _parted(block, around, ends)
         else:
             blocks.append(block)
-    return page.model_copy(update={"blocks": blocks})
+    return replace(page, blocks=blocks)
 
 
 def _is_paged(line: Line, around: set[str]) -> bool:
-    """Whether a bare number stands where pages near by have one too."""
+    """A bare number at a place where near pages have one too."""
     key = _page_key(line)
     return bool(key) and bool(_near(key) & around)
 
 
 def _page_key(line: Line) -> str:
-    """The place of a line that is nothing but a number; "" for others."""
+    """The place of a line that is only a number; else ""."""
     zone = _zone(line.box)
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
@@ -133,36 +133,36 @@ def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
     if not any(kinds):
         return [block]
     parts: list[Block] = []
-    for line, found in zip(block.lines, kinds, strict=True):
-        kind = found or block.kind
+    for line, margin in zip(block.lines, kinds, strict=True):
+        kind = margin or block.kind
         if parts and parts[-1].kind == kind:
             last = parts[-1]
-            parts[-1] = last.model_copy(update={"lines": [*last.lines, line], "box": last.box.joined(line.box)})
+            parts[-1] = replace(last, lines=[*last.lines, line], box=last.box.joined(line.box))
         else:
-            parts.append(block.model_copy(update={"kind": kind, "lines": [line], "box": line.box}))
+            parts.append(replace(block, kind=kind, lines=[line], box=line.box))
     return parts
 
 
-def _kind(line: Line, around: set[str], ends: float) -> str:
-    """Header or footer, where a line is one.
+def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
+    """Header or footer, if a line is one.
 
-    A bare number above the end of the text is no page's, nor is one where another has its place on other pages too.
+    A bare number above the end of the text is none, nor one at another place than on other pages.
     """
     zone = _zone(line.box)
     text = line.text.strip()
     if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
-        return ""
+        return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
     keys = _line_keys(line)
     marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
-    asked = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
-    if _NUMBER.match(text) and not marks and not asked and (zone == "header" or line.box.top > ends - _LEVEL):
+    elsewhere = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
+    if _NUMBER.match(text) and not marks and not elsewhere and (zone == "header" or line.box.top > ends - _LEVEL):
         return zone
     again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
         key.endswith(":#") or _near(key) & around for key in keys
     )
-    return zone if again else ""
+    return zone if again else None
 
 
 _LONGEST_TITLE = 160
@@ -228,7 +228,7 @@ _RULES = re.compile(
 
 
 def is_section(text: str) -> bool:
-    """Whether a line is the title of a section."""
+    """Checks for the title of a section."""
     if len(text) > _LONGEST_TITLE:
         return False
     if _CHINESE.match(text):
@@ -237,25 +237,25 @@ def is_section(text: str) -> bool:
 
 
 def is_part_of_section(text: str) -> bool:
-    """Whether a section's title is that of a part, （一）, of the section before it."""
+    """Checks for the title of a part, （一）, of the section before."""
     return bool(_PART_TITLE.match(text))
 
 
 def follows(text: str, last: str) -> bool:
-    """Whether the title of a section has the number behind that of another: 四、 behind 三、."""
-    one, other = (_CHINESE_NUMBER.match(said) for said in (last, text))
+    """Checks that a section's title has the number behind another's: 四、 behind 三、."""
+    before, other = (_CHINESE_NUMBER.match(title) for title in (last, text))
     order = "一二三四五六七八九十"
-    return one is not None and other is not None and order.index(other[1]) == order.index(one[1]) + 1
+    return before is not None and other is not None and order.index(other[1]) == order.index(before[1]) + 1
 
 
 def short_title(text: str) -> str:
-    """The name in a section's title: without its number, its points and its instructions."""
+    """A section's title without number, points and instructions."""
     bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，\s]*", "", text)
     return re.split(r"[(（:：。．,，]", bare, maxsplit=1)[0].strip()[:24]
 
 
 def passage_range(text: str) -> tuple[int, int] | None:
-    """The numbers of the questions that share what follows."""
+    """Numbers of the questions that share the following passage."""
     for pattern in _PASSAGES:
         if (match := pattern.match(text)) and int(match[1]) < int(match[2]) <= int(match[1]) + 20:
             return int(match[1]), int(match[2])
@@ -263,14 +263,14 @@ def passage_range(text: str) -> tuple[int, int] | None:
 
 
 def begins_answers(text: str, below: str = "") -> bool:
-    """Whether the rest of the paper is its key: by the title, or by a bare 答案 and the first number below it."""
+    """Checks for the beginning of the key: a title, or a bare 答案 and the first number below it."""
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and bool(_ANSWERS.match(text))
 
 
 def is_key_table(rows: Sequence[str]) -> bool:
-    """Whether the rows of a table, cells between tabs, are numbers and the answers below them: a key needs no title."""
+    """Checks whether a table's rows are numbers and the answers below them: a key needs no title."""
     cells = [[cell.strip() for cell in row.split("\t")] for row in rows]
     for numbers, answers in pairwise(cells):
         if _NUMBER_HEAD.fullmatch(numbers[0]) and _BARE_ANSWERS.fullmatch(answers[0]):
@@ -280,10 +280,10 @@ def is_key_table(rows: Sequence[str]) -> bool:
 
 
 def begins_rules(text: str) -> bool:
-    """Whether a line is the title of the rules that candidates have to follow, which are numbered too."""
+    """Checks for the title of the rules for candidates, which are numbered too."""
     return bool(_RULES.match(text))
 
 
 def is_notice(text: str) -> bool:
-    """Whether a line tells the candidate something about the paper, up to the end of its column."""
+    """Checks for a notice to the candidate, up to the end of its column."""
     return bool(_NOTICE.match(text))

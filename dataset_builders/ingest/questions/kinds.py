@@ -1,6 +1,6 @@
-"""What type a question is: by its section's title, by its own words, by its options and blanks.
+"""Types of questions, by section title, own words, options and blanks; and subjects.
 
-Contract: gives a kind of `question_types` and how sure that is; the key may decide between those left open.
+Contract: gives a kind of `question_types` and its confidence; the key may decide between open ones.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def subject_of(text: str) -> str:
     """The only subject that a text names."""
     words = set(re.split(r"[\W\d_]+", text.lower()))
     bare = _OF_ALL.sub("", re.sub(r"\s+", "", text))
-    found = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
-    return found.pop() if len(found) == 1 else ""
+    subjects = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
+    return subjects.pop() if len(subjects) == 1 else ""
 
 
 _NAMES = re.compile(
@@ -75,7 +75,7 @@ _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
 
 
 def section_type(title: str) -> str | None:
-    """The name of a type that a section's title or instructions hold, as printed."""
+    """The printed name of a type in a section's title or instructions."""
     match = _NAMES.search(title)
     return " ".join(match[0].split()) if match else None
 
@@ -83,14 +83,14 @@ def section_type(title: str) -> str | None:
 def type_of(
     text: str, has_options: bool, section: str, language: Language, template: Template
 ) -> tuple[str, str | None, float]:
-    """The kind of a question, its name on the paper (None where none is printed), and how sure the kind is.
+    """Kind, printed name (or None), and confidence of the kind.
 
     Args:
-        text: of the question, without its options.
-        has_options: whether options were found.
-        section: title and instructions of its section.
+        text: without options.
+        has_options: options were found.
+        section: title and instructions.
         language: of the question.
-        template: of the paper, which may know names of types that are its own.
+        template: may have names of types of its own.
     """
     raw = section_type(section)
     if raw is None and (own := template.type_in(section)) and (has_options or own[1].kind not in CHOICE_TYPES):
@@ -129,7 +129,6 @@ def _plain(raw: str) -> str:
 
 
 def _choice(text: str, section: str, raw: str | None) -> str:
-    """One letter, several, or what the key says."""
     if _ASKS_SEVERAL.search(text):
         return "multiple_choice"
     named = kind_of(_plain(raw)) if raw else None
@@ -141,7 +140,6 @@ def _choice(text: str, section: str, raw: str | None) -> str:
 
 
 def _is_proof(text: str) -> bool:
-    """Whether every part that asks something asks for a proof."""
     if not _PROVES.search(text):
         return False
     starts = [match.start() for match in _PART.finditer(text)] or [0]

@@ -1,8 +1,7 @@
-"""Which lines begin a question: the best consistent run of numbers, not every line that begins with one.
+"""Numbers of questions: the best consistent run of numbers.
 
-Contract: `anchors` gives the lines that begin questions, in order. Numbers go up by one; a gap, a step back or a line
-that stands further in than the others costs, so a list of statements within a question does not look like questions.
-Found by dynamic programming over all candidates.
+Contract: numbers go up by one; a gap, a step back or an indented line costs, so that a list of statements within a
+question does not look like questions. Dynamic programming over all candidates.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
 MAX_NUMBER = 200
 _FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
-"""What may stand before a number: a bracket for the answer."""
+"""Print before a number: a bracket for the answer."""
 _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
@@ -55,7 +54,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 )
 """Style, form, and how much a line of that form weighs."""
 _LEVEL = 0.012
-"""How far numbers of one column begin from each other at most, of the page's width."""
+"""Largest distance of numbers in one column, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
 """A line of options is no sentence."""
@@ -63,18 +62,18 @@ _MARK = re.compile(r"\s*[\[(（【]\s*\d{1,3}\s*[\])）】]\s*")
 _RIGHT = 0.3
 """Of the page's width from the left edge of its column: a number in brackets that stands there alone is a mark."""
 _WRAPPED, _FULL = 0.3, 0.2
-"""What is left of the weight of a number that may be part of a sentence; share of a paragraph's width that its full
+"""Remaining weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
 _COLUMN = 0.25
 """Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
 _SURE = 1.0
-"""What a number weighs at least that is hardly anything but a question's."""
+"""Least weight of a number that is almost surely a question's."""
 _STRAY, _FEWEST_ROUND = 2, 8
 """Numbers in brackets, (3), are parts of questions where others number these: more than two, or than a few of them."""
 _RESTART = 4.5
-"""What going back costs: more than a short list of statements brings."""
+"""Cost of going back: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
-"""What a number that is missing costs, at most, and how many may be: less than a question at the margin weighs."""
+"""Largest cost of a missing number, and how many may be missing: less than a question at the margin weighs."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +82,8 @@ class Anchor:
 
     Attributes:
         place: index of the item.
-        number: of the question.
-        end: where the number ends in the line's text.
-        run: 0 for the first run of numbers, one more each time they go back.
+        end: of the number in the line's text.
+        run: from 0, one more each time the numbers go back.
     """
 
     place: int
@@ -109,21 +107,21 @@ def anchors(
 
     Args:
         items: the paper in reading order.
-        starts: places where a part of the paper begins, so that numbers may go back there.
+        starts: places of parts, where numbers may go back.
         without: places whose numbers are none of questions.
-        sections: places of sections' titles: where the first number behind one is 1, it may begin anew.
+        sections: places of titles: a 1 behind one may begin anew.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
-        found = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
-        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(found[1]) < _FEWEST_ROUND)
-        if found[0] > best[0] and not parts:
-            best = found
+        chosen = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
+        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
+        if chosen[0] > best[0] and not parts:
+            best = chosen
     return _with_runs(best[1])
 
 
 def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
-    found = []
+    candidates = []
     begins: dict[tuple[int, int], float] = {}
     for item in items:
         column = item.box.page, item.column
@@ -137,14 +135,14 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
             match = pattern.match(item.line.text)
             if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
                 share = _WRAPPED if _wrapped(items, place) else 1.0
-                found.append(_Candidate(place, int(match[1]), match.end(), share * weight))
+                candidates.append(_Candidate(place, int(match[1]), match.end(), share * weight))
                 break
-    lefts = _margins(items, found)
-    return [_placed(candidate, items[candidate.place], lefts) for candidate in found[:MAX_CANDIDATES]]
+    lefts = _margins(items, candidates)
+    return [_placed(candidate, items[candidate.place], lefts) for candidate in candidates[:MAX_CANDIDATES]]
 
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:
-    """Whether a line may go on with the sentence of the one before: that ends none, and fills its paragraph."""
+    """A line that may continue the sentence of the one before."""
     if not place:
         return False
     last, item = items[place - 1], items[place]
@@ -154,17 +152,17 @@ def _wrapped(items: Sequence[Item], place: int) -> bool:
     return width > _COLUMN and last.box.right > item.block.box.right - _FULL * width
 
 
-def _margins(items: Sequence[Item], found: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
-    """Where most numbers of a column begin, by the parity of the page (bound books) and column."""
+def _margins(items: Sequence[Item], candidates: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
+    """Left edges of most numbers, by parity of the page (bound books) and column."""
     lefts: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for candidate in found[:MAX_CANDIDATES]:
+    for candidate in candidates[:MAX_CANDIDATES]:
         item = items[candidate.place]
         lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate.weight))
     return {key: _densest(sorted(values)) for key, values in lefts.items()}
 
 
 def _densest(values: Sequence[tuple[float, float]]) -> float:
-    """The place, of sorted ones with their weights, around which most weight lies."""
+    """The value, of sorted weighted ones, with most weight around it."""
     sums, first, last, total = [], 0, 0, 0.0
     for at, _ in values:
         while last < len(values) and values[last][0] <= at + _LEVEL:
@@ -178,7 +176,7 @@ def _densest(values: Sequence[tuple[float, float]]) -> float:
 
 
 def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
-    """Weighs a candidate by how far it stands from where the others of its column begin."""
+    """Weighs a candidate by its distance from the others of its column."""
     off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
     bold = 0.2 if item.line and item.line.bold else 0.0
@@ -214,7 +212,7 @@ def _best_run(
 
 
 def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
-    """The numbers that stand between the last section's title and a candidate, without those that may well be none."""
+    """Reliable numbers between the last section's title and a candidate."""
     numbers: set[int] = set()
     if candidates[index].number == 1:
         place = index - 1
@@ -230,7 +228,6 @@ def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]
 
 
 def _opening(number: int) -> float:
-    """A paper begins with 1; one that is an excerpt begins elsewhere, which costs little."""
     return 0.0 if number == 1 else 0.5
 
 
@@ -243,8 +240,8 @@ def _step(last: int, next_: int, new_part: bool) -> float:
 
 
 def _with_runs(chosen: Sequence[_Candidate]) -> list[Anchor]:
-    found: list[Anchor] = []
+    anchored: list[Anchor] = []
     for candidate in chosen:
-        run = found[-1].run + (candidate.number <= found[-1].number) if found else 0
-        found.append(Anchor(candidate.place, candidate.number, candidate.end, run))
-    return found
+        run = anchored[-1].run + (candidate.number <= anchored[-1].number) if anchored else 0
+        anchored.append(Anchor(candidate.place, candidate.number, candidate.end, run))
+    return anchored

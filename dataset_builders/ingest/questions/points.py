@@ -1,7 +1,6 @@
-"""What questions are worth, as printed: "(5分)", "（本小题满分13分）", "[3점]", "[4 points]", "每小题5分，共40分".
+"""Printed points: "(5分)", "（本小题满分13分）", "[3점]", "[4 points]", "每小题5分，共40分".
 
-Contract: only what is printed; None where nothing is. A mark of points is given back with its place, so that it can be
-taken out of the text.
+Contract: only printed ones, with their places in the text.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _HALF_BLANK = re.compile(r"每\s*空")
 
 @dataclass(frozen=True)
 class Mark:
-    """Points as printed, and where in the text."""
+    """Printed points, and their place in the text."""
 
     points: float
     start: int
@@ -62,14 +61,14 @@ class Mark:
 
 
 def says_worth(text: str) -> bool:
-    """Whether a line says what a question or a part of one is worth, in brackets and with a word."""
+    """Checks for points of a question or a part, in brackets and with a word."""
     return bool(_TOTAL.search(text)) or any(pattern.search(text) for pattern in _MARKS[:-1])
 
 
 def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
-    found = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
-    return sorted(found, key=lambda mark: mark.start)
+    printed = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
+    return sorted(printed, key=lambda mark: mark.start)
 
 
 def split_points(text: str) -> tuple[str, float | None, list[float]]:
@@ -79,17 +78,17 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     Parts that all have points and no total add up to it.
     """
     totals = list(_TOTAL.finditer(text))
-    if totals and len({said[1] for said in totals}) == 1:
+    if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = float(totals[0][1])
         text = _with_marks(re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip(), worth)
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
-    found = marks(text)
-    if not found:
+    printed = marks(text)
+    if not printed:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
-    at_head = not text[: found[0].start].strip(" 　*")
-    total = found[0] if len(found) == 1 or at_head or not parts or found[0].start < parts[0] else None
-    rest = [mark.points for mark in found if mark is not total]
+    at_head = not text[: printed[0].start].strip(" 　*")
+    total = printed[0] if len(printed) == 1 or at_head or not parts or printed[0].start < parts[0] else None
+    rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:
         return text, sum(part_points) or None, part_points
@@ -97,9 +96,9 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
 
 
 def _with_marks(text: str, total: float) -> str:
-    """A text whose marks stand on lines of their own, (3), and add up to its total: behind their parts, as [3].
+    """Moves marks on lines of their own, (3), that add up to the total behind their parts, as [3].
 
-    A question without parts says them once more, and loses them.
+    A question without parts repeats them, and loses them.
     """
     below = list(_BELOW.finditer(text))
     if not below or sum(float(mark[1]) for mark in below) != total:
@@ -114,10 +113,9 @@ def _without(text: str, mark: Mark) -> str:
 
 
 def said_of(text: str, number: int) -> str:
-    """What a section's title and instructions say of one question.
+    """Clauses of a section's title and instructions that name a question's number, and the text before such clauses.
 
-    These are the clauses that name its number, then what stands before all such clauses; where no clause names numbers,
-    everything.
+    Without such clauses, everything.
     """
     some = [match for match in _SOME.finditer(text) if match["list"] or int(match["low"]) < int(match["high"]) <= 200]
     if not some:
@@ -134,7 +132,7 @@ def _covers(match: re.Match[str], number: int) -> bool:
 
 
 def each_and_total(text: str) -> tuple[float | None, float | None]:
-    """What each question of a section is worth and all together, by its title and instructions; None where unsaid."""
+    """Points of each question of a section and of all, as printed."""
     each = {float(match[1]) for pattern in _EACH for match in pattern.finditer(text)}
     totals = {float(match[1]) for pattern in _TOGETHER for match in pattern.finditer(text)}
     alone = not _SOME.search(text)
@@ -142,13 +140,7 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
 
 
 def section_points(text: str, number: int, total: int | None = None) -> float | None:
-    """What a question is worth by its section's instructions; None where they do not say.
-
-    Args:
-        text: title and instructions of the section.
-        number: of the question.
-        total: how many questions the section has.
-    """
+    """Points of a question by the section's instructions; `total` is the section's number of questions."""
     for match in _SINGLES.finditer(text):
         if str(number) in re.split(r"\D+", match[1]):
             return float(match[2])

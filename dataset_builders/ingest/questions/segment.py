@@ -1,8 +1,7 @@
-"""Which items of a paper make which question: numbers, sections, shared passages, parts; and where questions stand.
+"""Segmentation: the items of each question, sections, shared passages, parts; the place of each question.
 
-Contract: every item of the body goes to one question, to a passage, to a section's title or to what stands before the
-first question; only notices and what comes behind the answers' title go elsewhere. Nothing here reads the text of a
-question: `parsing` does.
+Contract: every item of the body goes to one question, passage, section's title or the front; only notices and the key
+go elsewhere.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ TOP = 0.2
 
 
 def parts(stream: Stream) -> Mapping[int, str]:
-    """The name of the part of the paper that each page belongs to, "" where there is none.
+    """Name of the part of the paper for each page, "" for none.
 
-    An elective part is named in brackets at the top of its pages, or of its first where that is set as a title page; it
-    goes on to the next part's. The only name of a paper that stands on its first page is its subject, no part. Where
-    a file holds several forms of one paper (홀수형, 짝수형), the form's name goes first.
+    An elective part is named in brackets at the top of its pages, or of its title page, and goes on to the next. The
+    only name of a paper, on its first page, is its subject. With several forms of one paper (홀수형, 짝수형) the form's
+    name goes first.
     """
     forms = _forms(stream)
     several = len({*forms.values()}) > 1
@@ -54,40 +53,40 @@ def parts(stream: Stream) -> Mapping[int, str]:
     pages = sorted(stream.headings)
     if len({*begins.values()}) == 1 and begins.get(pages[0]):
         begins = {}
-    found, name = {}, ""
+    by_page, name = {}, ""
     for place, page in enumerate(pages):
         if place and forms[page] != forms[pages[place - 1]]:
             name = ""
         name = begins.get(page, name)
-        found[page] = " ".join(word for word in (forms[page] if several else "", name) if word)
-    return found
+        by_page[page] = " ".join(word for word in (forms[page] if several else "", name) if word)
+    return by_page
 
 
 def _begins(stream: Stream) -> dict[int, str]:
-    """The pages that name a part: on a title line, or on two pages running."""
+    """Pages that name a part: on a title line, or on two pages running."""
     pages = sorted(stream.headings)
     named = {page: _names(stream, page) for page in pages}
     everything = squeezed("".join(text for page in pages for text in _texts(stream, page)))
-    found: dict[int, str] = {}
+    by_page: dict[int, str] = {}
     for page in pages:
         titled = {name for name, _ in named[page]} if any(title for _, title in named[page]) else set()
         near = {name for other in (page - 1, page + 1) for name, _ in named.get(other, ())}
         running = {name for name, _ in named[page]} & near
         if names := titled or running:  # a title printed over another line reads as no name that comes again
-            found[page] = max(sorted(names), key=lambda name: (everything.count(f"({squeezed(name)})"), -len(name)))
-    return found
+            by_page[page] = max(sorted(names), key=lambda name: (everything.count(f"({squeezed(name)})"), -len(name)))
+    return by_page
 
 
 def _forms(stream: Stream) -> dict[int, str]:
-    """The form each page is of; a page that does not say is of the form before it."""
-    found: dict[int, str] = {}
+    """The form of each page; by default that of the page before."""
+    by_page: dict[int, str] = {}
     last = ""
     for page in sorted(stream.headings):
         names = [match for text in _headings(stream, page) for match in _FORM.finditer(text)]
         if names:
             last = f"{names[0][1]}형" if names[0][1] else names[0][2]
-        found[page] = last
-    return found
+        by_page[page] = last
+    return by_page
 
 
 def _texts(stream: Stream, page: int) -> list[str]:
@@ -96,7 +95,6 @@ def _texts(stream: Stream, page: int) -> list[str]:
 
 
 def _headings(stream: Stream, page: int) -> list[str]:
-    """What is printed at the top of a page, or was left out there as a header."""
     items = [*stream.titles, *stream.items]
     top = [item.text or item.block.text for item in items if item.box.page == page and item.box.bottom < TOP]
     lines = [line for text in (*stream.headings[page], *top) for line in text.split("\n")]
@@ -104,14 +102,14 @@ def _headings(stream: Stream, page: int) -> list[str]:
 
 
 def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
-    """The names in brackets at the top of a page, and whether their line is that of a title page."""
-    found = set()
+    """Names in brackets at the top of a page; true for the line of a title page."""
+    names = set()
     for text in _headings(stream, page):
         for match in _PART_NAME.finditer(text):
             name = " ".join(match[1].split())
             if name[:1].isalpha() and not _NO_NAME.fullmatch(squeezed(name)):
-                found.add((name, bool(_TITLE_PAGE.search(text))))
-    return found
+                names.add((name, bool(_TITLE_PAGE.search(text))))
+    return names
 
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
@@ -124,7 +122,7 @@ _PADDING = 1.0
 
 @dataclass
 class Section:
-    """A titled part of a paper, with the instructions below its title; a part （一） has those of its 一、 above it."""
+    """A titled part of a paper, with instructions; a part （一） has those of its 一、 above it."""
 
     title: str = ""
     items: list[Item] = field(default_factory=list)
@@ -137,23 +135,22 @@ class Section:
 
     @property
     def text(self) -> str:
-        """Title and instructions, then those of the section that it is a part of."""
+        """Title and instructions, then those of its parent section."""
         return f"{self.own}\n{self.above}" if self.above else self.own
 
 
 @dataclass
 class Segment:
-    """One question as found.
+    """A question.
 
     Attributes:
         number: as printed.
-        end: where the number ends in the first line.
-        items: its lines, tables and pictures, in reading order.
-        section: the one it stands in.
-        elective: name of the elective part of the paper, "" outside.
-        passage: what it shares with its neighbours, before its own text.
-        repeated: the number is there twice in its part of the paper.
-        unread: the number was not read; what stands around it says that it is this one.
+        end: of the number in the first line.
+        items: lines, tables and pictures, in reading order.
+        elective: name of the elective part, "" outside.
+        passage: shared with its neighbours, before its own text.
+        repeated: the number is there twice in its part.
+        unread: the number was not read, but inferred.
         inline: its number stands within the passage.
     """
 
@@ -170,14 +167,7 @@ class Segment:
 
 @dataclass
 class Body:
-    """A paper, taken apart.
-
-    Attributes:
-        front: what stands before the first section and question.
-        segments: its questions, in order.
-        sections: all, in order.
-        answers: what comes behind the title of the answers.
-    """
+    """A segmented paper: front, questions, sections, and the items behind the title of the answers."""
 
     front: list[Item] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
@@ -186,7 +176,7 @@ class Body:
 
 
 def segment(stream: Stream) -> Body:
-    """Takes a paper apart."""
+    """Segments a paper."""
     end = _answers_begin(stream.items)
     body = Body(answers=stream.items[end:])
     items = stream.items[:end]
@@ -203,7 +193,7 @@ def segment(stream: Stream) -> Body:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Where the key begins: its title in the second half of the paper, or at the top of a page, or its table."""
+    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table."""
     for place, item in enumerate(items):
         late = place > len(items) // 2
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
@@ -215,7 +205,7 @@ def _answers_begin(items: Sequence[Item]) -> int:
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
-    """What stands above all questions, sections and passages of the first page with questions, in whatever column."""
+    """Items above all questions, sections and passages of the first page with questions, in any column."""
     if not chosen:
         return []
     page = items[chosen[0].place].box.page
@@ -226,7 +216,7 @@ def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
 
 
 def _rules(items: Sequence[Item]) -> range:
-    """Where the rules for candidates stand: from their title to that of the first section."""
+    """Rules for candidates, from their title to the first section's."""
     for place, item in enumerate(items[: len(items) // 3]):
         if item.line and begins_rules(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
@@ -248,7 +238,7 @@ def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]
 
 
 class _Sorter:
-    """Hands items out, one after the other, to whatever has begun last."""
+    """Hands items out to whatever has begun last."""
 
     def __init__(self, body: Body, part_of: Mapping[int, str]) -> None:
         self.body, self.part_of = body, part_of
@@ -257,7 +247,7 @@ class _Sorter:
         self.target: list[Item] = []
 
     def title(self, item: Item) -> None:
-        """A section begins; instructions may follow."""
+        """Begins a section."""
         within = is_part_of_section(item.text) and self.section.title
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
@@ -265,17 +255,17 @@ class _Sorter:
         self.target, self.passages = self.section.items, []
 
     def shared(self, item: Item, numbers: tuple[int, int]) -> None:
-        """A passage for several questions begins; within a section's instructions they are its beginning."""
+        """Begins a passage for several questions; within a section's instructions they are its beginning."""
         self.passages.append((numbers, [item]))
         self.target = self.passages[-1][1]
 
     def question(self, anchor: Anchor, item: Item) -> None:
-        """A question begins."""
+        """Begins a question."""
         shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
         part = self.part_of.get(item.box.page, "")
-        found = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
-        self.body.segments.append(found)
-        self.target = found.items
+        question = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
+        self.body.segments.append(question)
+        self.target = question.items
 
 
 def _distribute(
@@ -309,41 +299,40 @@ def _distribute(
 
 
 def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> bool:
-    """Whether what looks like a title is a line of a question: an indented "(一)" with no question soon after it."""
+    """A title-like line within a question: an indented "(一)" with no question soon after it."""
     following = range(place + 1, min(len(items), place + _LONGEST_PASSAGE))
     return not any(later in chosen for later in following)
 
 
 def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:
-    """Whether the questions that share a passage come after it."""
     later = [anchor.number for where, anchor in chosen.items() if where > place]
     return bool(later) and later[0] == numbers[0]
 
 
 def _drop_only_part(segments: Sequence[Segment]) -> None:
-    """A name that the first question has too is the paper's subject, unless numbers come again under another."""
-    numbers = [found.number for found in segments]
+    """Drops the first question's part, which is the paper's subject, unless numbers come again under another."""
+    numbers = [question.number for question in segments]
     if segments and segments[0].elective and len(set(numbers)) == len(numbers):
-        for found in segments:
-            found.elective = ""
+        for question in segments:
+            question.elective = ""
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
-    """Where numbers begin anew with each section, its title names the part that a question is of."""
-    names = {id(found.section): short_title(found.section.title) for found in segments}
-    numbers = [found.number for found in segments]
-    named = [(names[id(found.section)], found.number) for found in segments]
+    """If numbers begin anew with each section, its title names the part."""
+    names = {id(question.section): short_title(question.section.title) for question in segments}
+    numbers = [question.number for question in segments]
+    named = [(names[id(question.section)], question.number) for question in segments]
     apart = len(set(named)) == len(named) and all(names.values())
-    if apart and len(set(numbers)) < len(numbers) and not any(found.elective for found in segments):
-        for found in segments:
-            found.elective = names[id(found.section)]
+    if apart and len(set(numbers)) < len(numbers) and not any(question.elective for question in segments):
+        for question in segments:
+            question.elective = names[id(question.section)]
 
 
 def _mark_repeated(segments: Sequence[Segment]) -> None:
     seen: set[tuple[str, int]] = set()
-    for found in segments:
-        found.repeated = (found.elective, found.number) in seen
-        seen.add((found.elective, found.number))
+    for question in segments:
+        question.repeated = (question.elective, question.number) in seen
+        seen.add((question.elective, question.number))
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
@@ -351,17 +340,17 @@ MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
 
 
 def missing_numbers(segments: Sequence[Segment]) -> list[str]:
-    """One line for each run of numbers that no question has, in each part of the paper."""
+    """A line for each run of missing numbers, in each part of the paper."""
     lines = []
-    for part in dict.fromkeys(found.elective for found in segments):
-        numbers = sorted({found.number for found in segments if found.elective == part})
+    for part in dict.fromkeys(question.elective for question in segments):
+        numbers = sorted({question.number for question in segments if question.elective == part})
         first = 1 if not part else numbers[0]
         absent = sorted(set(range(first, numbers[-1] + 1)) - set(numbers))
         where = f" of {part}" if part else ""
         for run in _runs(absent):
-            one = len(run) == 1
-            named = f"question {run[0]}" if one else f"questions {run[0]} to {run[-1]}"
-            lines.append(f"{named}{where} {'was' if one else 'were'} not found")
+            single = len(run) == 1
+            named = f"question {run[0]}" if single else f"questions {run[0]} to {run[-1]}"
+            lines.append(f"{named}{where} {'was' if single else 'were'} not found")
     return lines
 
 
@@ -375,16 +364,10 @@ def _runs(numbers: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def boxes(found: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
-    """Where a question stands: a box a column and page, as wide as the column, with white around it.
-
-    Args:
-        found: the question.
-        stream: the paper.
-        all_items: what stands in each column of each page, to keep clear of the neighbours.
-    """
+def boxes(question: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
+    """Boxes of a question: one a column and page, as wide as the column, clear of the neighbours in `all_items`."""
     groups: dict[tuple[int, int], list[Item]] = {}
-    for item in found.items:
+    for item in question.items:
         groups.setdefault((item.box.page, item.column), []).append(item)
     return [_box(items, stream.columns.get(key), all_items.get(key, ())) for key, items in groups.items()]
 
@@ -429,13 +412,10 @@ _FEWEST, _MOST = 3, 20
 
 
 def recover(segments: Sequence[Segment]) -> list[Segment]:
-    """The questions, with those taken out of the one before whose numbers were not read.
-
-    Two keys stand below one question, and a number is missing behind it.
-    """
-    found: list[Segment] = []
+    """Splits off questions whose numbers were not read: two keys stand below one question, and a number is missing."""
+    questions: list[Segment] = []
     for place, segment in enumerate(segments):
-        found.append(segment)
+        questions.append(segment)
         following = segments[place + 1] if place + 1 < len(segments) else None
         if following is None or following.elective != segment.elective:
             continue
@@ -444,12 +424,12 @@ def recover(segments: Sequence[Segment]) -> list[Segment]:
             start = _boundary(segment.items, heads)
             lost = Segment(segment.number + 1, 0, segment.items[start:], segment.section, segment.elective, unread=True)
             segment.items = segment.items[:start]
-            found.append(lost)
-    return found
+            questions.append(lost)
+    return questions
 
 
 def _boundary(items: Sequence[Item], heads: Sequence[int]) -> int:
-    """Where the second question begins: behind the first one's conclusion, else behind the widest gap."""
+    """Begin of the second question: behind the first one's conclusion, else behind the widest gap."""
     between = range(heads[0] + 1, heads[1])
     concluded = [index + 1 for index in between if _CONCLUDES.match(items[index].text)]
     if concluded:
@@ -458,7 +438,7 @@ def _boundary(items: Sequence[Item], heads: Sequence[int]) -> int:
 
 
 def share(segments: Sequence[Segment], stream: Stream) -> None:
-    """Moves passages to the questions they are for, in place.
+    """Moves passages to their questions, in place.
 
     A passage stands between the options of one question and the number of the next, and is for those up to the next
     passage or section.
@@ -482,7 +462,7 @@ def share(segments: Sequence[Segment], stream: Stream) -> None:
 
 
 def _options_end(items: Sequence[Item], stream: Stream) -> int:
-    """Where the options of a question end: behind the paragraph of the last; the end where it has none."""
+    """End of the last option's paragraph; the end without options."""
     firsts = [place for place, item in enumerate(items) if _FIRST_LABEL.search(item.text)]
     lasts = [
         place for place, item in enumerate(items) if firsts and place >= firsts[0] and _LAST_LABEL.search(item.text)
@@ -496,13 +476,12 @@ def _options_end(items: Sequence[Item], stream: Stream) -> int:
 
 
 def within(body: Body) -> None:
-    """Adds the questions that stand within passages (blanks to fill, or to choose a sentence for), in place.
+    """Adds questions that stand within passages (blanks to fill, or to choose a sentence for), in place.
 
-    A section has them that has no question of its own and in whose text the numbers that are due there all stand, each
-    alone and in order.
+    Their section has no question of its own, and its text has the numbers due there, each alone and in order.
     """
     for section in body.sections:
-        own = [place for place, found in enumerate(body.segments) if found.section is section]
+        own = [place for place, numbers in enumerate(body.segments) if numbers.section is section]
         if own or not section.items:
             continue
         place = _place(body, section)
@@ -510,37 +489,38 @@ def within(body: Body) -> None:
         after = body.segments[place] if place < len(body.segments) else None
         first = before.number + 1 if before else 1
         end = after.number if after and after.number > first else first + _MOST
-        found = _numbers(section.items, first, end)
-        if len(found) >= _FEWEST and (found[-1][0] == end - 1 or after is None or _more(body, section)):
+        numbers = _numbers(section.items, first, end)
+        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or _more(body, section)):
             part = before.elective if before else ""
             body.segments[place:place] = [
                 Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
-                for number, item in found
+                for number, item in numbers
             ]
 
 
 def _place(body: Body, section: Section) -> int:
-    """Where in the questions those of a section belong."""
     earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
-    return sum(1 for found in body.segments if id(found.section) in earlier)
+    return sum(1 for question in body.segments if id(question.section) in earlier)
 
 
 def _more(body: Body, section: Section) -> bool:
-    """Whether the next section has no question of its own either, and so may have the numbers that are left."""
+    """Checks for a next section without questions, which may have the remaining numbers."""
     place = body.sections.index(section) + 1
-    return place < len(body.sections) and all(found.section is not body.sections[place] for found in body.segments)
+    return place < len(body.sections) and all(
+        question.section is not body.sections[place] for question in body.segments
+    )
 
 
 def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:
-    """The numbers from `first` on that stand in the lines behind the title, each alone and in order."""
-    found: list[tuple[int, Item]] = []
+    """Consecutive numbers that stand alone in the lines behind the title."""
+    numbers: list[tuple[int, Item]] = []
     number = first
     for item in items[1:]:
         at = 0
         while number < end and (match := _alone(number).search(item.text, at)):
-            found.append((number, item))
+            numbers.append((number, item))
             number, at = number + 1, match.end()
-    return found
+    return numbers
 
 
 def _alone(number: int) -> re.Pattern[str]:

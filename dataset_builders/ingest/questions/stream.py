@@ -1,7 +1,7 @@
-"""A paper as one stream: the lines, tables and pictures of its pages in reading order, without what repeats on pages.
+"""A paper as one stream of lines, tables and pictures in reading order.
 
-Contract: nothing but headers, footers, page numbers and lines to write on is left out. Headers and footers are given
-back apart: a header may name the part of the paper that its page belongs to.
+Contract: only headers, footers, page numbers and lines to write on are left out. Headers and footers are given apart: a
+header may name the part of the paper.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from livek12.core.text import squeezed
@@ -29,7 +29,7 @@ _HANGUL = re.compile(r"[가-힣]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
-"""What begins no word of Korean."""
+"""Beginnings of no Korean word."""
 _EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2})\s*$")
 _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
 """A line of options may end in a number too."""
@@ -61,14 +61,7 @@ _ABOVE, _BELOW = 0.14, 0.93
 
 @dataclass
 class Item:
-    """A line of text, or a block with a picture or a table, at its place in the stream.
-
-    Attributes:
-        line: the line, or None for a picture or a table.
-        block: the block it is of.
-        box: around it.
-        column: of the page.
-    """
+    """A line of text, or a block with a picture or a table."""
 
     line: Line | None
     block: Block
@@ -86,11 +79,11 @@ class Stream:
     """The paper in reading order.
 
     Attributes:
-        items: what belongs to the body.
-        headings: the texts left out, by page: headers and footers.
+        items: of the body.
+        headings: headers and footers by page.
         titles: lines over several columns at the top of a page; they are among the headings too.
-        columns: left and right edge of each column, by page and column.
-        asked: number of the last question that a table's rows ask; 0 where there is none.
+        columns: left and right edges, by page and column.
+        asked: number of the last question in a table's rows; 0 for none.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -121,17 +114,17 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
 
 
 def _edge_marks(stream: Stream) -> None:
-    """Puts the points that stand bare at the right edge of a column in brackets, as other papers print them.
+    """Puts bare points at the right edge of a column in brackets.
 
-    They are what ends several lines at the very same place, behind a wide gap.
+    They end several lines at the very same place, behind a wide gap.
     """
-    found = [
+    bare = [
         (item, match)
         for item in stream.items
         if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
     ]
-    rights = Counter(round(item.box.right / _LEVEL) for item, _ in found)
-    for item, match in found:
+    rights = Counter(round(item.box.right / _LEVEL) for item, _ in bare)
+    for item, match in bare:
         at = round(item.box.right / _LEVEL)
         _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
         if (
@@ -139,12 +132,12 @@ def _edge_marks(stream: Stream) -> None:
             and abs(edge - item.box.right) < _AT_EDGE
             and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
         ):
-            said = f"{item.line.text[: match.start()]}    [{match[1]}]"
-            item.line = item.line.model_copy(update={"text": said})
+            text = f"{item.line.text[: match.start()]}    [{match[1]}]"
+            item.line = replace(item.line, text=text)
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
-    """Puts a picture that stands beside a line, its top a little above, behind the line: that may begin a question."""
+    """Moves a picture beside a line, a little above it, behind the line: that may begin a question."""
     for place in range(len(items) - 2, -1, -1):
         at = place
         while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
@@ -161,10 +154,10 @@ def _stands_beside(picture: Item, line: Item) -> bool:
 
 
 def _spaced(items: Sequence[Item]) -> None:
-    """Lets each line that ends in Hangul say by a space behind it whether its word ends there too.
+    """Marks by a space each line in Hangul that ends with its word.
 
     Korean breaks lines within words. The paper's own words decide: the pieces read elsewhere as one word, or as two.
-    Where they do not, a particle or an ending belongs to the word before it, and anything else begins a new one.
+    Else a particle or an ending belongs to the word before it, and anything else begins a new one.
     """
     lines = [item for item in items if item.line]
     words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
@@ -172,9 +165,9 @@ def _spaced(items: Sequence[Item]) -> None:
         begins = _HANGUL.match(following.text)
         if item.line and begins and (last := _HANGUL.search(item.line.text.rstrip()[::-1])) and last.start() == 0:
             end, start = last[0][::-1], begins[0]
-            one, two = end + start in words, {end, start} <= words
-            apart = two if one != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
-            item.line = item.line.model_copy(update={"text": item.line.text.rstrip() + " " * apart})
+            joined, two = end + start in words, {end, start} <= words
+            apart = two if joined != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
+            item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
 
 
 def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Place], stream: Stream) -> None:
@@ -198,7 +191,7 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Pl
 
 
 def _without_ruling(line: Line) -> Line | None:
-    """A line without the dots and rules that are to be written on; None where it has nothing else.
+    """A line without dots and rules to write on; None if nothing else is left.
 
     Dots within a sentence are a blank. Marks behind a dotted line are kept.
     """
@@ -211,52 +204,51 @@ def _without_ruling(line: Line) -> Line | None:
     text = _BEFORE_BRACKET.sub(" ", text)
     if labelled := _LABELLED_RULE.fullmatch(text):
         text = "    ".join(filter(None, (labelled["label"], labelled["mark"])))
-    return line.model_copy(update={"text": text.replace(_GAP, " ____ ")})
+    return replace(line, text=text.replace(_GAP, " ____ "))
 
 
 def _mark_alone(line: Line, mark: str) -> Line:
-    """The marks behind a dotted line, where they stand."""
-    box = line.box.model_copy(update={"left": max(line.box.left, line.box.right - len(mark) * line.size)})
-    return line.model_copy(update={"text": mark, "box": box})
+    """The marks behind a dotted line, at their place."""
+    box = replace(line.box, left=max(line.box.left, line.box.right - len(mark) * line.size))
+    return replace(line, text=mark, box=box)
 
 
 def _numbered(line: Line) -> Line:
-    """A line with the number of its question in front of its first formula, not in it."""
+    """A line with its number before its first formula, not in it."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
-    return line.model_copy(update={"text": text}) if number else line
+    return replace(line, text=text) if number else line
 
 
 def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
-    """The rows of a table whose first cells number questions, as lines that begin with their numbers.
+    """Rows of a table whose first cells number questions, as lines that begin with the numbers.
 
-    They begin with 1, or go on with those of the table before, however few and short they are.
+    They begin with 1, or continue the table before.
     """
     if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
         return []
     rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
-    numbers = [int(found[1]) if (found := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
-    asked = [place for place, number in enumerate(numbers) if number]
-    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(asked))
-    texts = [max(map(len, rows[place][1:]), default=0) for place in asked]
-    goes_on = bool(asked) and numbers[asked[0]] == stream.asked + 1 and stream.asked > 0
-    begins = bool(asked) and asked[0] <= 1 and len(asked) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
-    if not follow or not (goes_on or begins) or asked[-1] - asked[0] >= 6 * len(asked):
+    numbers = [int(cell_number[1]) if (cell_number := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
+    numbered = [place for place, number in enumerate(numbers) if number]
+    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(numbered))
+    texts = [max(map(len, rows[place][1:]), default=0) for place in numbered]
+    goes_on = bool(numbered) and numbers[numbered[0]] == stream.asked + 1 and stream.asked > 0
+    begins = bool(numbered) and numbered[0] <= 1 and len(numbered) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
+    if not follow or not (goes_on or begins) or numbered[-1] - numbered[0] >= 6 * len(numbered):
         return []
-    stream.asked = numbers[asked[-1]]
+    stream.asked = numbers[numbered[-1]]
     lines = []
-    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in asked) and len(rows[asked[0]]) > 2
+    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in numbered) and len(rows[numbered[0]]) > 2
     for number, row, line in zip(numbers, rows, block.lines, strict=True):
         cells = [cell for cell in (row[1:] if number else row) if cell]
         if worth and number:
             cells[-1] = f"[{cells[-1]}]"  # what the question is worth, as papers without tables print it
         rest = "    ".join(cells)
-        lines.append(line.model_copy(update={"text": f"{number}. {rest}" if number else rest}))
+        lines.append(replace(line, text=f"{number}. {rest}" if number else rest))
     return [line for line in lines if line.text.strip()]
 
 
 def _outside(line: Line, repeated: Counter[str]) -> bool:
-    """Whether a line at a page's edge is its number or repeats on other pages."""
     if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()) or says_worth(line.text):
         return False
     text = line.text.strip()  # whether a bare number is the page's, `margins` tells by the pages around
@@ -264,7 +256,7 @@ def _outside(line: Line, repeated: Counter[str]) -> bool:
 
 
 def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
-    """How many pages have a line at their edge that is the same but for its digits."""
+    """Numbers of pages with the same edge line, digits aside."""
     seen: Counter[str] = Counter()
     for page in pages:
         lines = (line for block in page.blocks for line in block.lines)
@@ -273,7 +265,7 @@ def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
 
 
 _Place = tuple[str, int, int, int]
-"""What stands somewhere, digits aside, and where: left, top and right in hundredths of the page."""
+"""Text, digits aside, and place: left, top and right in hundredths of the page."""
 
 
 def _place(text: str, box: Box) -> _Place:
@@ -281,7 +273,7 @@ def _place(text: str, box: Box) -> _Place:
 
 
 def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
-    """What stands at the very same place of most pages: stamps, watermarks, bar codes, words in the margins."""
+    """Items at the same place of most pages: stamps, watermarks, bar codes, words in the margins."""
     seen: Counter[_Place] = Counter()
     for page in pages:
         places = {_place(line.text, line.box) for block in page.blocks for line in block.lines if len(line.text) > 3}
@@ -301,7 +293,7 @@ def _shape(text: str) -> str:
 
 
 def _edges(stream: Stream) -> None:
-    """The columns' edges: of all pages with as many columns, since a short page does not fill its own.
+    """The columns' edges, from all pages with as many columns: a short page does not fill its own.
 
     All but the outermost twentieth of the lines stand between them. A line over several columns belongs to none: at
     the top of a page it is a heading, unless it is the title of a section.
@@ -331,8 +323,7 @@ def _crosses(item: Item, next_column: float | None) -> bool:
 
 
 def _quantiles(edges: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
-    """The twentieth part of the edges of each column, from the smallest."""
-    found: dict[tuple[int, int], list[float]] = {}
+    by_column: dict[tuple[int, int], list[float]] = {}
     for columns, column, edge in edges:
-        found.setdefault((columns, column), []).append(edge)
-    return {key: sorted(values)[len(values) // 20] for key, values in found.items()}
+        by_column.setdefault((columns, column), []).append(edge)
+    return {key: sorted(values)[len(values) // 20] for key, values in by_column.items()}

@@ -1,8 +1,7 @@
-"""The text of a question, put together from its lines, tables and pictures.
+"""Texts of questions from lines, tables and pictures; and their options.
 
-Contract: printed lines that wrap are joined, everything else begins a line of its own; a picture is an image mark
-where it stands, never within a paragraph; a table is a pipe table. No character is added but spaces and marks, none
-is left out.
+Contract: wrapped lines are joined, others begin a line; a picture is an image mark, never within a paragraph; a table
+is a pipe table. Only spaces and marks are added, nothing is left out.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from livek12.dataset_builders.reading.text import plain_width, split_options
 
 _CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
-"""What has parts behind its "options" has a list of instruments or statements."""
+"""Parts behind the "options": these are a list of instruments or statements."""
 _RUNS = (
     (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
     (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
@@ -41,51 +40,51 @@ _TASK = re.compile(
     r"|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
-"""What a part of a question has, and an option has not."""
+"""Words of a question's part, never of an option."""
 _LONGEST_SMALL = 80
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
 
 
 def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
-    """The stem and the options of a text.
+    """Stem and options of a text.
 
     Args:
         text: of the question.
         language: Korean papers label options with ①; elsewhere ① labels statements.
-        choice: whether the section says that its questions have options.
+        choice: the section says that its questions have options.
     """
     stem, options = split_options(text)
     if not options and (language == "ko" or choice):
         stem, options = split_options(text, {"①"})
         if options and not _begins_line(text, len(stem)):
             return text, []
-    if not options and (found := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
-        stem, options = found
+    if not options and (parted := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
+        stem, options = parted
     if any(_PART.search(option.text) for option in options):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 
 
 def labels_within(text: str) -> list[str]:
-    """The labels ① to ⑤ (or A to D) that stand within a text once each and in order, where four at least do."""
+    """Labels ① to ⑤ (or A to D) within a text, once each and in order, at least four."""
     for pattern, labels in _RUNS:
-        found = [plain_width(match[1]) for match in pattern.finditer(text)]
-        if len(found) >= 4 and found == list(labels[: len(found)]):
-            return found
+        printed = [plain_width(match[1]) for match in pattern.finditer(text)]
+        if len(printed) >= 4 and printed == list(labels[: len(printed)]):
+            return printed
     return []
 
 
 def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
-    """Options of which some are empty, at the end of a text: the last complete run that begins a line."""
+    """Options of which some are empty: the last complete run that begins a line."""
     for pattern, labels in _RUNS:
         if labels == _CIRCLED and language != "ko":
             continue
-        found = list(pattern.finditer(text))
-        firsts = [i for i, match in enumerate(found) if plain_width(match[1]) == labels[0]]
-        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+        matches = list(pattern.finditer(text))
+        firsts = [i for i, match in enumerate(matches) if plain_width(match[1]) == labels[0]]
+        if not firsts or not _begins_line(text, matches[firsts[-1]].start()):
             continue
-        run = found[firsts[-1] :]
+        run = matches[firsts[-1] :]
         names = [plain_width(match[1]) for match in run]
         if len(run) >= 4 and names == list(labels[: len(run)]):
             ends = [*(match.start() for match in run[1:]), len(text)]
@@ -98,40 +97,36 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
 
 
 def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
-    """Options labelled a, b, c … or (1), (2), (3) …: the last complete run.
+    """Options a, b, c … or (1), (2), (3) …: the last complete run.
 
-    Where the section does not say so, each has to be short and no part of a question.
+    Unless the section says so, each has to be short and no part of a question.
     """
     for pattern in _SMALL:
-        found = list(pattern.finditer(text))
-        firsts = [at for at, match in enumerate(found) if match[1] in "a1"]
-        if not firsts or not _begins_line(text, found[firsts[-1]].start()):
+        matches = list(pattern.finditer(text))
+        firsts = [at for at, match in enumerate(matches) if match[1] in "a1"]
+        if not firsts or not _begins_line(text, matches[firsts[-1]].start()):
             continue
-        run = found[firsts[-1] :]
+        run = matches[firsts[-1] :]
         names = "".join(match[1] for match in run)
         fewest = _FEWEST_BARE if names[0].isdigit() else 3
         if len(run) < fewest or not ("abcdefgh".startswith(names) or "12345678".startswith(names)):
             continue
         ends = [*(match.start() for match in run[1:]), len(text)]
         texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]
-        asks = any(_TASK.search(one) or len(one) > _LONGEST_SMALL for one in texts)
+        asks = any(_TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts)
         if all(texts) and (choice or not asks):
             labels = (match[1].upper() for match in run)
-            options = [Option(label=label, text=one) for label, one in zip(labels, texts, strict=True)]
+            options = [Option(label=label, text=option) for label, option in zip(labels, texts, strict=True)]
             return text[: run[0].start()].rstrip(), options
     return None
 
 
 def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
-    """Labels without a sign (A text): the last run from A on that begins lines, each line with as many as the first.
+    """Labels without a sign (A text): index of the line and match of each; empty for fewer than four.
 
-    Args:
-        lines: of a question, as printed.
-
-    Returns:
-        For each label the index of its line and its match; empty where they are fewer than four.
+    The last run from A that begins lines, each with as many labels as the first.
     """
-    rows = [(at, found) for at, line in enumerate(lines) if (found := _row(line))]
+    rows = [(at, labels) for at, line in enumerate(lines) if (labels := _row(line))]
     firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
     if not firsts:
         return []
@@ -144,13 +139,12 @@ def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
 
 
 def _row(line: str) -> list[re.Match[str]]:
-    """The labels of a line that begins with one."""
-    found = list(_BARE.finditer(line.lstrip()))
-    return found if found and found[0].start() == 0 else []
+    labels = list(_BARE.finditer(line.lstrip()))
+    return labels if labels and labels[0].start() == 0 else []
 
 
 def _unsigned(text: str) -> tuple[str, list[Option]] | None:
-    """Options whose labels have no sign behind them, at the end of a text; their lines may go on below."""
+    """Options whose labels have no sign, at the end of a text; their lines may go on below."""
     lines = [line.lstrip() for line in text.split("\n")]
     run = bare_labels(lines)
     options = []
@@ -162,7 +156,6 @@ def _unsigned(text: str) -> tuple[str, list[Option]] | None:
 
 
 def _begins_line(text: str, place: int) -> bool:
-    """Whether what comes at a place, or next after it, begins a line."""
     rest = text[place:]
     start = place + len(rest) - len(rest.lstrip())
     return not text[text.rfind("\n", 0, start) + 1 : start].strip()
@@ -178,7 +171,7 @@ _EACH_LABEL = re.compile(LABEL)
 _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
-"""How far from the column's right edge, of its width, a line that wraps may end."""
+"""Distance of a wrapping line from the column's right edge, of its width."""
 _MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
@@ -198,11 +191,9 @@ class Text:
 
     Attributes:
         text: with image marks.
-        pictures: the blocks of the marks.
-        unread: whether pieces of it stand in the picture only.
-        unread_at: the lines of these, with their pages.
+        unread: pieces of it stand in the picture only.
+        unread_at: these lines, with their pages.
         confidence: of the least certain line.
-        by_ocr: whether any of it was read from a picture.
     """
 
     text: str = ""
@@ -214,7 +205,7 @@ class Text:
 
 
 class _Writer:
-    """Puts paragraphs together; pictures wait until the paragraph they stand beside has ended."""
+    """Builds paragraphs; pictures wait for the end of theirs."""
 
     def __init__(self, edges: dict[tuple[int, int], tuple[float, float]]) -> None:
         self.edges = edges
@@ -225,7 +216,7 @@ class _Writer:
         self.lines: list[Item] = []  # of the last paragraph
 
     def line(self, item: Item, text: str, own: bool = False) -> None:
-        """Adds a printed line: to the paragraph before it, where that wraps into it and it has none of its own."""
+        """Adds a printed line, to the paragraph before if that wraps; `own` begins one."""
         if not own and self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
             self.paragraphs[-1] = join(self.paragraphs[-1], text)
             self.lines.append(item)
@@ -283,19 +274,13 @@ class _Writer:
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))
 
     def _indented(self, item: Item) -> bool:
-        """Whether a line stands further in than those of the paragraph below its first: it begins another."""
-        same = [one for one in self.lines[1:] if (one.box.page, one.column) == (item.box.page, item.column)]
-        return bool(same) and item.box.left > max(one.box.left for one in same) + _INDENT * _letter(item)
+        """A line further in than its paragraph's others begins another."""
+        same = [other for other in self.lines[1:] if (other.box.page, other.column) == (item.box.page, item.column)]
+        return bool(same) and item.box.left > max(other.box.left for other in same) + _INDENT * _letter(item)
 
 
 def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
-    """The text of some items.
-
-    Args:
-        items: in reading order.
-        edges: of the columns, by page and column.
-        skip: characters of the first line that are no part of it (its number).
-    """
+    """The text of items in reading order; `skip` characters of the first line are its number."""
     writer = _Writer(edges)
     taken = _labelled_pictures(items)
     gathered = _gathered_labels(items, taken)
@@ -320,12 +305,9 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
 
 
 def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
-    """Whether a line reaches the right edge of its column, so that the next may go on with it.
+    """Checks whether a line reaches the right edge of its column, so that the next may continue it.
 
-    Args:
-        item: the line.
-        edges: of the columns, by page and column.
-        following: the next; a line that ends no sentence reaches the edge where the first word of this has no room.
+    A line that ends no sentence reaches the edge if the first word of `following` has no room.
     """
     left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
     room = right - item.box.right
@@ -342,13 +324,13 @@ def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], foll
 
 
 def _letter(item: Item) -> float:
-    """About how wide a Latin letter of a line is, as a fraction of the page; one of CJK is twice as wide."""
+    """Width of a Latin letter, as a fraction of the page; CJK is twice as wide."""
     many = sum(2 if _EAST_ASIAN.match(letter) or "가" <= letter <= "힣" else 1 for letter in item.text)
     return (item.box.right - item.box.left) / max(1, many)
 
 
 def join(before: str, after: str) -> str:
-    """Two lines of a paragraph as one: a space between words, none between Chinese characters or in Korean words."""
+    """Joins two lines: a space between words, none between Chinese characters or in Korean words."""
     if not before or not after:
         return before + after
     if "가" <= before[-1] <= "힣" and "가" <= after[0] <= "힣":
@@ -361,10 +343,10 @@ def join(before: str, after: str) -> str:
 
 
 def _option_cells(block: Block) -> list[str]:
-    """The options that the cells of a table are, each with its label (A text), in order; empty where they are none."""
+    """Options in the cells of a table, with their labels (A text); empty for none."""
     cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
-    found = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
-    options = sorted((one[1], one[2]) for one in found if one)
+    matches = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
+    options = sorted((match[1], match[2]) for match in matches if match)
     labels = "".join(label for label, _ in options)
     if not _FEWEST_CELLS <= len(options) == len(cells) or labels != "ABCDEFGH"[: len(labels)]:
         return []
@@ -382,12 +364,11 @@ def table(block: Block) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Printed text that would be read as a picture's place, with a space in it: only our own marks are."""
+    """Breaks printed text that looks like an image mark."""
     return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
 def _cut_short(paragraph: str) -> bool:
-    """Whether a paragraph's brackets are open at its end: what comes next is in them."""
     return len(paragraph) < 2000 and paragraph.count("（") + paragraph.count("(") > paragraph.count(
         "）"
     ) + paragraph.count(")")
@@ -395,7 +376,7 @@ def _cut_short(paragraph: str) -> bool:
 
 @dataclass
 class _Taken:
-    """Pictures by the place of the line with their labels, and the items they are of."""
+    """Pictures by the place of their labels' line."""
 
     by_line: dict[int, list[Block]] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
@@ -421,7 +402,7 @@ class _Taken:
 
 
 def _labelled_pictures(items: Sequence[Item]) -> _Taken:
-    """The pictures that are options: those beside, else above, else below lines of nothing but labels."""
+    """Pictures that are options: beside, else above, else below lines of labels alone."""
     taken = _Taken()
     figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
     lines = [
@@ -445,7 +426,7 @@ def _labelled_pictures(items: Sequence[Item]) -> _Taken:
 
 
 def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
-    """Lines that stand side by side in a column, from left to right: the labels of one row of pictures."""
+    """Lines side by side in a column, from left to right."""
     rows: list[list[tuple[int, Item]]] = []
     for place, item in lines:
         last = rows[-1][-1][1] if rows else None
@@ -456,12 +437,11 @@ def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
     return [sorted(row, key=lambda pair: pair[1].box.left) for row in rows]
 
 
-def _level(one: Box, other: Box) -> bool:
-    return one.top < (other.top + other.bottom) / 2 < one.bottom
+def _level(box: Box, other: Box) -> bool:
+    return box.top < (other.top + other.bottom) / 2 < box.bottom
 
 
 def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
-    """The lines of labels, where a picture stands beside several of them: which part is whose is for a person."""
     lines = [(place, item) for place, item in enumerate(items) if item.line and _ONLY_LABELS.fullmatch(item.text)]
     figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
     beside = {
@@ -471,13 +451,12 @@ def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
     if not any(_in_rows([label.box for label in labels]) for labels in beside.values()):
         return _Taken()
     shared = sorted((figure for figure in figures if beside[id(figure)]), key=lambda figure: figure.box.left)
-    found = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
+    gathered = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
     taken.by_line, taken.used = {}, set()
-    return found
+    return gathered
 
 
 def _in_rows(labels: Sequence[Box]) -> bool:
-    """Whether some stand below the others."""
     return bool(labels) and max(box.top for box in labels) > min(box.bottom for box in labels)
 
 

@@ -1,1 +1,1 @@
-"""Scanned pages: pictures as blocks in reading order, by OCR."""
+"""Scanned pages as blocks in reading order, by OCR."""

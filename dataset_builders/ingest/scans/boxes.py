@@ -1,7 +1,6 @@
-"""Boxes of text on a scanned page before they are read: lines that were missed, fractions, white gaps.
+"""Boxes of text on a scanned page, in pixels, before they are read.
 
-Contract: boxes are in pixels of the page; nothing is read here. What is given stands on the page: a box is only added,
-or cut where the ink says so.
+Contract: a box is only added, or cut along white.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Read:
-    """A run of text on one line; `places` is x of the middle of each letter, empty where that is not known."""
+    """A run of text on one line; `places` are the middles of its letters, if known."""
 
     text: str
     box: Bounds
@@ -46,7 +45,7 @@ def line_height(boxes: Sequence[Bounds]) -> float:
 
 
 def missed(dark: Dark, boxes: Sequence[Bounds]) -> tuple[list[Bounds], list[Bounds]]:
-    """Bands that look like a line of text in which none was found, and parts of fractions that were not found."""
+    """Bands like a line of text without a box, and missed parts of fractions."""
     letter = line_height(boxes)
     margin = 0.3 * letter
     tall, wide = dark.shape
@@ -58,14 +57,14 @@ def missed(dark: Dark, boxes: Sequence[Bounds]) -> tuple[list[Bounds], list[Boun
 
 
 def short_bars(dark: Dark, boxes: Sequence[Bounds]) -> list[Rule]:
-    """Level strokes that may be bars of fractions within lines, from left to right."""
+    """Level strokes that may be fraction bars, from left to right."""
     letter = line_height(boxes)
     bars = scan.bars(dark, max(7, int(_SHORTEST * letter)), slender=2.2)
     return sorted((bar for bar in bars if bar.length < _WIDEST * letter), key=lambda bar: bar.left)
 
 
 def stacks(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[tuple[Rule, Bounds, Bounds]]:
-    """The bars of fractions in a box, with what stands above and below each."""
+    """Fraction bars in a box, with the boxes above and below."""
     left, top, right, bottom = box
     if bottom - top < _STACKED * letter:
         return []
@@ -83,19 +82,18 @@ def stacks(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list
 
 
 def _within(part: Bounds, bar: Rule) -> Bounds:
-    """What stands above or below a bar, no wider than it."""
     return (bar.left - 2, part[1], bar.right + 2, part[3])
 
 
 def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
-    """Whether nothing reaches over the ends of a bar: the strokes of a character do."""
+    """A bar that no ink reaches over: strokes of characters are crossed."""
     rows = slice(max(0, int(top)), int(bottom) + 1)
     left, right = max(0, int(bar.left) - 3), int(bar.right) + 2
     return all(dark[rows, at : at + 2].mean() < _TOUCHED for at in (left, right))
 
 
 def inked(dark: Dark, box: Bounds) -> Bounds | None:
-    """A box without the white at its left and right; None where it is all white, or hardly anything."""
+    """A box without white at its sides; None if hardly any ink is in it."""
     import numpy as np
 
     left, top, right, bottom = (max(0, round(value)) for value in box)
@@ -106,7 +104,7 @@ def inked(dark: Dark, box: Bounds) -> Bounds | None:
 
 
 def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
-    """From where to where a box has no ink, over its whole height and at least so many pixels wide."""
+    """Gaps in a box's ink over its whole height, `least` pixels wide."""
     import numpy as np
 
     left, top, right, bottom = (max(0, round(value)) for value in box)
@@ -116,7 +114,7 @@ def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
 
 
 def white(dark: Dark, box: Bounds, x: float, reach: float) -> float:
-    """The white column of a line that is nearest to a place and within `reach`; the place itself if there is none."""
+    """The white column nearest to a place within `reach`; else the place."""
     import numpy as np
 
     inner = 0.12 * (box[3] - box[1])

@@ -1,8 +1,7 @@
-"""Raised and lowered letters of a line that OCR read flat ("x3" for x³), told by where their ink stands.
+"""Formulas in OCR's text: scripts by their ink ("x3" for x³), fractions read in parts, LaTeX.
 
-Contract: `raised` marks a letter only where its ink says so beyond doubt: it is smaller than the line's letters are and
-its foot stands clearly over the base line, or under it. Marks are the characters `UP` and `DOWN` before the letter;
-`ocrmath.formulas` makes LaTeX of them or takes them away.
+Contract: a letter is marked as a script (`UP`, `DOWN` before it) only if it is smaller than the line's letters and its
+foot is clearly off the base line. `formulas` turns marks into LaTeX or removes them.
 """
 
 from __future__ import annotations
@@ -31,18 +30,13 @@ _CARRIERS: Final = frozenset(")]}|")
 _SIGNS: Final = frozenset("+-−")
 
 _INK: Final = 0.4
-"""How dark ink is, from black (0) to paper (1): dark enough that letters which nearly touch are apart."""
+"""Darkness of ink, from black (0) to paper (1), at which letters that nearly touch are apart."""
 
 _Span = tuple[float, float]
 
 
 def raised(read: Read, page: Grey) -> str:
-    """The text of a line with its scripts marked.
-
-    Args:
-        read: a line, with the place of each letter.
-        page: its grey values.
-    """
+    """The text of a line with its scripts marked; `page` is grey values."""
     if len(read.places) != len(read.text) or not any(letter.isascii() and letter.isalnum() for letter in read.text):
         return read.text
     spans = _spans(read, page)
@@ -58,7 +52,6 @@ def raised(read: Read, page: Grey) -> str:
 
 
 def _base(text: str, spans: list[_Span | None], height: float) -> float:
-    """Y of the line's foot: of its big letters, the middle."""
     feet = [span[1] for letter, span in zip(text, spans, strict=True) if span and letter in _TALL | _SMALL]
     big = [
         span[1]
@@ -103,18 +96,18 @@ def _mark(letter: str, span: _Span, base: float, height: float) -> str:
 
 
 def _spans(read: Read, page: Grey) -> list[_Span | None]:
-    """Top and bottom of each letter's ink; None where none was found for it."""
+    """Top and bottom of each letter's ink, if any."""
     cells = _cells(read, page)
     letters = [at for at, letter in enumerate(read.text) if not letter.isspace()]
     tall = 0.6 * (read.box[3] - read.box[1])
     done: list[_Span | None] = [None] * len(read.text)
-    for one, other in _paired([read.places[at] for at in letters], [(a + c) / 2 for a, _, c, _ in cells], tall):
-        done[letters[one]] = (cells[other][1], cells[other][3])
+    for pair, other in _paired([read.places[at] for at in letters], [(a + c) / 2 for a, _, c, _ in cells], tall):
+        done[letters[pair]] = (cells[other][1], cells[other][3])
     return done
 
 
 def _cells(read: Read, page: Grey) -> list[Bounds]:
-    """Boxes of ink of a line from left to right, those above one another as one."""
+    """Boxes of a line's ink from left to right, stacked ones joined."""
     import cv2
     import numpy as np
 
@@ -137,7 +130,7 @@ def _cells(read: Read, page: Grey) -> list[Bounds]:
 
 
 def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, top: int) -> list[Bounds]:
-    """Two letters that touch, where one is a good deal lower than the other: cut at the thinnest column."""
+    """Two touching letters of different height, cut at the thinnest column."""
     import numpy as np
 
     a, b, c, d = (int(value) for value in cell)
@@ -156,14 +149,13 @@ def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, t
         if not len(rows):
             return [cell]
         parts.append((float(a + first), float(b + rows[0]), float(a + last), float(b + rows[-1] + 1)))
-    one, other = parts
-    raised = one[3] - other[3] > 0.25 * tall and one[1] - other[1] > 0.1 * tall
-    lowered = other[3] - one[3] > 0.1 * tall and other[1] - one[1] > 0.25 * tall
+    upper, other = parts
+    raised = upper[3] - other[3] > 0.25 * tall and upper[1] - other[1] > 0.1 * tall
+    lowered = other[3] - upper[3] > 0.1 * tall and other[1] - upper[1] > 0.25 * tall
     return parts if raised or lowered else [cell]
 
 
 def _paired(letters: Sequence[float], cells: Sequence[float], unit: float) -> list[tuple[int, int]]:
-    """Letters and cells in order, paired so that they lie together; some of either stay alone (edit distance)."""
     alone, spare = 0.8, 0.3
     costs = [[spare * column for column in range(len(cells) + 1)]]
     for row, x in enumerate(letters):
@@ -224,15 +216,15 @@ def _option(text: str) -> str:
 def _formula(run: str) -> str:
     core = run.strip(_EDGE)
     words = re.findall(r"[A-Za-z]{3,}", core)
-    known = all(word.lower() in FUNCTIONS or (word.isupper() and len(word) < 6) for word in words)
-    if not core or not known or not _TELLING.search(core):
+    named = all(word.lower() in FUNCTIONS or (word.isupper() and len(word) < 6) for word in words)
+    if not core or not named or not _TELLING.search(core):
         return run
     at = run.index(core)
     return f"{run[:at]}${latex_of(core)}${run[at + len(core) :]}"
 
 
 def latex_of(core: str) -> str:
-    """The LaTeX of a formula, without dollar signs."""
+    """LaTeX of a formula, without dollar signs."""
     core = _ROOT.sub(lambda root: f"\x00{root[2] or root[1]}\x01", core)
     pieces = []
     for piece in re.findall(r"[\x02\x03].|[A-Za-z]+|\s+|.", core):
@@ -252,7 +244,7 @@ def latex_of(core: str) -> str:
         space = re.search(r"\\[A-Za-z]+$", text) and piece[:1].isalpha()
         text += f" {piece}" if space else piece
     for mark, run, plain in _SCRIPTS:
-        text = run.sub(lambda found, mark=mark, plain=plain: _script(mark, found[0].translate(plain)), text)  # type: ignore[misc]
+        text = run.sub(lambda match, mark=mark, plain=plain: _script(mark, match[0].translate(plain)), text)  # type: ignore[misc]
     text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
     return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
 
@@ -276,7 +268,7 @@ ReadBoxes = Callable[[Sequence[Bounds]], list[Read]]
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A fraction: the box of all of it, and of what stands above and below its bar."""
+    """A fraction: its box, and those above and below its bar."""
 
     box: Bounds
     above: Bounds
@@ -284,7 +276,7 @@ class Stack:
 
 
 def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[Bounds | Stack]:
-    """A box cut into its fractions and what stands between them."""
+    """A box cut into fractions and the rest."""
     done: list[Bounds | Stack] = []
     at = box[0]
     for bar, above, below in stacks(dark, box, bars, letter):
@@ -301,15 +293,15 @@ def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> 
 
 
 def boxes_of(some: Iterable[Bounds | Stack]) -> list[Bounds]:
-    """The boxes that have to be read."""
-    return [box for one in some for box in ((one.above, one.below) if isinstance(one, Stack) else (one,))]
+    """The boxes to read."""
+    return [box for part in some for box in ((part.above, part.below) if isinstance(part, Stack) else (part,))]
 
 
-def read_part(part: Bounds | Stack, found: Mapping[Bounds, Read]) -> Read | None:
-    """What a part says, by what was read in its boxes; None where nothing was, or a fraction of what is no formula."""
+def read_part(part: Bounds | Stack, reads: Mapping[Bounds, Read]) -> Read | None:
+    """The text of a part; None if it was not read or is no formula."""
     if not isinstance(part, Stack):
-        return found.get(part)
-    above, below = found.get(part.above), found.get(part.below)
+        return reads.get(part)
+    above, below = reads.get(part.above), reads.get(part.below)
     if above is None or below is None or _WORDS.search(above.text + below.text):
         return None
     text = f"$\\frac{{{latex_of(above.text)}}}{{{latex_of(below.text)}}}$"
@@ -317,32 +309,25 @@ def read_part(part: Bounds | Stack, found: Mapping[Bounds, Read]) -> Read | None
 
 
 def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Read]:
-    """The lines in some boxes, fractions within them as LaTeX; those whose fractions are none are read as a whole."""
+    """Lines of some boxes, fractions as LaTeX; a line whose fractions fail is read as a whole."""
     bars, letter = short_bars(dark, boxes), line_height(boxes)
     cut = {box: part_boxes(dark, box, bars, letter) for box in boxes}
     stacked = [part for own in cut.values() if len(own) > 1 or isinstance(own[0], Stack) for part in own]
-    found = {one.box: one for one in read([*boxes, *(box for box in boxes_of(stacked) if box not in cut)])}
+    reads = {run.box: run for run in read([*boxes, *(box for box in boxes_of(stacked) if box not in cut)])}
     done = []
     for box, own in cut.items():
-        pieces = [read_part(part, found) for part in own]
-        known = [piece for piece in pieces if piece is not None]
+        pieces = [read_part(part, reads) for part in own]
+        texts = [piece for piece in pieces if piece is not None]
         fractions = all(piece for piece, part in zip(pieces, own, strict=True) if isinstance(part, Stack))
-        if known and fractions and own != [box]:
-            done += joined(known, dark, box, _SPACE * letter)
-        elif whole := found.get(box):
+        if texts and fractions and own != [box]:
+            done += joined(texts, dark, box, _SPACE * letter)
+        elif whole := reads.get(box):
             done.append(whole)
     return done
 
 
 def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> list[Read]:
-    """Pieces of a line as runs.
-
-    Args:
-        pieces: from left to right.
-        dark: where there is ink.
-        home: the line.
-        space: pixels of white that part two words.
-    """
+    """Pieces of a line as runs; `space` pixels of white part two words."""
     tall = home[3] - home[1]
     runs: list[Read] = []
     for piece in pieces:
@@ -360,7 +345,6 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
     return runs
 
 
-def _sureness(one: float, other: float, share: float) -> float:
-    """Of a run, by the share of its letters that the other part has."""
-    mean = one * (1 - share) + other * share
-    return min([mean, *(value for value in (one, other) if value <= UNSURE)])
+def _sureness(confidence: float, other: float, share: float) -> float:
+    mean = confidence * (1 - share) + other * share
+    return min([mean, *(value for value in (confidence, other) if value <= UNSURE)])

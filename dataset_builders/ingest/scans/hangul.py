@@ -1,7 +1,7 @@
-"""Korean pages, read by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
+"""Korean pages by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
 
-Contract: `lines` gives the runs of text of a page. Where tesseract is sure of a syllable it stands; what stands between
-such syllables is read by itself by the other engine, and keeps its confidence. A run ends at a wide gap.
+Contract: sure syllables of tesseract are kept; the rest between them is read by the other engine, with its confidence.
+A run ends at a wide gap.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Cut = Callable[[Bounds], list[Bounds | Stack]]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One character as tesseract saw it; `line` numbers its line."""
+    """A character of tesseract; `line` numbers its line."""
 
     text: str
     box: Bounds
@@ -61,7 +61,7 @@ class Letter:
 
     @property
     def hangul(self) -> bool:
-        """Whether it is a syllable."""
+        """True for a syllable."""
         return "가" <= self.text <= "힣"
 
     @property
@@ -77,53 +77,63 @@ class Letter:
 
 def letters_of(hocr: str) -> list[Letter]:
     """The characters of tesseract's hOCR, in its order."""
-    found: list[Letter] = []
+    letters: list[Letter] = []
     line = 0
     for match in _HOCR.finditer(hocr):
         if match["line"]:
             line += 1
             continue
         left, top, right, bottom = (float(value) for value in match["box"].split())
-        found.append(Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100, line))
-    return found
+        letters.append(
+            Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100, line)
+        )
+    return letters
 
 
 def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: ReadBoxes) -> list[Read]:
     """The runs of text of a page.
 
     Args:
-        dark: where there is ink.
+        dark: ink.
         boxes: of lines of text.
         letters: of the whole page, by tesseract, in its order.
-        read: what the other engine reads in some boxes; empty ones are left out.
+        read: the other engine; leaves empty boxes out.
     """
-    known = _known(letters)
-    wide = median([letter.width for letter in letters if letter in known]) if known else 0.0
-    rows = [_Row(box, inside, wide) for box, inside in _rows(boxes, letters, known)]
+    sure = _known(letters)
+    wide = median([letter.width for letter in letters if letter in sure]) if sure else 0.0
+    rows = [_Row(box, inside, wide) for box, inside in _rows(boxes, letters, sure)]
     bars, tall = short_bars(dark, boxes), line_height(boxes)
-    pieces = [row.pieces(dark, known, lambda box: part_boxes(dark, box, bars, tall)) for row in rows]
+    pieces = [row.pieces(dark, sure, lambda box: part_boxes(dark, box, bars, tall)) for row in rows]
     parts = (piece.part for own in pieces for piece in own if not piece.syllables)
-    found = {one.box: one for one in read(boxes_of(parts))}
+    reads = {read_run.box: read_run for read_run in read(boxes_of(parts))}
     done: list[Read] = []
     for row, own in zip(rows, pieces, strict=True):
-        said = [_said(piece, found) for piece in own]
-        done += joined(said, dark, row.box, _SPACE * (wide or 0.7 * tall))
+        texts = [_said(piece, reads) for piece in own]
+        done += joined(texts, dark, row.box, _SPACE * (wide or 0.7 * tall))
     return [run for run in done if run.text.strip()]
 
 
 def _known(letters: Sequence[Letter]) -> set[Letter]:
-    """The syllables that tesseract is sure of."""
     likely = [letter for letter in letters if letter.hangul and letter.confidence >= _SURE]
     tall = median([letter.height for letter in likely]) if likely else 0.0
     near: set[Letter] = set()
-    for one, other in pairwise(letters):
-        if one.hangul and other.hangul and one.line == other.line and other.box[0] - one.box[2] < _BESIDE * tall:
-            near |= {one, other}
-    return {one for one in likely if one in near or (one.confidence >= _SURE_ALONE and one.height <= _TALLEST * tall)}
+    for syllable, other in pairwise(letters):
+        if (
+            syllable.hangul
+            and other.hangul
+            and syllable.line == other.line
+            and other.box[0] - syllable.box[2] < _BESIDE * tall
+        ):
+            near |= {syllable, other}
+    return {
+        syllable
+        for syllable in likely
+        if syllable in near or (syllable.confidence >= _SURE_ALONE and syllable.height <= _TALLEST * tall)
+    }
 
 
-def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], known: set[Letter]) -> list[tuple[Bounds, list[Letter]]]:
-    """The lines with their letters: boxes reach as far as syllables beside them do, and the others get their own."""
+def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], sure: set[Letter]) -> list[tuple[Bounds, list[Letter]]]:
+    """Lines with their letters: boxes reach as far as syllables beside them, and other syllables get their own."""
     homes = [list(box) for box in boxes]
     inside: list[list[Letter]] = [[] for _ in boxes]
     for letter in letters:
@@ -131,7 +141,7 @@ def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], known: set[Letter]
         level = [at for at, home in enumerate(homes) if home[1] <= y <= home[3]]
         at = min(level, key=lambda at: max(homes[at][0] - x, x - homes[at][2], 0.0), default=-1)
         far = max(homes[at][0] - x, x - homes[at][2], 0.0) if level else float("inf")
-        if far > 0 and letter not in known:
+        if far > 0 and letter not in sure:
             continue
         if far > _BESIDE * letter.height and letter.confidence < _SURE_ALONE:
             continue
@@ -146,7 +156,7 @@ def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], known: set[Letter]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a line: letters as tesseract read them, whether they are syllables, or stand beside some."""
+    """A part of a line: letters of tesseract, and flags for syllables and their neighbours."""
 
     part: Bounds | Stack
     letters: tuple[Letter, ...]
@@ -159,7 +169,7 @@ class _Piece:
         return self.part.box if isinstance(self.part, Stack) else self.part
 
     def holds(self, letter: Letter) -> bool:
-        """Whether the middle of a letter is in it."""
+        """Checks for the middle of a letter."""
         return self.box[0] <= (letter.box[0] + letter.box[2]) / 2 <= self.box[2]
 
 
@@ -171,13 +181,13 @@ class _Row:
     letters: Sequence[Letter]
     wide: float
 
-    def pieces(self, dark: Dark, known: set[Letter], cut: Cut) -> list[_Piece]:
-        """Syllables and what stands between them, from left to right, parted at wide gaps."""
+    def pieces(self, dark: Dark, sure: set[Letter], cut: Cut) -> list[_Piece]:
+        """Syllables and the ink between them, split at wide gaps."""
         done: list[_Piece] = []
         between: list[Letter] = []
         at = self.box[0]
         for letter in [*self._in_order(), None]:
-            if letter is not None and letter not in known:
+            if letter is not None and letter not in sure:
                 between.append(letter)
                 continue
             end = letter.box[0] if letter else self.box[2]
@@ -189,7 +199,7 @@ class _Row:
         return done
 
     def _in_order(self) -> list[Letter]:
-        """Letters of one line as tesseract has them; lines that stand beside each other from left to right."""
+        """Letters of one line in tesseract's order; lines side by side from left to right."""
         starts: dict[int, float] = {}
         for letter in self.letters:
             starts[letter.line] = min(starts.get(letter.line, float("inf")), letter.box[0])
@@ -198,7 +208,7 @@ class _Row:
     def _between(
         self, dark: Dark, cut: Cut, start: float, end: float, letters: tuple[Letter, ...], first: bool, last: bool
     ) -> list[_Piece]:
-        """What stands between two syllables: punctuation as it was read, other ink as boxes to be read."""
+        """Between two syllables: punctuation as read, other ink as boxes to read."""
         text = "".join(letter.text for letter in letters)
         if text and set(text) <= _PUNCTUATION and not first:
             box = (max(start, letters[0].box[0]), self.box[1], min(max(start, letters[-1].box[2]), end), self.box[3])
@@ -212,12 +222,12 @@ class _Row:
         lefts, rights = [span[0], *(right - 2 for _, right in cuts)], [*(left + 2 for left, _ in cuts), span[2]]
         spans = [(a, span[1], b, span[3]) for a, b in zip(lefts, rights, strict=True)]
         beside = not (first and last)
-        parts = [_Piece(part, (), False, beside) for one in spans for part in cut(one)]
-        return [replace(part, letters=tuple(one for one in letters if part.holds(one))) for part in parts]
+        parts = [_Piece(part, (), False, beside) for item in spans for part in cut(item)]
+        return [replace(part, letters=tuple(item for item in letters if part.holds(item))) for part in parts]
 
 
-def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
-    """What a piece says: syllables themselves; of other ink what the other engine read, else what tesseract did.
+def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
+    """The text of a piece: syllables themselves; else the other engine's text, else tesseract's.
 
     An engine that knows no Hangul reads it as something else, and is not sure of it; nor is anything sure that the two
     read differently within a sentence, or that none did.
@@ -225,7 +235,7 @@ def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
     text = "".join(letter.text for letter in piece.letters)
     if piece.syllables:
         return Read(text, piece.box, min(letter.confidence for letter in piece.letters))
-    other = read_part(piece.part, found)
+    other = read_part(piece.part, reads)
     stacked = isinstance(piece.part, Stack)
     hangul = not stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
     if text and (other is None or (hangul and other.confidence < _CLEAR)):
@@ -236,5 +246,4 @@ def _said(piece: _Piece, found: dict[Bounds, Read]) -> Read:
 
 
 def _plain(text: str) -> str:
-    """The digits and letters of a text, which both engines know."""
     return re.sub(r"[^0-9A-Za-z]", "", text)

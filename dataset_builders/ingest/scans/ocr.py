@@ -1,7 +1,6 @@
-"""Text of a picture: by rapidocr, and the syllables of Korean by tesseract.
+"""OCR of a picture: by rapidocr, and Korean syllables by tesseract.
 
-Contract: a `Reader` is made once a paper and gives pieces of text with their boxes in pixels and how sure it is of
-each. What is missing on this machine is said in one line that names the command to install it.
+Contract: a missing program is reported in one line that names the command to install it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ letters and number of them from which a page is Korean."""
 
 
 class Reader:
-    """Reads pictures in one language, with one session."""
+    """A session of one language."""
 
     def __init__(self, language: Language) -> None:
         """Prepares an engine.
@@ -54,11 +53,7 @@ class Reader:
         self._rapid = _Rapid()
 
     def read(self, picture: Picture) -> list[Read]:
-        """All text of the picture, raised and lowered letters marked.
-
-        Args:
-            picture: a page, upright.
-        """
+        """All text of an upright page, scripts marked."""
         page = scan.grey(picture)
         dark = scan.ink(page)
         boxes = self._boxes(picture, dark)
@@ -66,12 +61,12 @@ class Reader:
         korean = self.language == "ko"
 
         def lines(some: Sequence[Bounds]) -> list[Read]:
-            return [replace(one, text=raised(one, page)) for one in self._rapid.lines(picture, some, level=korean)]
+            return [replace(run, text=raised(run, page)) for run in self._rapid.lines(picture, some, level=korean)]
 
         return hangul.lines(dark, boxes, _letters(picture), lines) if korean else read_lines(dark, boxes, lines)
 
     def _boxes(self, picture: Picture, dark: scan.Dark) -> list[Bounds]:
-        """Where lines and the parts of fractions stand; bands that look like lines are looked at a second time."""
+        """Boxes of lines and parts of fractions; line-like bands are detected a second time."""
         boxes = self._rapid.boxes(picture)
         bands, sure = missed(dark, boxes) if boxes else ([], [])
         if stack := _stacked(picture, bands):
@@ -83,14 +78,14 @@ class Reader:
 
 @dataclass(slots=True)
 class _Stack:
-    """Bands of a page below one another on a picture of their own; `shifts` are from there to the page."""
+    """Bands of a page stacked on a picture of their own; `shifts` lead back."""
 
     picture: Picture
     spans: list[tuple[int, int]]
     shifts: list[tuple[int, int]]
 
     def home(self, box: Bounds) -> Bounds | None:
-        """Where on the page a box of the stack is."""
+        """A box of the stack, on the page."""
         middle = (box[1] + box[3]) / 2
         for (top, bottom), (x, y) in zip(self.spans, self.shifts, strict=True):
             if top <= middle <= bottom:
@@ -122,7 +117,7 @@ def _covers(box: Bounds, other: Bounds) -> bool:
 
 
 class _Rapid:
-    """Rapidocr in two steps, so that all lines of a page are recognised in one go, at the resolution they came in."""
+    """Rapidocr in two steps, so that all lines of a page are recognised in one go, at full resolution."""
 
     def __init__(self) -> None:
         import onnxruntime
@@ -144,15 +139,15 @@ class _Rapid:
         )
 
     def boxes(self, picture: Picture) -> list[Bounds]:
-        """Where lines of text stand."""
-        found = self._engine(_pixels(picture), use_det=True, use_rec=False)
-        if found.boxes is None:
+        """Boxes of lines of text."""
+        detected = self._engine(_pixels(picture), use_det=True, use_rec=False)
+        if detected.boxes is None:
             return []
-        corners = [([x for x, _ in box], [y for _, y in box]) for box in found.boxes.tolist()]
+        corners = [([x for x, _ in box], [y for _, y in box]) for box in detected.boxes.tolist()]
         return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
 
     def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
-        """What stands in each box, without empty ones; texts that run upwards are turned, unless all are `level`."""
+        """The texts of boxes, without empty ones; upward texts are turned, unless all are `level`."""
         import numpy as np
 
         pixels, wide, tall = _pixels(picture), picture.width, picture.height
@@ -185,7 +180,7 @@ def _pixels(picture: Picture) -> Any:
 
 
 def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
-    """X of the middle of each letter, as the recogniser saw it; spaces get that of the letter before."""
+    """X of the middle of each letter; spaces get that of the letter before."""
     columns = [column for word in words.word_cols for column in word]
     if len(columns) != sum(1 for letter in text if not letter.isspace()) or not words.line_txt_len:
         return ()
@@ -211,7 +206,7 @@ def _languages() -> list[str]:
 
 
 def _run(command: list[str], data: bytes) -> bytes:
-    """What tesseract writes.
+    """Output of tesseract.
 
     Raises:
         UserError: it fails, or takes too long.
@@ -223,8 +218,8 @@ def _run(command: list[str], data: bytes) -> bytes:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"tesseract failed ({one_line(error, 120)})") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UserError(f"tesseract failed ({one_line(said[-1] if said else done.returncode, 120)})")
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UserError(f"tesseract failed ({one_line(errors[-1] if errors else done.returncode, 120)})")
     return done.stdout
 
 
@@ -235,13 +230,12 @@ def _encoded(picture: Picture) -> bytes:
 
 
 def _letters(picture: Picture) -> list[hangul.Letter]:
-    """The letters of a Korean page, by tesseract."""
     command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", "3", "-c", "hocr_char_boxes=1", "hocr"]
     return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
 
 
 def orientation(picture: Picture) -> tuple[int | None, Language | None]:
-    """By how many degrees to turn the page clockwise, and the language of its script; None where one is not sure."""
+    """Degrees to turn the page clockwise, and the language of its script; None if unsure."""
     if not shutil.which("tesseract"):
         return None, None
     small = picture.copy()
@@ -250,22 +244,22 @@ def orientation(picture: Picture) -> tuple[int | None, Language | None]:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
     except UserError:  # too few letters to tell by
         return None, None
-    said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     try:
-        sure = float(said.get("Orientation confidence", "0")) > 3
-        turn = int(said.get("Rotate", "0")) % 360 if sure else None
+        sure = float(fields.get("Orientation confidence", "0")) > 3
+        turn = int(fields.get("Rotate", "0")) % 360 if sure else None
     except ValueError:
         turn = None
-    name, script = said.get("Script", ""), _SCRIPTS.get(said.get("Script", ""))
+    name, script = fields.get("Script", ""), _SCRIPTS.get(fields.get("Script", ""))
     try:
-        clear = script == "ko" or float(said.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
+        clear = script == "ko" or float(fields.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
     except ValueError:
         clear = False
     return turn, script if clear else None
 
 
 def is_korean(picture: Picture) -> bool:
-    """Whether the middle of an upright page reads as Hangul: few of its letters, among formulas, mislead tesseract."""
+    """Checks the middle of an upright page for Hangul: few letters, among formulas, mislead tesseract."""
     if not shutil.which("tesseract") or "kor" not in _languages():
         return False
     middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))

@@ -1,7 +1,7 @@
-"""A page as a picture: turned upright, straightened, and what in it is neither text nor paper.
+"""Pictures of pages: turned upright, straightened, searched for drawings.
 
-Contract: everything here takes and gives arrays of grey values (rows, columns; 0 black, 255 white); boxes are in
-pixels. An angle is found from how sharply rows of ink part from white (projection profiles).
+Contract: arrays are grey values (rows, columns; 0 black, 255 white); boxes are in pixels. Angles come from projection
+profiles.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _POINTS: Final = 60_000
 
 
 def ready() -> None:
-    """Looks whether OpenCV loads.
+    """Checks that OpenCV loads.
 
     Raises:
-        ImportError: it does not, for whatever reason.
+        ImportError: it does not.
     """
     try:
         import cv2
@@ -50,7 +50,7 @@ def grey(picture: Picture) -> Grey:
 
 
 def ink(page: Grey) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Where it is dark, against the paper around it (shadows and yellowed paper are no ink)."""
+    """Darkness against the paper around it (shadows and yellowed paper are no ink)."""
     import cv2
 
     small = max(31, (min(page.shape) // 30) | 1)
@@ -61,18 +61,18 @@ def ink(page: Grey) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def skew(dark: np.ndarray[Any, Any]) -> float:
-    """By how many degrees the lines of text rise to the right, within `MOST`; 0 where nothing tells."""
+    """Degrees by which lines of text rise to the right, within `MOST`; 0 by default."""
     angle, sharp, level = _sharpest(dark)
     return angle if abs(angle) < MOST - 0.01 and sharp > 1.08 * level else 0.0
 
 
 def sideways(dark: np.ndarray[Any, Any]) -> bool:
-    """Whether the lines of text run up and down the page."""
+    """Checks whether lines of text run up and down the page."""
     return _sharpest(dark.T)[1] > 1.6 * _sharpest(dark)[1] > 0
 
 
 def _sharpest(dark: np.ndarray[Any, Any]) -> tuple[float, float, float]:
-    """The angle at which rows of ink part best from white, how well they do, and how well they do at no angle."""
+    """The best angle by projection profile, its score, and that of no turn."""
     import numpy as np
 
     ys, xs = np.nonzero(dark)
@@ -92,7 +92,7 @@ def _sharpest(dark: np.ndarray[Any, Any]) -> tuple[float, float, float]:
 
 
 def straightened(picture: Picture) -> tuple[Picture, float]:
-    """The picture turned so that its lines are level, and by how many degrees it was askew."""
+    """The picture with level lines, and its former angle in degrees."""
     from PIL import Image
 
     angle = skew(ink(grey(picture)))
@@ -103,7 +103,7 @@ def straightened(picture: Picture) -> tuple[Picture, float]:
 
 
 def bars(dark: np.ndarray[Any, Any], shortest: int, slender: float = 4.0) -> list[Rule]:
-    """Thin level strokes, longer than `slender` times their height: fraction bars, blanks, lines of tables."""
+    """Level strokes, longer than `slender` times their height: fraction bars, blanks, lines of tables."""
     import cv2
     import numpy as np
 
@@ -119,13 +119,7 @@ def bars(dark: np.ndarray[Any, Any], shortest: int, slender: float = 4.0) -> lis
 
 
 def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
-    """Regions of ink that no text explains: figures.
-
-    Args:
-        dark: where there is ink.
-        texts: boxes of the lines that were read.
-        letter: height of a line of text, in pixels.
-    """
+    """Regions of ink outside texts: figures; `letter` is the height of a line."""
     import cv2
     import numpy as np
 
@@ -137,7 +131,7 @@ def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float)
     reach = max(3, int(0.5 * letter)) | 1
     near = cv2.dilate(rest, np.ones((reach, reach), np.uint8))
     count, labels, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
-    found: list[Bounds] = []
+    regions: list[Bounds] = []
     for at in range(1, count):
         x, y, width, height, _ = stats[at].tolist()
         inside = rest[y : y + height, x : x + width] * (labels[y : y + height, x : x + width] == at)
@@ -152,18 +146,12 @@ def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float)
             and wide < 0.95 * dark.shape[1]
             and inside.sum() > 0.8 * (wide + high)
         ):
-            found.append(box)
-    return found
+            regions.append(box)
+    return regions
 
 
 def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
-    """Bands of ink that look like a line of text and that nothing was read of.
-
-    Args:
-        dark: where there is ink.
-        texts: boxes of the lines that were read.
-        letter: height of a line of text, in pixels.
-    """
+    """Line-like bands of ink without text; `letter` is the height of a line."""
     import cv2
     import numpy as np
 
@@ -182,21 +170,15 @@ def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -
 
 
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
-    """What stands right above and right below a fraction's bar, where neither was found: a box each.
-
-    Args:
-        dark: where there is ink.
-        texts: boxes of the lines that were found.
-        letter: height of a line of text, in pixels.
-    """
-    found: list[Bounds] = []
+    """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
+    boxes: list[Bounds] = []
     for rule in bars(dark, max(8, int(0.45 * letter))):
         if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
             continue
         above, below = (beside(dark, rule, letter, down) for down in (False, True))
         if above and below:
-            found += [above, below]
-    return found
+            boxes += [above, below]
+    return boxes
 
 
 def _touches(rule: Rule, text: Bounds) -> bool:
@@ -205,7 +187,7 @@ def _touches(rule: Rule, text: Bounds) -> bool:
 
 
 def beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
-    """The row of ink next to a bar: begins within half a letter, ends at the first gap, is no higher than two."""
+    """The row of ink next to a bar: begins within half a letter, ends at the first gap, at most two high."""
     import numpy as np
 
     left, right = max(0, int(rule.left) - 2), int(rule.right) + 3

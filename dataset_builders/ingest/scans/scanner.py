@@ -1,7 +1,6 @@
-"""A page that is a picture, as blocks in reading order.
+"""Scanned pages as blocks.
 
-Contract: `Scanner` is made once a paper. It turns and straightens each page, reads it, finds its figures and fraction
-bars, and puts it in order as a page with a text layer is. Boxes are of the straightened picture.
+Contract: a `Scanner` serves one paper. Boxes are of the straightened picture.
 """
 
 from __future__ import annotations
@@ -9,9 +8,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from livek12.core.records import Image, Language
+from livek12.core.records import Language
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Piece, Sheet, assembled
 from livek12.dataset_builders.ingest.pages.atoms import AXIS
@@ -34,15 +34,7 @@ if TYPE_CHECKING:
 def tables(
     dark: Dark, reads: Sequence[Read], letter: float, points: float, glyph: Callable[[Read], Glyph]
 ) -> tuple[list[Piece], list[Bounds]]:
-    """The tables of a page, and their boxes in pixels.
-
-    Args:
-        dark: where there is ink.
-        reads: what was read.
-        letter: height of a line of text, in pixels.
-        points: that a pixel has.
-        glyph: a run of text as one glyph.
-    """
+    """Tables of a page, and their boxes in pixels; a pixel has `points`."""
     flat = scan.bars(dark, int(3 * letter))
     upright = [Rule(rule.top, rule.left, rule.bottom, rule.right) for rule in scan.bars(dark.T, int(1.3 * letter))]
     if len(flat) < 2 or len(upright) < 2:
@@ -55,8 +47,8 @@ def tables(
         for rule in (*flat, *upright)
     ]
     pieces: list[Piece] = []
-    found = layout.find(raw)
-    for table in (*found.tables, *found.asked):
+    grid = layout.find(raw)
+    for table in (*grid.tables, *grid.asked):
         inside = [g for g in raw.glyphs if layout.contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
     boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]
@@ -64,7 +56,7 @@ def tables(
 
 
 def _parted(read: Read, upright: Sequence[Rule]) -> list[Read]:
-    """A run of text, cut where a line of the grid goes through it."""
+    """A run of text, cut at lines of the grid."""
     left, top, right, bottom = read.box
     middle = (top + bottom) / 2
     cuts = sorted((rule.left + rule.right) / 2 for rule in upright if rule.top < middle < rule.bottom)
@@ -84,7 +76,7 @@ _LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)�
 _TALL: Final = 1.5
 """Heights to a width from which several letters run up or down the page."""
 _FLAT: Final = "一—–-_~…"
-"""What is never higher than it is wide: a stroke that stands upright was read as one of these."""
+"""Signs never higher than wide: an upright stroke was read as one of these."""
 POOR: Final = 0.8
 """Mean confidence below which a page may lie upside down."""
 
@@ -93,7 +85,7 @@ class Scanner:
     """Reads the pictures of one paper's pages."""
 
     def __init__(self, language: Language | None) -> None:
-        """Loads nothing yet; without a language the first page's script tells it."""
+        """Loads nothing yet; without a language the first page's script decides."""
         self.language = language
         self._reader: ocr.Reader | None = None
         self._middle: float | None = None
@@ -107,7 +99,7 @@ class Scanner:
         picture, reads, notes = self._read(picture)
         sheet = _sheet(picture, reads, number, 72 / dpi)
 
-        def crop(box: Bounds) -> Image:
+        def crop(box: Bounds) -> bytes:
             margin = 0.01 * sheet.width
             area = tuple(
                 round(value * dpi / 72)
@@ -123,12 +115,12 @@ class Scanner:
         return picture, [_with_formulas(block) for block in blocks], notes
 
     def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
-        """The picture upright and level, what it says, and what was done to it; turned further while it reads badly."""
+        """The picture upright and level, its text, and notes; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
-        said, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
-        if said is None or (said % 180 == 90 and not sideways):
-            said = 90 if sideways else 0
-        turn = said  # a page that surely stands upright has a line between its columns that parts it like text
+        degrees, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        if degrees is None or (degrees % 180 == 90 and not sideways):
+            degrees = 90 if sideways else 0
+        turn = degrees  # a page that surely stands upright has a line between its columns that parts it like text
         if self._reader is None:
             upright = picture.rotate(-turn, expand=True) if turn else picture
             korean = not self.language and (script == "ko" or ocr.is_korean(upright))
@@ -150,8 +142,8 @@ class Scanner:
 
 
 def _with_formulas(block: Block) -> Block:
-    lines = [line.model_copy(update={"text": formulas(line.text)}) for line in block.lines]
-    return block.model_copy(update={"lines": lines})
+    lines = [replace(line, text=formulas(line.text)) for line in block.lines]
+    return replace(block, lines=lines)
 
 
 def _sureness(reads: list[Read]) -> float:
@@ -160,14 +152,13 @@ def _sureness(reads: list[Read]) -> float:
 
 
 def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> Sheet:
-    """What was read, in points."""
     dark = scan.ink(scan.grey(picture))
     letter = line_height([read.box for read in reads])
     pieces, grids = tables(dark, reads, letter, points, lambda read: _glyph(read, letter, points))
     reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
     regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
-    labelled = [layout.around([box, *(one.box for one in reads if _belongs(one, box, letter))]) for box in drawn]
+    labelled = [layout.around([box, *(run.box for run in reads if _belongs(run, box, letter))]) for box in drawn]
     drawn = layout.whole(labelled)  # parts of a figure may be joined by its labels alone
     rest = reads
     for box in drawn:
@@ -195,7 +186,7 @@ def _middle(read: Read) -> tuple[float, float]:
 
 
 def _belongs(read: Read, box: Bounds, letter: float) -> bool:
-    """Whether a text stands in a drawing, or is a short label that touches it."""
+    """A text in a drawing, or a short label that touches it."""
     if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2):
         return True
     short = len(read.text) <= 3 and not _LABEL.match(read.text)
@@ -203,7 +194,7 @@ def _belongs(read: Read, box: Bounds, letter: float) -> bool:
 
 
 def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None:
-    """The texts, with those right above and right below a stroke cut off at it; None where there are not both."""
+    """Cuts texts above and below a stroke off at it; None unless there are both."""
     y = (rule.top + rule.bottom) / 2
     on = [read for read in reads if rule.left - 2 <= (read.box[0] + read.box[2]) / 2 <= rule.right + 2]
     on = [read for read in on if read.box[2] - read.box[0] < rule.right - rule.left + letter]
@@ -223,7 +214,7 @@ def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
 
 
 def _split(read: Read, rule: Rule) -> list[Read]:
-    """A run that a fraction stands in the middle of, as two: parted at the space that is nearest to it."""
+    """Splits a run around a fraction at the nearest space."""
     left, top, right, bottom = read.box
     y, x = (rule.top + rule.bottom) / 2, (rule.left + rule.right) / 2
     spaces = [at for at, character in enumerate(read.text) if character == " "]
@@ -245,7 +236,7 @@ def _scaled(box: Bounds, points: float) -> Bounds:
 
 
 def _glyph(read: Read, letter: float, points: float) -> Glyph:
-    """A run of text as one glyph; ordinary runs count as equally big, whatever their letters' heights are."""
+    """A run as one glyph; ordinary runs count as equally big."""
     height = read.box[3] - read.box[1]
     size = 0.75 * (letter if 0.6 * letter < height < 1.4 * letter else height) * points
     left, top, right, bottom = _scaled(read.box, points)
@@ -258,7 +249,7 @@ def _glyph(read: Read, letter: float, points: float) -> Glyph:
 
 
 def _in_text(rule: Rule, reads: list[Read]) -> bool:
-    """Whether a stroke is part of what was read: it runs through the middle of a run and hardly fills it."""
+    """A stroke through the middle of a run, which hardly fills it."""
     y = (rule.top + rule.bottom) / 2
     for read in reads:
         left, top, right, bottom = read.box
@@ -269,7 +260,6 @@ def _in_text(rule: Rule, reads: list[Read]) -> bool:
 
 
 def _text_frame(box: Bounds, reads: list[Read]) -> bool:
-    """Whether a drawn region is a box around running text."""
     inside = [
         read for read in reads if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2)
     ]

@@ -1,8 +1,4 @@
-"""Templates: what papers of one kind look like, for the rules and for a model that parses them.
-
-Contract: a template is YAML (see `Template`); those that ship are named after the papers they fit. A template that is
-wrong raises UserError in one line.
-"""
+"""Templates: kinds of papers, for the rules and for a model that parses them."""
 
 from __future__ import annotations
 
@@ -42,19 +38,19 @@ FIELDS: dict[str, dict[str, Any]] = {
     "answer": {"type": ["string", "null"]},
     "solution": {"type": ["string", "null"]},
 }
-"""What a parse may have, and its JSON schema; `question_type` is added from the template's types.
+"""Fields of a parse, with JSON schemas; `question_type` is added from the template's types.
 
 Lengths are bounded by the tokens a reply may have: engines turn a bound in the schema into a large grammar."""
 
 
 class TypeOf(Record):
-    """One type of question of a kind of paper.
+    """A type of question.
 
     Attributes:
-        name: as the papers print it.
-        kind: what it is here.
-        names: other names that section titles print for it.
-        features: what tells it from others, for a model.
+        name: as printed.
+        kind: ours.
+        names: other printed names.
+        features: for a model.
     """
 
     name: str = Field(min_length=1, max_length=60)
@@ -64,14 +60,11 @@ class TypeOf(Record):
 
 
 class Template(Record):
-    """What papers of one kind look like.
+    """A kind of papers.
 
     Attributes:
-        name: of the template.
-        language: of the papers.
-        layout: in words: order, sections, numbering, options, where points and answers stand.
-        types: of questions.
-        fields: what a parse has, and how it is to be written; names of `FIELDS`.
+        layout: in words: order, sections, numbering, options, places of points and answers.
+        fields: of a parse, each with its form; names of `FIELDS`.
     """
 
     name: str = Field(min_length=1, max_length=60)
@@ -88,14 +81,14 @@ class Template(Record):
         return fields
 
     def type_in(self, section: str) -> tuple[str, TypeOf] | None:
-        """The type whose name a section's title prints, and that name; of several the longest name."""
+        """The type named in a section's title, and that name; the longest of several."""
         bare = re.sub(r"\s+", "", section).lower()
         named = [(name, type_) for type_ in self.types for name in (type_.name, *type_.names)]
         fitting = [pair for pair in named if re.sub(r"\s+", "", pair[0]).lower() in bare]
         return max(fitting, key=lambda pair: len(pair[0]), default=None)
 
     def told(self) -> dict[str, str]:
-        """What a model is told about papers of this kind, as its prompts name it."""
+        """The description of the papers for a model, by placeholders of the prompts."""
         return {
             "layout": self.layout.strip(),
             "types": "\n".join(f"- {type_.kind} ({type_.name}): {type_.features}" for type_ in self.types),
@@ -115,7 +108,7 @@ class Template(Record):
         }
 
     def misfits(self, drafts: Sequence[Draft], language: Language) -> list[str]:
-        """One line each for what shows that a paper is not of this kind."""
+        """A line for each sign that a paper is of another kind."""
         lines = []
         if language != self.language:
             lines.append(f"template {self.name} is for papers in {self.language}; this one is in {language}")
@@ -127,7 +120,7 @@ class Template(Record):
 
 
 def shipped() -> list[str]:
-    """The names of the templates that ship."""
+    """Names of the shipped templates."""
     files = resources.files(__package__).iterdir()
     return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
 
@@ -157,10 +150,10 @@ def _parse(data: bytes, where: str) -> Template:
     if len(data) > MAX_BYTES:
         raise UserError(f"{where}: has more than {MAX_BYTES >> 10} KiB; a template is smaller")
     try:
-        said = yaml.safe_load(data.decode("utf-8"))
-        if not isinstance(said, dict):
+        raw = yaml.safe_load(data.decode("utf-8"))
+        if not isinstance(raw, dict):
             raise UserError(f"{where}: is no template: it needs name, language, layout, types and fields")
-        return Template.model_validate(said)
+        return Template.model_validate(raw)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{where}: is not YAML: {one_line(error, 160)}") from None
     except ValidationError as error:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from livek12.core.records import Image, Language
+from livek12.core.records import Language
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.page_reader import read_here
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
-from livek12.dataset_builders.ingest.worker import read_here
 
 HEIGHT = 0.02
 
@@ -30,12 +31,12 @@ def page(*lines: str, number: int = 1, column: int = 0, top: float = 0.15) -> Pa
         box = Box(page=number, left=left, top=above, right=left + width, bottom=above + HEIGHT)
         line = Line(text=text.removesuffix("…"), box=box, size=HEIGHT)
         blocks.append(Block(kind="text", box=box, column=column, lines=[line]))
-    return PageBlocks(number=number, width=595, height=842, image=Image(bytes=b"", path="p.png"), blocks=blocks)
+    return PageBlocks(number=number, width=595, height=842, image=b"", blocks=blocks)
 
 
 def both(left: PageBlocks, right: PageBlocks) -> PageBlocks:
     """One page of two columns."""
-    return left.model_copy(update={"blocks": [*left.blocks, *right.blocks]})
+    return replace(left, blocks=[*left.blocks, *right.blocks])
 
 
 def read(*pages: PageBlocks, key: AnswerKey | None = None, options: Options | None = None) -> IngestedPaper:

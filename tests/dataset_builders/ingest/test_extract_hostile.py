@@ -15,8 +15,8 @@ pytest.importorskip("pypdfium2")
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.page_reader import read_here
 from livek12.dataset_builders.ingest.pages import glyphs
-from livek12.dataset_builders.ingest.worker import read_here
 from livek12.engines.reaper import family, processes
 from tests.dataset_builders.ingest.pdf_making import needs_ocr, plain_pdf, raw_pdf, stream, typeset
 from tests.engines.helpers import gone, wait_until
@@ -75,7 +75,7 @@ def test_pages_of_any_size_are_drawn_small(tmp_path: Path, box: bytes) -> None:
     path = tmp_path / "big.pdf"
     path.write_bytes(plain_pdf(1, HELLO, box=box))
     (page,) = extract_pages(path, how="text")
-    assert page.image.bytes is not None and len(page.image.bytes) < 3_000_000
+    assert len(page.image) < 3_000_000
 
 
 @pytest.mark.slow
@@ -224,3 +224,13 @@ time.sleep(60)
         assert len(readers) == 1
         process.kill()
     wait_until(lambda: gone(own) and gone(readers[0]), 20)
+
+
+def test_the_process_that_reads_a_page_loads_no_pydantic_and_nothing_for_scans() -> None:
+    code = (
+        "import sys; import livek12.dataset_builders.ingest.page_reader; "
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'pydantic', 'PIL', 'cv2', 'numpy'}), "
+        "*(name for name in sys.modules if '.scans' in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

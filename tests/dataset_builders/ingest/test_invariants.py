@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.records import Image
-from livek12.dataset_builders.ingest import worker
+from livek12.dataset_builders.ingest import page_reader
 from livek12.dataset_builders.ingest.invariants import _SOLVED, INVARIANTS, is_running
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
@@ -27,21 +26,21 @@ OPTIONS = ["A. one", "B. two", "C. three", "D. four"]
 def figure(made: PageBlocks, text: str) -> PageBlocks:
     """A page with a picture behind its last line, with text in it."""
     last = made.blocks[-1]
-    box = last.box.model_copy(update={"top": last.box.bottom + 0.01, "bottom": last.box.bottom + 0.05})
-    line = last.lines[0].model_copy(update={"text": text, "box": box})
-    block = Block(kind="figure", box=box, lines=[line], picture=Image(bytes=b"\x89PNG", path="f.png"))
-    return made.model_copy(update={"blocks": [*made.blocks, block]})
+    box = replace(last.box, top=last.box.bottom + 0.01, bottom=last.box.bottom + 0.05)
+    line = replace(last.lines[0], text=text, box=box)
+    block = Block(kind="figure", box=box, lines=[line], picture=b"\x89PNG")
+    return replace(made, blocks=[*made.blocks, block])
 
 
 def moved(block: Block, left: float, right: float) -> Block:
     """A block of one line, elsewhere in its row."""
-    box = block.box.model_copy(update={"left": left, "right": right})
-    return block.model_copy(update={"box": box, "lines": [block.lines[0].model_copy(update={"box": box})]})
+    box = replace(block.box, left=left, right=right)
+    return replace(block, box=box, lines=[replace(block.lines[0], box=box)])
 
 
 def at(box: Box, number: int) -> Box:
     """A box on another page."""
-    return box.model_copy(update={"page": number})
+    return replace(box, page=number)
 
 
 def choices(*labels: str) -> PageBlocks:
@@ -52,7 +51,7 @@ def choices(*labels: str) -> PageBlocks:
 
 SOUND = page(*STEMS)
 PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
-    "pages were read": ((page(*STEMS), page(number=2).model_copy(update={"lost": "TypeError"})), "page 2 was not", ""),
+    "pages were read": ((page(*STEMS), replace(page(number=2), lost="TypeError")), "page 2 was not", ""),
     "numbers follow": ((page(STEMS[0], STEMS[1], STEMS[3]),), "question 3 was not found", ""),
     "own text": ((page(STEMS[0], "2.", STEMS[2]),), "question 2 has no text of its own", ""),
     "printed counts": ((page("Section A: 5 Questions", *STEMS),), "says that it has 5 questions", ""),
@@ -133,12 +132,10 @@ def test_a_sound_reading_breaks_none() -> None:
 def test_scans_that_cannot_be_read_are_an_error() -> None:
     made = page(*STEMS)
     blocks = [
-        block.model_copy(
-            update={"origin": "ocr", "lines": [one.model_copy(update={"confidence": 0.7}) for one in block.lines]}
-        )
+        replace(block, origin="ocr", lines=[replace(one, confidence=0.7) for one in block.lines])
         for block in made.blocks
     ]
-    paper = read(made.model_copy(update={"blocks": blocks}))
+    paper = read(replace(made, blocks=blocks))
     assert any("mean confidence of 0.70" in line for line in paper.errors)
     assert all(draft.confidence <= 0.1 for draft in paper.drafts)
 
@@ -245,8 +242,8 @@ def test_keys_of_a_few_questions_are_doubted() -> None:
 
 def test_a_key_of_rows_without_names(tmp_path: Path) -> None:
     lines = page("1\t2\t3\t4", "A\tC\tB\tD").blocks
-    table = lines[0].model_copy(update={"kind": "table", "lines": [line for block in lines for line in block.lines]})
-    entries = entries_of_pages([page().model_copy(update={"blocks": [table]})], "k.pdf")
+    table = replace(lines[0], kind="table", lines=[line for block in lines for line in block.lines])
+    entries = entries_of_pages([replace(page(), blocks=[table])], "k.pdf")
     assert [(entry.number, entry.answer) for entry in entries] == list(zip(range(1, 5), "ACBD", strict=True))
 
 
@@ -260,12 +257,9 @@ def test_a_lone_number_beside_a_figure_is_a_question_where_pages_have_numbers_el
         )
         top = page(str(n + 1), top=0.03)
         made = both(top, stem)
-        blocks = [block.model_copy(update={"box": at(block.box, n)}) for block in made.blocks]
-        blocks = [
-            block.model_copy(update={"lines": [one.model_copy(update={"box": at(one.box, n)}) for one in block.lines]})
-            for block in blocks
-        ]
-        pages.append(made.model_copy(update={"number": n, "blocks": blocks}))
+        blocks = [replace(block, box=at(block.box, n)) for block in made.blocks]
+        blocks = [replace(block, lines=[replace(one, box=at(one.box, n)) for one in block.lines]) for block in blocks]
+        pages.append(replace(made, number=n, blocks=blocks))
     paper = read(*marked(pages))
     assert [draft.number for draft in paper.drafts] == ["1", "2", "3", "4", "5"]
 
@@ -295,7 +289,7 @@ def test_marks_and_lines_to_write_on_are_no_numbers() -> None:
     first = page("1    Data are stored.", "(a) State one use.", "Example " + dots, "1 " + dots, "2 " + dots, dots)
     right = [moved(block, 0.8, 0.83) for block in page("[1]", "[3]", top=0.5).blocks]
     second = page("2    A report is sent.", "(a) State why.", "1 " + dots, "2 " + dots, f"{dots} [2]…", number=2)
-    paper = read(first.model_copy(update={"blocks": [*first.blocks, *right]}), second)
+    paper = read(replace(first, blocks=[*first.blocks, *right]), second)
     found = by_number(paper)
     assert list(found) == ["1", "2"]
     assert "...." not in found["1"].question and found["1"].question_type != "fill_in_blank"
@@ -345,9 +339,9 @@ def test_a_page_on_which_a_rule_fails_costs_itself_alone(tmp_path: Path, monkeyp
         return whole(raw, number, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(text_layer, "blocks_of", fails)
-    pages = list(worker.read_here(path, None, "auto", None))
+    pages = list(page_reader.read_here(path, None, "auto", None))
     assert [bool(one.lost) for one in pages] == [False, True, False]
-    assert pages[1].image.bytes and "unicode character" in pages[1].lost
+    assert pages[1].image and "unicode character" in pages[1].lost
 
 
 def test_what_is_needed_is_looked_for_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

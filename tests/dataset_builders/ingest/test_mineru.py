@@ -123,13 +123,13 @@ def zipped(folder: Path) -> Path:
 
 def check(pages: list[PageBlocks]) -> None:
     (page,) = pages
-    assert page.image.bytes
+    assert page.image
     assert [block.kind for block in page.blocks] == ["header", "text", "formula", "formula", "figure", "table"]
     _, text, unread, formula, figure, table = page.blocks
     assert text.text == "1. Water is H$_{2}$O?"
     assert unread.lines[0].unread and unread.picture is not None
     assert formula.text == "$x^2=4$"
-    assert figure.picture is not None and figure.picture.bytes == picture()
+    assert figure.picture is not None and figure.picture == picture()
     assert figure.caption == "Figure 1"
     assert table.text == "a\tb"
     assert text.box.left == pytest.approx(0.1) and text.box.bottom == pytest.approx(0.15)

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points, texts
 from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, passage_range
@@ -388,8 +388,8 @@ def test_a_picture_beside_the_first_line_is_of_that_question() -> None:
     sheet = page("1. 第一", "2. 如图，求长度")
     second = sheet.blocks[1].box
     box = Box(page=1, left=0.35, right=0.5, top=second.top - 0.002, bottom=second.bottom + 0.1)
-    figure = Block(kind="figure", box=box, picture=Image(bytes=b"\x89PNG", path="f.png"))
-    paper = read(sheet.model_copy(update={"blocks": [sheet.blocks[0], figure, sheet.blocks[1]]}))
+    figure = Block(kind="figure", box=box, picture=b"\x89PNG")
+    paper = read(replace(sheet, blocks=[sheet.blocks[0], figure, sheet.blocks[1]]))
     assert [len(draft.figures) for draft in paper.drafts] == [0, 1]
 
 

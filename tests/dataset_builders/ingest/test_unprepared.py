@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_heads_in_another_layout_are_heads(mirrored: bool) -> None:
     first = both(page(names[0], top=0.03), page(names[1], column=1, top=0.03))
     second = page("    ".join(reversed(names) if mirrored else names), number=2, top=0.03)
     pages = [
-        one.model_copy(update={"blocks": [*one.blocks, *page(*lines, number=n).blocks]})
+        replace(one, blocks=[*one.blocks, *page(*lines, number=n).blocks])
         for n, (one, lines) in enumerate(
             ((first, ["1. One?", "2. Two?"]), (second, ["and more of it", "3. Three?"])), 1
         )
@@ -130,8 +131,8 @@ def test_labels_without_a_sign(lines: list[str], options: list[str]) -> None:
 
 def pictured(said: str, confidence: float) -> Block:
     block = page(said).blocks[0]
-    line = block.lines[0].model_copy(update={"confidence": confidence})
-    return block.model_copy(update={"lines": [line], "origin": "ocr", "confidence": confidence})
+    line = replace(block.lines[0], confidence=confidence)
+    return replace(block, lines=[line], origin="ocr", confidence=confidence)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_the_confidence_of_a_key_is_that_of_its_line() -> None:
     from livek12.dataset_builders.ingest.keys.entries import entries_of_pages
 
     blocks = [pictured("1. A    2. B    3. C", 0.99), pictured("4. D    5. A    6. B", 0.6)]
-    found = entries_of_pages([page().model_copy(update={"blocks": blocks})], "k.pdf")
+    found = entries_of_pages([replace(page(), blocks=blocks)], "k.pdf")
     assert [(entry.number, entry.confidence, entry.by_ocr) for entry in found] == [
         (1, 0.99, True), (2, 0.99, True), (3, 0.99, True), (4, 0.6, True), (5, 0.6, True), (6, 0.6, True),
     ]  # fmt: skip
@@ -223,10 +224,10 @@ def test_lines_that_had_no_room_for_the_next_word_go_on(above: str, below: str, 
     wide = page("1. " + "x" * 34 + "…")
     lines = page(f"2. {above}", below, top=0.3)
     first = lines.blocks[0]
-    box = first.box.model_copy(update={"right": first.box.left + 0.345})
-    line = first.lines[0].model_copy(update={"box": box})
-    blocks = [*wide.blocks, first.model_copy(update={"box": box, "lines": [line]}), *lines.blocks[1:]]
-    draft = read(wide.model_copy(update={"blocks": blocks})).drafts[1]
+    box = replace(first.box, right=first.box.left + 0.345)
+    line = replace(first.lines[0], box=box)
+    blocks = [*wide.blocks, replace(first, box=box, lines=[line]), *lines.blocks[1:]]
+    draft = read(replace(wide, blocks=blocks)).drafts[1]
     whole = "\n".join([draft.question, *(option.text for option in draft.options)])
     assert ("\n" not in whole) == joined
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ HOSTILE = (
 
 def draft(paper: str, number: int, **more: Any) -> Draft:
     box = Box(page=1 + (number - 1) // 3, left=0.1, top=0.1 + 0.25 * ((number - 1) % 3), right=0.9, bottom=0.3)
-    box = box.model_copy(update={"bottom": box.top + 0.2})
+    box = replace(box, bottom=box.top + 0.2)
     made: dict[str, Any] = {
         "id": f"{paper}-q{number}",
         "number": str(number),

@@ -52,7 +52,7 @@ def ingested(root: Path, *drafts: Draft) -> Path:
         paper_id="p", source="p.pdf", sha256="0", pages=1, language="zh", subject="physics", template="gaokao",
         release="2603", drafts=list(drafts) or [draft()],
     )  # fmt: skip
-    folder.save_page("p", 1, Image(bytes=png()))
+    folder.save_page("p", 1, png())
     folder.save(paper, {"f.png": Image(bytes=png())})
     return root
 

@@ -1,0 +1,179 @@
+"""Reader of one paper's pages, in a process of its own (see `worker`).
+
+Contract: each paper pays for loading this module: it loads neither pydantic nor the code for scans.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from livek12.core.errors import UserError, install
+from livek12.core.process import Link, limit_time
+from livek12.core.text import one_line
+from livek12.dataset_builders.ingest.pages import glyphs, pdf, sight, text_layer
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+
+if TYPE_CHECKING:
+    from livek12.core.records import Language
+    from livek12.dataset_builders.ingest.scans.scanner import Scanner
+
+PAGE_DPI: Final = 144
+CROP_DPI: Final = 200
+_SLOW: Final = b'{"slow":true}'
+
+
+def read_paper(
+    link: Link,
+    what: tuple[Path, Language | None, str, range | None],
+    limits: tuple[float, float],
+    memory_bytes: int,
+) -> None:
+    """Sends the pages of a paper, each within its limit of processor time."""
+    path = what[0]
+
+    def send(message: bytes) -> None:
+        limit_time(limits[message == _SLOW])
+        link.send_bytes(message)
+
+    def refuse(why: str) -> None:
+        send(json.dumps({"error": why}).encode())
+
+    try:
+        limit_time(limits[0])
+        for page in read_here(*what, lambda: send(_SLOW)):
+            send(json.dumps({"page": page}, default=_plain).encode())
+        send(b'{"end":true}')
+    except UserError as error:
+        refuse(str(error))
+    except ImportError as error:
+        refuse(f"{path}: {_lacking(error)}")
+    except MemoryError:
+        refuse(f"{path}: needs more than {memory_bytes >> 20} MiB of memory; split the file")
+
+
+def _plain(value: object) -> object:
+    return b64encode(value).decode() if isinstance(value, bytes) else vars(value)
+
+
+def _lacking(error: ImportError) -> str:
+    """Advice for a picture reader that does not load: OpenCV may be there and lack a library."""
+    reason = one_line(error, 120)
+    if (error.name or "").startswith("cv2") or re.search(r"cv2|libGL|libgthread|opencv", reason):
+        return (
+            f"pages that are pictures need OpenCV, which does not load here ({reason}): "
+            "pip install opencv-python-headless, or read the text layer alone with --how text"
+        )
+    return f"a scanned page needs more than is here ({reason}): {install('ingest')}"
+
+
+def read_here(
+    path: Path, language: Language | None, how: str, pages: range | None, slow: Callable[[], None] = lambda: None
+) -> Iterator[PageBlocks]:
+    """Yields the pages of a paper, headers and footers not yet marked.
+
+    Args:
+        path: the PDF.
+        language: of the text, or None.
+        how: as for `extract.extract_pages`; "image" draws the pages only.
+        pages: numbers from 1; None for all.
+        slow: called before a page is read by OCR.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    with pdf.opened(path) as document:
+        numbers = [number for number in (pages or range(1, len(document) + 1)) if 1 <= number <= len(document)]
+        if len(numbers) > pdf.MAX_PAGES:
+            raise UserError(f"{path}: {len(numbers)} pages, more than the limit of {pdf.MAX_PAGES}: name fewer pages")
+        paper = _Paper(language, how, slow)
+        for number in numbers:
+            page = document[number - 1]
+            yield _page_or_loss(paper, page, number)
+            page.close()
+
+
+def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
+    """The page; if a rule fails on it, its picture and the reason."""
+    try:
+        return paper.page(page, number)
+    except (UserError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # whatever a page leads a rule to raise
+        reason = one_line(f"{type(error).__name__}: {error}", 120)
+        return replace(paper.picture(page, number), lost=reason)
+
+
+class _Paper:
+    def __init__(self, language: Language | None, how: str, slow: Callable[[], None]) -> None:
+        self.language = language
+        self.how = how
+        self.slow = slow
+        self.before = text_layer.Reading()
+
+    @cached_property
+    def scanner(self) -> Scanner:
+        """The OCR of the paper; its code loads with the first scanned page."""
+        from livek12.dataset_builders.ingest.scans.scanner import Scanner
+
+        return Scanner(self.language)
+
+    def page(self, page: Any, number: int) -> PageBlocks:
+        if self.how == "image":
+            return self.picture(page, number)
+        raw = glyphs.read(page)
+        if self.how != "ocr" and (degrees := text_layer.turned(raw)):
+            page.set_rotation((page.get_rotation() + degrees) % 360)
+            raw = glyphs.read(page)
+        if self.how == "text" or (self.how == "auto" and text_layer.sound(raw)):
+            return self._by_text(page, raw, number)
+        return self._by_ocr(page, raw, number)
+
+    def picture(self, page: Any, number: int) -> PageBlocks:
+        width, height = page.get_size()
+        return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
+
+    def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+        picture = pdf.drawn(page, PAGE_DPI)
+        seen = sight.looked_at(page, raw, picture, PAGE_DPI)
+        text_layer.name_brackets(page, raw)
+        reading = text_layer.blocks_of(
+            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.before, seen
+        )
+        self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
+        return PageBlocks(
+            number=number,
+            width=raw.width,
+            height=raw.height,
+            image=pdf.png(picture),
+            blocks=reading.blocks,
+            notes=raw.notes,
+            loose=reading.loose,
+        )
+
+    def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+        from livek12.dataset_builders.ingest.scans import scan
+        from livek12.dataset_builders.ingest.scans.scanner import DPI
+
+        self.slow()
+        scan.ready()
+        picture = pdf.drawn(page, DPI)
+        dpi = 72 * picture.width / raw.width
+        picture, blocks, notes = self.scanner.page(picture, number, dpi)
+        notes += raw.notes
+        if raw.glyphs:
+            notes.append("the text layer is unsound and was not used")
+        return PageBlocks(
+            number=number,
+            width=picture.width * 72 / dpi,
+            height=picture.height * 72 / dpi,
+            image=pdf.png(picture),
+            blocks=blocks,
+            notes=notes,
+        )
