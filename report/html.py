@@ -129,9 +129,9 @@ def _folder(index: Path) -> Path:
 
 def further_pages(index: Path) -> list[Path]:
     """The further pages of a report in order, if any."""
-    found = (index.parent / FOLDER).glob("[0-9]*-*.html")
+    files = (index.parent / FOLDER).glob("[0-9]*-*.html")
     return sorted(
-        found, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)]
+        files, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)]
     )
 
 
@@ -172,10 +172,10 @@ def _made(run: Mapping[str, Any], seen: Mapping[str, Counter[str]]) -> dict[str,
     stated = {
         what: {
             f"{words[name]}: {name}" if name in words else name: f"{times:,} answers"
-            for name, times in found.most_common(20)
+            for name, times in counts.most_common(20)
             if name
         }
-        for what, found in seen.items()
+        for what, counts in seen.items()
     }
     return {**run, **{what: names for what, names in stated.items() if names}}
 

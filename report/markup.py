@@ -69,8 +69,8 @@ def _words(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[
     r"""Pieces between spaces, tags and East Asian writing; braces and \left…\right keep a piece together."""
     position = start
     while position < end:
-        if found := BREAK.match(text, position, end):
-            position = found.end()
+        if gap := BREAK.match(text, position, end):
+            position = gap.end()
             continue
         first = position
         while position < end and not BREAK.match(text, position, end):
@@ -226,12 +226,12 @@ def _between(text: str, opener: re.Match[str], kind: str) -> TextSpan | None:
 
 def _closing(text: str, closer: str, start: int) -> int:
     """Position of the closer that no backslash escapes, or -1."""
-    found = text.find(closer, start, start + MAX_FORMULA)
-    while found >= 0:
-        before = text[max(start, found - 40) : found]
+    position = text.find(closer, start, start + MAX_FORMULA)
+    while position >= 0:
+        before = text[max(start, position - 40) : position]
         if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
-            return found
-        found = text.find(closer, found + 1, start + MAX_FORMULA)
+            return position
+        position = text.find(closer, position + 1, start + MAX_FORMULA)
     return -1
 
 
@@ -307,8 +307,8 @@ PLAIN_LATEX: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def clean(text: str) -> str:
     """The text made `visible`, with LaTeX commands repaired that a careless JSON reader damaged."""
-    text = DAMAGED.sub(lambda found: LETTERS[found[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
-    return visible(OURS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text))
+    text = DAMAGED.sub(lambda match: LETTERS[match[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
+    return visible(OURS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text))
 
 
 def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:

@@ -71,8 +71,8 @@ def _kind(kind: KindOfError) -> dict[str, str]:
 def _verdict(row: Row) -> str:
     mark = mark_of(row)
     process = row.verdict.process if row.verdict else None
-    found = [kind for kind in ERROR_TYPES if process and getattr(process, kind.lower())]
-    audit = f"; errors found: {', '.join(found) or 'none'}" if process else ""
+    errors = [kind for kind in ERROR_TYPES if process and getattr(process, kind.lower())]
+    audit = f"; errors found: {', '.join(errors) or 'none'}" if process else ""
     return f"{mark.text} {mark.word} by {decided_by(row)}{audit}".replace("  ", " ")
 
 
@@ -82,7 +82,7 @@ def said_view(label: Label, full: float | None) -> dict[str, Any]:
     return {
         "correct": label.correct,
         "score": score,
-        **{str(kind): found for kind, found in label.errors.items()},
+        **{str(kind): present for kind, present in label.errors.items()},
         "error_type": label.error_type,
         "note": label.note,
     }
@@ -249,8 +249,8 @@ def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
     changes = RegradeCounts()
     for _ in changes.passing(regraded(rows, read_regrades(folder, warn))):
         pass
-    told = changes.summary()
-    return {"answers": len(rows), "raters": raters, **({"regraded": told} if told else {})}
+    summary = changes.summary()
+    return {"answers": len(rows), "raters": raters, **({"regraded": summary} if summary else {})}
 
 
 def _answers(run: RunFolder, plan: Path | None, warn: Tell, regrading: Regrading | None = None) -> list[Row]:

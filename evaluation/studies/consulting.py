@@ -65,7 +65,7 @@ def authors_of(folder: RunFolder) -> tuple[str, ...]:
 def consult(
     jury: Jury,
     rows: Sequence[Row],
-    asked: AskedOf[T],
+    request: AskedOf[T],
     authors: Iterable[str],
     sees: Callable[[Row], bool],
     step: Callable[[], None],
@@ -75,7 +75,7 @@ def consult(
     Args:
         jury: running judges.
         rows: answers with text; with pictures where judges see them.
-        asked: the request.
+        request: to them.
         authors: names of the model under test.
         sees: judges get the pictures of an answer's question.
         step: called after each answer.
@@ -88,16 +88,16 @@ def consult(
     def one(row: Row) -> Opinions[T]:
         text = row.response.text if row.response else ""
         case = Case(f"{row.task}/{row.question.id}/{row.trial}", row.question, text, shows_images=sees(row))
-        key = Key(task=asked.prompt, question_id=case.id)
+        key = Key(task=request.prompt, question_id=case.id)
         try:
-            values = asked.values(row, case)
+            values = request.values(row, case)
         except CannotShow as error:
             step()
             return Opinions((("", None, str(error)),))
-        given = panel.consult(case, names, None, lambda judge: judge.ask(key, prompt, values, asked.form(row)))
+        given = panel.consult(case, names, None, lambda judge: judge.ask(key, prompt, values, request.form(row)))
         step()
         return Opinions(tuple((judge.name, answer.value, answer.problem) for judge, answer in given))
 
-    prompt = load_prompt(asked.prompt)
+    prompt = load_prompt(request.prompt)
     with ThreadPoolExecutor(jury.threads) as pool:
         return list(pool.map(one, rows))

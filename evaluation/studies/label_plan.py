@@ -109,8 +109,8 @@ def _stratum(outcome: Outcome, voted: bool, low: float, high: float) -> str:
 @cache
 def rules_record() -> tuple[int, int]:
     """Labelled answers of the judge card that rules decided, and the wrong ones of them."""
-    found = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
-    return int(found["decided"]), int(found["wrong"])
+    record = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
+    return int(record["decided"]), int(record["wrong"])
 
 
 PLAN = "label-plan.jsonl"
@@ -156,19 +156,19 @@ def planned(rows: Iterable[Row], plan: list[_Key] | None, name: str, tell: Calla
         UserError: the plan names an answer that the run did not ask for, or there is nothing to label.
     """
     if plan is None:
-        found = [row for row in rows if row.response is not None]
+        answers = [row for row in rows if row.response is not None]
     else:
         wanted = set(plan)
-        asked = {key: row for row in rows if (key := (row.task, row.question.id, row.trial)) in wanted}
-        if strange := next((key for key in plan if key not in asked), None):
+        by_key = {key: row for row in rows if (key := (row.task, row.question.id, row.trial)) in wanted}
+        if strange := next((key for key in plan if key not in by_key), None):
             task, id, trial = strange
             raise UserError(f"{name}: {one_line(f'{task}/{id}/{trial}', 120)} is no answer of the run")
-        found = [row for key in plan if (row := asked[key]).response is not None]
-        if len(found) < len(plan):
-            tell(f"{name}: {len(plan) - len(found)} of its answers never came: there is nothing to label")
-    if not found:
+        answers = [row for key in plan if (row := by_key[key]).response is not None]
+        if len(answers) < len(plan):
+            tell(f"{name}: {len(plan) - len(answers)} of its answers never came: there is nothing to label")
+    if not answers:
         raise UserError("there is no answer to label: the run holds none yet")
-    return found
+    return answers
 
 
 SUPPOSED = 0.15

@@ -101,20 +101,20 @@ def _script_file(plan: SweepPlan, run: PlannedRun) -> Path:
 
 def _noted(note: Path) -> dict[str, str]:
     try:
-        found: Mapping[str, Any] = json.loads(note.read_bytes()) if note.is_file() else {}
-        return {str(label): str(job) for label, job in found.items()}
+        content: Mapping[str, Any] = json.loads(note.read_bytes()) if note.is_file() else {}
+        return {str(label): str(job) for label, job in content.items()}
     except (OSError, ValueError, AttributeError) as error:
         raise UserError(f"{note}: cannot be read ({one_line(error, 80)}); move it away to submit anew") from None
 
 
 def _stage(job: str) -> str:
     """State of a job on the Hub, such as RUNNING."""
-    said = _called(["hf", "jobs", "inspect", job])
+    output = _called(["hf", "jobs", "inspect", job])
     try:
-        (found,) = json.loads(said)
-        return str(found["status"]["stage"])
+        (record,) = json.loads(output)
+        return str(record["status"]["stage"])
     except (ValueError, KeyError, TypeError):
-        raise UserError(f"job {job}: `hf jobs inspect` says what nobody can read: {one_line(said, 120)}") from None
+        raise UserError(f"job {job}: `hf jobs inspect` says what nobody can read: {one_line(output, 120)}") from None
 
 
 def _called(command: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ def work_off(
     """
     waiting = deque((run, Tries()) for run in runs)
     living: list[_Child] = []
-    told: set[str] = set()
+    announced: set[str] = set()
     try:
         while waiting or living:
             for _ in range(len(waiting)):
@@ -92,8 +92,8 @@ def work_off(
                 lock = take(work, run.label)
                 if lock is None:
                     waiting.append((run, tries))
-                    if run.label not in told:
-                        told.add(run.label)
+                    if run.label not in announced:
+                        announced.add(run.label)
                         say(f"{run.label}: a process of an earlier sweep still has it; waiting for its end")
                     continue
                 _begin(work, run, lock, tries, living, say)
@@ -136,8 +136,8 @@ def _begin(
         process, note = _started(run, lock, note)
     except OSError as error:
         os.close(lock)
-        said = f"cannot begin: {error.strerror or error} ({run.folder})"
-        note = note.model_copy(update={"ended": time.time(), "code": 2, "said": said})
+        reason = f"cannot begin: {error.strerror or error} ({run.folder})"
+        note = note.model_copy(update={"ended": time.time(), "code": 2, "said": reason})
         say(f"{run.label}: {note.said}")
         _keep(work, run, note, say)
         return

@@ -158,10 +158,10 @@ class SitePictures(PictureFiles):
 
     def show(self, image: Image, label: str, width: int = FIGURE_WIDTH) -> Markup:
         """The picture as HTML."""
-        found = self.place(image, width)
-        if isinstance(found, str):
-            return Markup('<span class="missing">{}</span>').format(f"{label}: {found}")
-        name, wide, high = found
+        placed = self.place(image, width)
+        if isinstance(placed, str):
+            return Markup('<span class="missing">{}</span>').format(f"{label}: {placed}")
+        name, wide, high = placed
         return Markup(
             '<img class="picture" alt="{}" src="{}" width="{}" height="{}" loading="lazy" decoding="async">'
         ).format(label, name, wide, high)
@@ -171,10 +171,10 @@ class SitePictures(PictureFiles):
         if not image.bytes:
             return "the picture is not at hand"
         stem = f"{image.sha256[:20]}-{width}"
-        known = next(iter(self._store.root.glob(f"images/{stem}.*")), None)
-        if known is not None and (size := _size(known)):
-            self._store.keep(f"images/{known.name}")
-            return f"images/{known.name}", *size
+        stored = next(iter(self._store.root.glob(f"images/{stem}.*")), None)
+        if stored is not None and (size := _size(stored)):
+            self._store.keep(f"images/{stored.name}")
+            return f"images/{stored.name}", *size
         small = scaled(image.bytes, width)
         if isinstance(small, str):
             return small
