@@ -388,7 +388,6 @@ class _Pool:
         ]
 
     def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
-        """A metric over one or more questions."""
         picked = answers_of(self.table, questions)
         if metric == QUESTIONS:
             return _count(len(questions), len(questions))
@@ -430,7 +429,6 @@ class _Sitter:
         return self.ways[part.way].picked(part) if part.way in self.ways else []
 
     def values(self, part: Slice, axis: str) -> set[str]:
-        """Values of a part's questions on an axis."""
         if part.way not in self.ways:
             return set()
         pool = self.ways[part.way]
@@ -552,7 +550,6 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
 
 
 def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
-    """A row for each paper and run."""
     (block,) = shape.blocks
     papers = [sitter.values(block.part, "paper") for sitter in sitters]
     sat = [

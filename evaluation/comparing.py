@@ -39,9 +39,6 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     """Two or more runs with intervals, and pair by pair with paired tests.
 
     `where` selects questions: "FIELD=VALUE[,VALUE]"; "" for all.
-
-    Raises:
-        UserError: fewer than two runs, a folder that holds none, or a run without such a question.
     """
     changes: dict[str, RegradeCounts] = {}
     outcomes = _read(run_names(runs), Where(where), changes)
@@ -76,11 +73,7 @@ class _Shown(Watch):
 
 
 def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
-    """The outcomes of each run, by its name.
-
-    Raises:
-        UserError: a folder holds no run, or one without a question.
-    """
+    """The outcomes of each run, by its name."""
     return _read(run_names(runs), Where(), {})
 
 

@@ -234,7 +234,6 @@ def _table(columns: Sequence[Column]) -> Table:
 
 
 def _width(columns: Sequence[Column]) -> int:
-    """Width of columns, with two cells between them."""
     return sum(max(map(_cells, [column.heading, *column.cells])) + 2 for column in columns) - 2
 
 

@@ -45,19 +45,16 @@ def write_html(
     tables: Sequence[ArticleTable] = (),
     sessions: Sequence[Session] = (),
 ) -> list[Path]:
-    """Writes the report of a run: one page, or an index with pages for each task where one would be too heavy.
+    """Writes the report of a run: one page, or an index (returned first) with pages in the folder `report`.
 
     Args:
-        path: of the file; further pages are in the folder `report` beside it.
+        path: of the file.
         score: content of report.json.
-        shown: has seen all rows of the run, questions with pictures.
+        shown: has seen all rows of the run.
         run: content of run.json.
-        pages: page images by paper and page number (from 1), for image-only tasks.
-        tables: the run in the tables of the articles.
+        pages: images by paper and page number (from 1), for image-only tasks.
+        tables: article tables.
         sessions: of its engines.
-
-    Returns:
-        The files, the index first.
     """
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
     parts = report_pages(chosen) if shown.split else []
@@ -123,7 +120,6 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
 
 
 def _folder(index: Path) -> Path:
-    """The folder of further pages, created if missing."""
     return make_subfolder(index.parent, FOLDER)
 
 
@@ -142,7 +138,6 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _clear(folder: Path, kept: Set[str]) -> None:
-    """Removes further pages of an earlier report."""
     old = [file.name for file in folder.glob("[0-9]*-*.*") if file.suffix in (".html", ".pdf")]
     gone = [name for name in old if Path(name).with_suffix(".html").name not in kept]
     remove_files(folder.parent, [f"{folder.name}/{name}" for name in gone])

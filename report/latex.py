@@ -1,10 +1,9 @@
 r"""LaTeX to MathML that is safe to put into a page.
 
-`to_mathml(source, display)` gives MathML made only of the elements, attributes and classes named here, with all text
-escaped, or None where the formula is too large, too deep or not understood; the caller then shows the source. The
-source may be hostile: size, depth and number of elements are bounded before and after the conversion. Before it,
-notation is rewritten into what the converter knows (text arguments, amsmath environments, mhchem's \ce and \pu);
-after it, what MathML Core lacks is mapped to Unicode's mathematical alphabets and to classes of the style sheet.
+`to_mathml(source, display)` gives MathML of the elements, attributes and classes named here, or None where the formula
+is too large, too deep or not understood; the caller then shows the source. The source may be hostile: size, depth and
+number of elements are bounded before and after the conversion. Before it, notation is rewritten into what the converter
+knows (text arguments, amsmath, mhchem's \ce and \pu); after it, gaps of MathML Core are filled by Unicode and CSS.
 """
 
 from __future__ import annotations

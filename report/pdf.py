@@ -42,11 +42,7 @@ def find_browser() -> str | None:
 
 
 def write_pdf(page: Path, pdf: Path) -> None:
-    """Prints report.html to a PDF.
-
-    Raises:
-        UserError: there is no browser, or it does not print the page.
-    """
+    """Prints report.html to a PDF."""
     browser = find_browser()
     if browser is None:
         raise UserError(f"{pdf.name}: needs Chromium or Chrome on the PATH; or print {page} from a browser")

@@ -48,10 +48,9 @@ class Pen:
 
 @dataclass(frozen=True)
 class GradedSheet:
-    """One page with its marks and notes; `sum` and `subtotal` are like "12–15 / 20".
+    """One page with marks and notes; `sum` and `subtotal` are like "12–15 / 20", `begins` a paper.
 
-    `begins` is true of the first page of a paper. `rows` are heights: of the page down to the first note, and from
-    each note to the next; none where the notes need more room.
+    `rows` are heights: of the page down to the first note, and from note to note; none where the notes need more room.
     """
 
     tasks: list[str]

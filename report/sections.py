@@ -38,20 +38,9 @@ MAX_ANSWERS = 8000
 
 
 class Shown:
-    """The questions that the page shows, and after its rows have passed, their answers.
+    """The first `limit` questions of a run, and after its rows have passed, their answers.
 
-    Args:
-        questions: all of the run, with their tasks.
-        trials: of each question.
-        limit: most questions, the first of each task by paper and number; fewer if answers would exceed `MAX_ANSWERS`.
-
-    Attributes:
-        tasks: in the order of the questions.
-        asked: number of all questions.
-        rows: of shown questions.
-        exams: names of all questions' exams.
-        split: one page would be too heavy.
-        made: counts of the versions in answers and verdicts.
+    `asked` counts all questions; `split` if one page would be too heavy; `made` counts the versions in verdicts.
     """
 
     def __init__(self, questions: Iterable[tuple[str, Question]], trials: int = 1, limit: int = MAX_QUESTIONS) -> None:

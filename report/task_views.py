@@ -83,7 +83,6 @@ def _still_open(counts: Mapping[str, int]) -> int:
 
 
 def _settle_sentence(counts: Mapping[str, int]) -> str:
-    """Number of open answers in words, or ""."""
     if not (still := _still_open(counts)):
         return ""
     answers = "answer" if counts["answers"] == 1 else "answers"

@@ -39,15 +39,7 @@ def print_summary(
     brief: bool = False,
     run_name: str = "RUN",
 ) -> None:
-    """Prints the marks of a run.
-
-    Args:
-        score: content of report.json.
-        run: content of run.json; by default that of the score.
-        console: standard output by default.
-        brief: one table with a line a task.
-        run_name: the run folder in proposed commands.
-    """
+    """Prints the marks of a run; `brief` is one table with a line a task."""
     from rich.console import Console
 
     out = console or Console()

@@ -125,9 +125,9 @@ class Regrading:
         }
 
     def put(self, by: str, row: Row, request: Mapping[str, Any]) -> int:
-        """Sets the mark of an answer and its equals, or restores the judges'; returns the number of answers.
+        """Sets the mark of an answer and its equals, or restores the judges'; returns their number.
 
-        `told` has `reason` and one of `correct`, `score` (points) and `parts` (share of each, 0 to 1); or `withdrawn`.
+        A request has `reason` and one of `correct`, `score` (points), `parts` (shares); or `withdrawn`.
 
         Raises:
             LabelNotStored: the disk does not take it.
@@ -169,7 +169,6 @@ class Regrading:
 
 
 def _held(path: Path) -> LineFile:
-    """The file, once no other server writes it."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:

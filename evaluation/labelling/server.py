@@ -93,16 +93,7 @@ STATIC = Path(__file__).resolve().parent / "static"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The page's context.
-
-    Attributes:
-        run: the folder's name.
-        modalities: by task.
-        pages: page images.
-        regrading: marks that people set.
-        audited: reasoning is audited.
-        verdict: show the run's decision.
-    """
+    """The page's context."""
 
     run: str
     modalities: Mapping[str, str]
@@ -115,13 +106,7 @@ class Surroundings:
 def serve(
     store: LabelStore, shown: Surroundings, rater: str, host: str, port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serves the page until interrupted.
-
-    `rater` labels unless the page names another; port 0 takes a free one; `ready` gets the address with its token.
-
-    Raises:
-        UserError: the address cannot be taken, FastAPI or uvicorn is not installed, or the rater's file is held.
-    """
+    """Serves the page until interrupted; `ready` gets the address with its token."""
     store.labels(rater)
     serve_page(lambda: make_app(store, shown, rater), host, port, ready)
 
@@ -216,11 +201,7 @@ Tell = Callable[[str], None]
 def open_labels(
     folder: Path, plan: Path | None, data: str, verdict: bool, warn: Tell
 ) -> tuple[LabelStore, Surroundings]:
-    """The store and context of the labelling page; `plan` None is the run's own plan, else all answers.
-
-    Raises:
-        UserError: there is no run, plan or answer, or `data` is another data set than the run's.
-    """
+    """The store and context of the page; `plan` None is the run's own plan, else all answers."""
     from livek12.evaluation.task_data import illustrated, reload_task_data
 
     run = RunFolder.open(folder, warn)

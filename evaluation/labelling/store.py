@@ -60,11 +60,7 @@ class LabelStore:
                 file.close()
 
     def labels(self, rater: str) -> Mapping[int, Label]:
-        """A rater's labels, by place in the queue.
-
-        Raises:
-            UserError: the name is none, or another server holds the rater's file, or the file is damaged.
-        """
+        """A rater's labels, by place in the queue."""
         with self._lock:
             if rater not in self._labels:
                 self._open(rater)
@@ -134,20 +130,12 @@ class LabelStore:
 
 
 def label_file(rater: str) -> str:
-    """The name of a rater's file.
-
-    Raises:
-        UserError: the rater's name cannot be part of one.
-    """
+    """The name of a rater's file."""
     return f"labels-{checked_name(rater)}.jsonl"
 
 
 def checked_name(rater: str) -> str:
-    """The name, if it can be part of a file's name.
-
-    Raises:
-        UserError: it cannot be part of a file's name.
-    """
+    """The name, if it can be part of a file's name."""
     if not _NAME.fullmatch(rater) or rater != rater.strip():
         raise UserError("a rater has a name of 1 to 40 letters, digits, spaces, dots, dashes; a letter or digit first")
     return rater

@@ -150,13 +150,9 @@ KINDS = (".py", ".j2", ".js", ".css")
 class SiteWishes:
     """The options of a site.
 
-    Attributes:
-        refuses: reason why the rights of a question forbid showing it, or "".
-        permits: the other input of `refuses`, as a text; None: unknown, so that nothing is taken as unchanged.
-        held: releases that are held back.
-        models: facts of models, by name.
-        ask_hub: ask the Hub for models without facts.
-        title: of the site.
+    `refuses` gives the reason of rights against showing a question, or ""; `permits` is its other input as a text
+    (None: unknown, nothing counts as unchanged); `held` are releases held back; `ask_hub` asks for models without
+    facts.
     """
 
     refuses: Refuses
@@ -179,11 +175,7 @@ class SiteMade:
 
 
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
-    """Makes or renews a site in a new folder or one of an earlier build.
-
-    Raises:
-        UserError: a folder holds no run, or `out` holds something else.
-    """
+    """Makes or renews a site in a new folder or one of an earlier build."""
     _check(out)
     try:
         out.mkdir(parents=True, exist_ok=True)

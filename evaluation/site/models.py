@@ -59,11 +59,7 @@ class KnownModel(BaseModel):
 
 
 def read_models(file: Path) -> dict[str, KnownModel]:
-    """The models of a `models.yaml`.
-
-    Raises:
-        UserError: it cannot be read, or states what it cannot; one line with the model.
-    """
+    """The models of a `models.yaml`."""
     import yaml
 
     try:

@@ -107,7 +107,6 @@ def _basis(table: Table) -> list[Any]:
 
 
 def _slim(question: Question) -> SlimQuestion:
-    """Without variables, whose metrics have no ranks here."""
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
@@ -179,8 +178,8 @@ def _few(exam_items: Sequence[ExamItem]) -> bool:
 def _where_it_matters(exam_items: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
     """Comparison by rules only of candidates for a suspect key, else by spelling (instant).
 
-    A key is a candidate if it is suspect, at a tenth of the reported chance, with answers told apart by spelling alone
-    or with all wrong ones taken for one; the truth lies between.
+    A candidate is suspect at a tenth of the reported chance, with wrong answers told apart by spelling or taken for
+    one.
     """
     near: set[tuple[str, str]] = set()
     for together in _by_way(exam_items):

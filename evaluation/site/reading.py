@@ -292,7 +292,6 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
 
 
 def _regraded(changes: RegradeCounts) -> dict[str, Any]:
-    """Number of marks set by people, if any."""
     summary = changes.summary()
     return {"regraded": {**summary, "by": {visible(name): n for name, n in summary["by"].items()}}} if summary else {}
 

@@ -85,17 +85,9 @@ class ComparedReply:
 
 @dataclass(frozen=True)
 class Completed:
-    """One completion.
+    """One completion of a question of an exam (`source`).
 
-    Attributes:
-        source: the exam.
-        of: id of the question.
-        hinted: exam and year were named.
-        characters: F1 of the runs of characters, 0 to 100.
-        longest: longest run of the real text, as a share of it, 0 to 100.
-        says_no: refuses in words, or is empty.
-        judged: by all judges together.
-        problem: reason without judgement.
+    `characters` and `longest` are 0 to 100; `says_no`: refuses in words, or is empty; `judged` by all judges together.
     """
 
     source: str

@@ -129,11 +129,7 @@ EXAMPLES = 10
 
 
 def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
-    """Agreement of a panel: Krippendorff's α over all judges, Cohen's κ of each pair.
-
-    Raises:
-        UserError: no part has the votes of two judges, and no process those of two critics.
-    """
+    """Agreement of a panel: Krippendorff's α over all judges, Cohen's κ of each pair."""
     decisions: list[dict[str, str]] = []
     scores: list[list[float]] = []
     audits: list[Process] = []
@@ -187,7 +183,7 @@ def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, A
 def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
     """Refuses runs in which rules decided answers, or could have: the comparison would be of the rules.
 
-    Where rules decided all that judges would have seen, a verdict names the judges and has no vote.
+    Where rules decided all, a verdict names the judges and has no vote.
     """
     for name, rows in runs.items():
         for row in rows:
@@ -203,9 +199,6 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
     """Refuses copies of a run marked by one cached reply: a judge would agree with itself by construction.
 
     Repeats of `judge --repeats` are independent draws even if cached.
-
-    Raises:
-        UserError: a judge was not asked anew about an answer in one of the copies.
     """
     verdicts = [[row.verdict for row in rows if row.verdict] for rows in copies]
     if any(verdict.repeat for copy in verdicts for verdict in copy):
@@ -234,14 +227,9 @@ def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, An
 
 
 def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:
-    """Agreement of verdicts on the same responses: of one judge asked again, or of several prompts or judges.
+    """Agreement of verdicts on the same responses.
 
-    Args:
-        runs: rows by run, two or more.
-        judges: "same" for intra-judge, "different" for sensitivity (KMMMU table 5).
-
-    Raises:
-        UserError: fewer than two runs, other responses, or judges that are not as they must be.
+    `judges` is "same" for one judge asked again, "different" for several prompts or judges (KMMMU table 5).
     """
     if len(runs) < 2:
         raise UserError("give two run folders or more that hold the same responses, each judged on its own")

@@ -43,13 +43,7 @@ class Opinions(Generic[T]):
 
 @dataclass(frozen=True)
 class AskedOf(Generic[T]):
-    """The request to judges.
-
-    Attributes:
-        prompt: name of the prompt.
-        values: of the prompt; raises CannotShow where a picture is not at hand.
-        form: of the reply, for an answer.
-    """
+    """The request to judges: prompt name, its values (CannotShow without a needed picture), form of the reply."""
 
     prompt: str
     values: Callable[[Row, Case], Values]
@@ -72,13 +66,7 @@ def consult(
 ) -> list[Opinions[T]]:
     """Opinions on each answer, in order; judges never judge themselves or their family.
 
-    Args:
-        jury: running judges.
-        rows: answers with text; with pictures where judges see them.
-        request: to them.
-        authors: names of the model under test.
-        sees: judges get the pictures of an answer's question.
-        step: called after each answer.
+    Rows have pictures where `sees` grants them to judges; `authors` names the model under test.
     """
     panel, names = jury.panel, frozenset(authors)
     assert panel is not None, "a study with judges has a panel"

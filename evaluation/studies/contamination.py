@@ -52,10 +52,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Part a minus part b, as shares; `interval` and `p` None where a part has one question.
+    """Part a minus part b, as shares; marks are (worst, best), `interval` is 95 % around both.
 
-    Marks `a` and `b` are at worst and at best, `low` and `high` the least and greatest difference, `interval` 95 %
-    around both; `unit` is "paper" or "question".
+    `interval` and `p` are None where a part has one question.
     """
 
     a: tuple[float, float]
@@ -177,9 +176,9 @@ def _numbered(cluster: Indices) -> Indices:
 
 
 def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, seed: int) -> float | None:
-    """P of the permutation test, the larger of those at worst and at best.
+    """P of the permutation test, the larger at worst and at best; None where a part has one cluster.
 
-    A cluster with questions in both parts counts once in each. None where a part has one cluster.
+    A cluster with questions in both parts counts once in each.
     """
     import numpy as np
 

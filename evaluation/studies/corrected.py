@@ -39,17 +39,9 @@ CARD_WORTH = 20.0
 
 @dataclass(frozen=True)
 class Stratum:
-    """One stratum with its labels.
+    """One stratum: `share` of all weight, counts of answers and labels, mean of the judge.
 
-    Attributes:
-        name: as in `label_plan`.
-        share: of all weight.
-        answers: number of answers.
-        labels: number of labelled ones.
-        judge: mean of the judge.
-        shift: mean of person minus judge; 0 without labels.
-        variance: of the shift.
-        freedom: of that variance.
+    `shift` is person minus judge (0 without labels), with its variance and freedom.
     """
 
     name: str
@@ -68,14 +60,10 @@ def corrected_study(
     plan: Mapping[Key, str] | None = None,
     metric: str = "accuracy",
 ) -> dict[str, Any]:
-    """The corrected mark of each task that has labels.
+    """The corrected mark of each task that has labels (`fit_labels`).
 
-    Args:
-        rows: of one run.
-        labelled: from `fit_labels`.
-        plan: stratum of each planned answer; other labels are left out, as their selection is unknown. None: all labels
-            count, as a random draw.
-        metric: `accuracy` or `mark`.
+    `plan` is the stratum of each planned answer: other labels are left out, as their selection is unknown. None: all
+    labels count, as a random draw.
 
     Raises:
         UserError: no label is of this run, the plan is of other verdicts, or a stratum of models has too few labels.
@@ -124,11 +112,7 @@ def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
 
 
 def corrected(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any]:
-    """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers.
-
-    Raises:
-        UserError: a stratum of models has fewer than two labels.
-    """
+    """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers."""
     total = sum(answer.weight for answer in answers)
     groups: defaultdict[str, list[Judged]] = defaultdict(list)
     for answer in answers:
@@ -179,7 +163,7 @@ def _stratum(name: str, answers: Sequence[Judged], people: Mapping[Key, float], 
 
 
 def _power(groups: Mapping[str, Sequence[Judged]], labels: Mapping[Key, float]) -> float:
-    """Slope of the judge's mark on the person's, from weighted labelled answers; unlabelled ones count as right.
+    """Slope of the judge's mark on the person's, from weighted labels; unlabelled answers count as right.
 
     For right and wrong only it is sensitivity + specificity - 1: the part of a difference between papers that a judge
     shows.
@@ -225,8 +209,8 @@ def _mark(
 def _unshrunk(reach: float, alone: float, power: float) -> float:
     """The reach of a mean by papers, had people marked the papers.
 
-    A judge's errors shrink the part of the reach that papers add: the same shift for all answers of a stratum corrects
-    the mean and leaves papers as close to each other as the judge has them.
+    A judge's errors shrink the part that papers add: a shift for all answers of a stratum corrects the mean, not the
+    distances of papers.
     """
     return sqrt(alone**2 + (reach**2 - alone**2) / power**2) if reach > alone else reach
 
@@ -243,8 +227,8 @@ def _reach(spread: Sequence[tuple[float, float]]) -> float:
 def _rogan_gladen(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any] | None:
     """Rogan & Gladen (1978): the mark of decided answers from the judge's sensitivity and specificity.
 
-    Labelled answers are weighted; rules without labels count as right. The interval is equation 3, with half an error
-    added to either. None where there are partial marks; `value` None where the judge is no better than chance.
+    Weighted labels; rules without labels count as right. The interval is equation 3, with half an error added to
+    either. None with partial marks; `value` None where the judge is no better than chance.
     """
     total = sum(answer.weight for answer in answers)
     if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in labels.values()):

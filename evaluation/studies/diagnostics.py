@@ -39,9 +39,6 @@ def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
     """Answers of another run to the whole questions.
 
     `base` None is the run whose failures were asked about, if it still exists.
-
-    Raises:
-        UserError: `base` is no run, or one of another model.
     """
     spec = folder.spec()
     if base is None:
@@ -78,13 +75,9 @@ Units = dict[int, Share]
 class Diagnosed:
     """Answers to the derived tasks of one task.
 
-    Attributes:
-        conditions: condition → question → unit → share of right samples.
-        lengths: question → units of its flow.
-        whole: question → share of right answers to the whole of it.
-        samples: answers by condition.
-        silent: those without text.
-        missing: those that never came.
+    `conditions`: condition → question → unit → share of right samples; `lengths`: units of each flow; `whole`: share
+    of right answers to the whole question; `samples` by condition; of them `silent` without text, `missing` never
+    came.
     """
 
     conditions: dict[str, dict[str, Units]] = field(default_factory=dict)
@@ -96,11 +89,7 @@ class Diagnosed:
 
 
 def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, Diagnosed]:
-    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers.
-
-    Raises:
-        UserError: the run asked no task that is derived unit by unit.
-    """
+    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers."""
     by_task: defaultdict[str, Diagnosed] = defaultdict(Diagnosed)
     units: defaultdict[tuple[str, str, str, int], list[Share]] = defaultdict(list)
     ends: defaultdict[tuple[str, str], list[Share]] = defaultdict(list)

@@ -516,11 +516,7 @@ def typed_by_people(typed: Found) -> None:
 
 
 def write_plans(typed: Found, folders: Mapping[str, RunFolder]) -> list[Path]:
-    """Writes the sample of each run as its label plan.
-
-    Raises:
-        UserError: a run has another plan already, or its folder cannot be written.
-    """
+    """Writes the sample of each run as its label plan."""
     written = []
     for name, folder in folders.items():
         rows = [wrong.row for runs in typed.values() if name in runs for wrong in runs[name].sample]
@@ -541,11 +537,7 @@ def _line(row: Row) -> str:
 
 
 def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]:
-    """The groups of `--group NAME=RUN,RUN…`; all runs together without any.
-
-    Raises:
-        UserError: no such form, a run that is not there, or a group named twice.
-    """
+    """The groups of `--group NAME=RUN,RUN…`; all runs together without any."""
     groups: dict[str, list[str]] = {}
     for text in given:
         name, sign, names = text.partition("=")

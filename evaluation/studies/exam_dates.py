@@ -46,11 +46,7 @@ def exam_period(release: str | None, year: int | str | None) -> Period | None:
 
 
 def released(given: list[str], runs: list[str]) -> dict[str, Period]:
-    """Release dates by run, from NAME=DATE.
-
-    Raises:
-        UserError: not of that form, no run of that name, or a name given twice.
-    """
+    """Release dates by run, from NAME=DATE."""
     dates: dict[str, Period] = {}
     for text in given:
         name, _, when = text.rpartition("=")

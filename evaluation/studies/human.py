@@ -25,11 +25,7 @@ Decided = tuple[Row, bool, bool]
 
 
 def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stranger] = ()) -> dict[str, Any]:
-    """The run against each rater, and raters against each other, on right or wrong and on marks.
-
-    Raises:
-        UserError: no label says of an answer of the run whether it is right.
-    """
+    """The run against each rater, and raters against each other, on right or wrong and on marks."""
     raters: defaultdict[str, list[Marked]] = defaultdict(list)
     for label, row in pairs:
         if label.correct is not None:

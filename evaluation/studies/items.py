@@ -80,11 +80,7 @@ class ExamItem:
 
 
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
-    """The items of several runs, by exam and question.
-
-    Raises:
-        UserError: there are no answers, or the runs have no way of asking in common.
-    """
+    """The items of several runs, by exam and question."""
     items: dict[QuestionKey, ExamItem] = {}
     exams = _Exams()
     for run, rows in one_way(runs, choice).items():
@@ -284,16 +280,9 @@ FEWEST_CHOOSING = 6
 
 
 def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
-    """Difficulty b and discrimination a of each item, and the test information at some abilities.
+    """Difficulty b and discrimination a of each item, and the test information {ability: sum of a²P(1-P)}.
 
     Items that all sittings, or none, have right carry no information and have neither.
-
-    Returns:
-        `items`: {task, question_id, a, b}; `sittings`: ability by "run/trial"; `information`: {ability: sum of
-        a²P(1-P)}.
-
-    Raises:
-        UserError: girth is not installed, or there are fewer than three sittings or items that tell anything.
     """
     try:
         from girth import tag_missing_data, twopl_mml_eap
@@ -341,12 +330,8 @@ def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
 def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, Any]:
     """A representative choice: of each of `size` layers of like difficulty the question that discriminates best.
 
-    The cost is cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean
-    absolute error of the accuracy and Kendall's τ of the ranking against all questions; beside it the same for random
-    draws.
-
-    Raises:
-        UserError: fewer than six runs, or no more questions than are to be chosen.
+    Cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean absolute error
+    of the accuracy and Kendall's τ against all questions; beside it the same for random draws.
     """
     import numpy as np
 

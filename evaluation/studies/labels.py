@@ -43,21 +43,9 @@ _TOLD = 10
 class Label:
     """One person's label of one answer.
 
-    Attributes:
-        question_id: of the question.
-        correct: fully right or not; None where only errors are stated.
-        share: marks over full marks, 0 to 1; None where only right or wrong is stated.
-        task: of the run; None where the question's id is enough.
-        trial: of the answer, from 0.
-        rater: UNNAMED without a name.
-        errors: presence of stated error types in the reasoning (LiveK12Bench, section 2.3).
-        error_type: the one kind of a wrong answer, by its name in `core.error_types`.
-        note: free text.
-        model: that answered.
-        response_sha256: of the response that was read.
-        at: time in ISO 8601, or "".
-        withdrawn: the rater took the label back.
-        place: file and line.
+    `correct` None: only errors are stated; `share`: marks over full marks; `task` None: the id is enough; `errors`:
+    presence of error types (LiveK12Bench, section 2.3); `error_type`: the one kind, by its name in `core.error_types`;
+    `response_sha256`: of the response that was read; `at`: ISO 8601; `place`: file and line.
     """
 
     question_id: str
@@ -88,10 +76,7 @@ Stranger = tuple[Label, str]
 def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[[str], None]) -> list[Label]:
     """One label for each rater and answer of .csv or JSON lines files, in the order of the files.
 
-    `model` selects labels where the files name several models; `warn` gets a line for each unusable row or column.
-
-    Raises:
-        UserError: a file cannot be read or has no label, a row cannot be used, or a rater contradicts themselves.
+    `model` selects labels where files name several; `warn` gets a line for each unusable row or column.
     """
     files = [files] if isinstance(files, Path) else files
     labels = [label for file in files for label in _of_file(file, warn)]
@@ -145,7 +130,6 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The non-empty columns, by their names in `COLUMNS`."""
     cells: dict[str, Any] = {}
     lower = {name.lower(): name for name in (*COLUMNS, *_ALIASES)}
     for name, value in sorted(row.items(), key=lambda cell: cell[0] in _ALIASES):  # our own names come first
@@ -259,11 +243,7 @@ def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> 
 
 
 def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
-    """Pairs of labels (which then name their task) and answers, and labels without an answer with the reason.
-
-    Raises:
-        UserError: a label without a task fits several tasks, or names a kind of error that the benchmark does not have.
-    """
+    """Pairs of labels and answers, and labels without an answer with the reason."""
     answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in rows:
         answers[row.question.id, row.trial].append(row)

@@ -28,11 +28,7 @@ Labelled = tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]]
 
 
 def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
-    """Each way of judging against the labels of its runs.
-
-    Raises:
-        UserError: a run has no label that says right or wrong, mixes ways, or its judges did not see every answer.
-    """
+    """Each way of judging against the labels of its runs."""
     require_every_answer({name: [row for _, row in pairs] for name, (pairs, _) in runs.items()})
     by_method: defaultdict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for name, (pairs, _) in runs.items():

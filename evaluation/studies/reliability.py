@@ -1,8 +1,8 @@
 """Reliability of the process audit: critics and panel against people, each other and themselves; rankings.
 
-LiveK12Bench, appendix C, tables 8 and 9. Decisions that an evaluator did not make are in no coefficient, but in
-`accuracy_low` and `accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is
-"the error is there"; of `ANSWER`, "the answer is right".
+LiveK12Bench, appendix C, tables 8 and 9. Missing decisions are in no coefficient, but in `accuracy_low` and
+`accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is "the error is there";
+of `ANSWER`, "the answer is right".
 """
 
 from __future__ import annotations
@@ -47,19 +47,7 @@ def reliability(
     halves: int = 100,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The whole study.
-
-    Args:
-        runs: by model, the rows of each repeat of the judging; the first is the run itself.
-        labels: by model, labels with their answers.
-        metric: of the ranking.
-        profile: of the formulas.
-        halves: random splits of the questions.
-        seed: of the splits.
-
-    Raises:
-        UserError: copies of a run were marked by other judges or from remembered replies.
-    """
+    """The whole study: `runs` has by model the rows of each repeat of the judging, the run itself first."""
     first = {name: repeats[0] for name, repeats in runs.items()}
     audits = [row.verdict.process for rows in first.values() for row in rows if row.verdict and row.verdict.process]
     pairs = [(name, label, row) for name, labelled in labels.items() for label, row in labelled]

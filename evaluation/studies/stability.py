@@ -37,12 +37,9 @@ def stability(
     seed: int = 0,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """Rankings of two or more runs on all shared questions, on each group, and on random halves.
+    """Rankings on all shared questions, on each group, and on random halves.
 
     `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
-
-    Raises:
-        UserError: fewer than two runs, or fewer than two shared questions.
     """
     slim = Slim()
     answers = {name: Outcomes.of(map(slim, rows)) for name, rows in one_way(runs, choice).items()}

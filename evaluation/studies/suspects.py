@@ -111,8 +111,7 @@ def _fits(
 ) -> dict[int, float]:
     """Log-chance of all answers under the key and under each kind of wrong answer, difficulty summed out.
 
-    A right answer has the log-chance of a wrong one plus its logit: so the sum over wrong ones is taken once, and each
-    candidate adds its own logits.
+    A right answer has the log-chance of a wrong one plus its logit: the sum over wrong ones is taken once.
     """
     import numpy as np
 
@@ -131,7 +130,6 @@ def _fits(
 
 @cache
 def _grid() -> tuple[Floats, Floats]:
-    """Difficulties, and the log of their prior."""
     import numpy as np
 
     places = np.linspace(-4.0, 4.0, 33)

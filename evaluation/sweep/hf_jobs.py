@@ -39,11 +39,7 @@ main()
 
 
 def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedRun, list[str]]]:
-    """The submitting command of each model; the scripts it names are not written.
-
-    Raises:
-        UserError: no bucket is named, or a model or data set is not on the Hub.
-    """
+    """The submitting command of each model; the scripts it names are not written."""
     return [(run, _command(plan, run)) for run in runs]
 
 
@@ -55,11 +51,7 @@ def script(plan: SweepPlan, run: PlannedRun) -> str:
 
 
 def submit(plan: SweepPlan, runs: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits models without a living job.
-
-    Raises:
-        UserError: `hf` is not here, or refuses; or something is not on the Hub.
-    """
+    """Submits models without a living job."""
     wanted, note = commands(plan, runs), plan.work / NOTE
     jobs = _noted(note)
     plan.work.mkdir(parents=True, exist_ok=True)
@@ -118,7 +110,6 @@ def _stage(job: str) -> str:
 
 
 def _called(command: Sequence[str]) -> str:
-    """Output of a command of the Hub's client."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except FileNotFoundError:

@@ -73,11 +73,7 @@ def note_file(work: Path, label: str, part: int = 0) -> Path:
 
 
 def take(work: Path, label: str) -> int | None:
-    """The lock of a run, inherited by its process; None while a living process holds it.
-
-    Raises:
-        UserError: the folder cannot be written, or its file system has no locks.
-    """
+    """The lock of a run, inherited by its process; None while a living process holds it."""
     path = work / f"{label}.lock"
     try:
         work.mkdir(parents=True, exist_ok=True)

@@ -210,11 +210,7 @@ class Sweep(Strict):
 
 
 def read_sweep(path: Path) -> Sweep:
-    """Reads SWEEP.yaml.
-
-    Raises:
-        UserError: it cannot be read, or the first thing in it that is wrong.
-    """
+    """Reads SWEEP.yaml."""
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
@@ -321,20 +317,8 @@ LEAST_SHARE = 0.35
 class PlannedRun:
     """One model of the sweep.
 
-    Attributes:
-        label: its name, and that of its folder.
-        entry: of the file.
-        folder: of the run.
-        tasks: by name.
-        engine: None where the machine of the model settles `auto`.
-        engine_args: of the engine.
-        data: the data set; None where the environment states it.
-        trials: answers a question.
-        limit: questions a task at most.
-        sampling: over the tasks' own.
-        mark: arguments on judges, for `livek12 judge` and `run`.
-        finish: arguments for `livek12 report` and `run`.
-        price: of a GPU-hour, if stated.
+    `engine` None: settled on the machine of the model; `data` None: stated by the environment; `mark` are arguments on
+    judges, `finish` those for reports; `price` of a GPU-hour, if stated.
     """
 
     label: str
@@ -528,11 +512,7 @@ def elsewhere(entry: ModelEntry) -> str | None:
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:
-    """The mapping for `--engine-args`: K=V,K2=V2.
-
-    Raises:
-        UserError: a value that cannot be written that way.
-    """
+    """The mapping for `--engine-args`: K=V,K2=V2."""
     from livek12.engines import parse_engine_args
 
     _refuse_secrets(args, where)

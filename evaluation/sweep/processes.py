@@ -129,7 +129,6 @@ def shown(run: PlannedRun, arguments: list[str]) -> str:
 def _begin(
     work: Path, run: PlannedRun, lock: int, tries: Tries, living: list[_Child], say: Callable[[str], None]
 ) -> None:
-    """Starts a run; a failed start is noted."""
     stored, on_devices = stored_bytes(run.folder), measure().on_devices
     note = Note(by="livek12 sweep", host=socket.gethostname(), started=time.time(), log=str(run.folder / LOG))
     try:
@@ -147,7 +146,6 @@ def _begin(
 
 
 def _started(run: PlannedRun, lock: int, note: Note) -> tuple[subprocess.Popen[bytes], Note]:
-    """The process of a run, with its note."""
     run.folder.mkdir(parents=True, exist_ok=True)
     with os.fdopen(open_file(run.folder / LOG), "ab") as log:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(note.started))

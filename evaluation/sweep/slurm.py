@@ -205,11 +205,7 @@ class Queued:
 
 
 def submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits missing work, and the last job.
-
-    Raises:
-        UserError: Slurm is not here, or refuses a job; or another command submits this sweep right now.
-    """
+    """Submits missing work, and the last job."""
     lock = take(plan.work, "_submit")
     if lock is None:
         raise UserError(f"{plan.work}: another `livek12 sweep` submits this sweep right now; see --status")
@@ -318,11 +314,7 @@ def read_jobs(work: Path) -> Jobs:
 
 
 def read_queue() -> dict[str, Queued]:
-    """This user's waiting and running jobs, by array element.
-
-    Raises:
-        UserError: Slurm is not here or does not answer.
-    """
+    """This user's waiting and running jobs, by array element."""
     queue = {}
     for line in _call(["squeue", "--me", "-h", "-r", "-o", "%i|%T|%N|%r"]).splitlines():
         job, state, node, reason = (*line.split("|", 3), "", "", "")[:4]
@@ -332,7 +324,6 @@ def read_queue() -> dict[str, Queued]:
 
 
 def _elements(jobs: Jobs) -> dict[tuple[str, int], str]:
-    """The last job of each (label, part)."""
     return {
         (label, part): f"{job}_{number}"
         for job, parts in jobs.arrays.items()

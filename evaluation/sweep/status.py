@@ -137,7 +137,6 @@ def _judging_shares(work: Mapping[str, Work]) -> dict[str, float]:
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
-    """Parts of 1; equal ones before any work."""
     total = sum(weights.values())
     return {name: weight / total if total else 1 / len(weights) for name, weight in weights.items()}
 

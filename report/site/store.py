@@ -39,7 +39,6 @@ _TEMPORARY = re.compile(r"\.[\w.~-]+\.[0-9a-f]{32}")
 
 
 def _quoted(value: Any) -> bytes:
-    """JSON inside a single-quoted string of a script."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("'", "\\u0027").replace("\\", "\\\\").encode("utf-8", "replace")
 
@@ -48,9 +47,6 @@ class SiteStore:
     """Writes below one folder, of which the caller is the only writer (`core.run_locks.only_writer`).
 
     `before` are the files of the build before.
-
-    Raises:
-        UserError: something of it is a link, or it cannot be written.
     """
 
     def __init__(self, root: Path, before: Iterable[str] = ()) -> None:
@@ -65,11 +61,7 @@ class SiteStore:
         self._listed = {*before, *cut_off.splitlines()}
 
     def data(self, name: str, value: Any) -> None:
-        """Writes a data file.
-
-        Raises:
-            UserError: it is larger than a file may be, or the disk does not take it.
-        """
+        """Writes a data file."""
         content = b"livek12.data(\"%s\",'%s');\n" % (name.encode(), _quoted(value))
         if len(content) > LARGEST:
             raise UserError(f"{name}: {len(content):,} bytes are more than a file of a site may have ({LARGEST:,})")
