@@ -109,12 +109,14 @@ def _on(axis: str, value: str, way: str = STANDARD) -> Slice:
     return Slice(way, ((axis, value),))
 
 
-def _two_ways(metrics: tuple[Metric, ...], heads: tuple[str, str], one: Slice, other: Slice) -> tuple[ColumnBlock, ...]:
+def _two_ways(
+    metrics: tuple[Metric, ...], heads: tuple[str, str], first: Slice, other: Slice
+) -> tuple[ColumnBlock, ...]:
     """Each of two ways of asking, and the difference: other minus one."""
     return (
-        ColumnBlock(metrics, one, head=heads[0]),
+        ColumnBlock(metrics, first, head=heads[0]),
         ColumnBlock(metrics, other, head=heads[1]),
-        ColumnBlock(metrics, other, one, head="Δ"),
+        ColumnBlock(metrics, other, first, head="Δ"),
     )
 
 
@@ -366,11 +368,11 @@ class _Pool:
     def having(self, axis: str) -> Mapping[str, Sequence[int]]:
         """Questions (indices) by value of an axis, computed once: a table asks paper by paper."""
         if axis not in self._having:
-            found = defaultdict[str, list[int]](list)
+            places = defaultdict[str, list[int]](list)
             for index, question in enumerate(self.table.questions):
                 for value in question.on(axis):
-                    found[value].append(index)
-            self._having[axis] = dict(found)
+                    places[value].append(index)
+            self._having[axis] = dict(places)
         return self._having[axis]
 
     def picked(self, part: Slice) -> list[int]:
@@ -385,7 +387,6 @@ class _Pool:
         ]
 
     def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
-        """A metric over one or more questions."""
         picked = answers_of(self.table, questions)
         if metric == QUESTIONS:
             return _count(len(questions), len(questions))
@@ -395,21 +396,21 @@ class _Pool:
             return absent("the answers have no such metric", len(questions))
         return estimates(draw({metric: self.terms[metric]}, self.table, self.units, picked))[metric]
 
-    def difference(self, metric: str, one: Sequence[int], other: Sequence[int]) -> Estimate:
+    def difference(self, metric: str, first: Sequence[int], other: Sequence[int]) -> Estimate:
         """A metric over some questions minus the same over others."""
-        a, b = (answers_of(self.table, questions) for questions in (one, other))
+        a, b = (answers_of(self.table, questions) for questions in (first, other))
         if metric not in self.terms:
-            return absent("the answers have no such metric", len(one))
+            return absent("the answers have no such metric", len(first))
         return estimates(group_difference({metric: self.terms[metric]}, self.table, self.units, a, b))[metric]
 
     def _errors(self, place: int, picked: Indices) -> Estimate:
         """Number of answers with an error of a type."""
-        found, of = self.table.rows.findings, self.table.rows.finding[picked]
-        audited = of[found.audited[of]]
-        if found.presence is None or not len(audited):
+        findings, of = self.table.rows.findings, self.table.rows.finding[picked]
+        audited = of[findings.audited[of]]
+        if findings.presence is None or not len(audited):
             return absent("no critics: nobody has audited the reasoning", len(picked))
         missing = len(picked) - len(audited)
-        presence, threshold = found.presence[0, audited, place], self.parameters.error_threshold
+        presence, threshold = findings.presence[0, audited, place], self.parameters.error_threshold
         even = int((presence == threshold).sum())
         notes = [f"{missing} of {len(picked)} answers not audited"] if missing else []
         notes += [f"{even} answers of which half of the critics saw one are not counted"] if even else []
@@ -427,7 +428,6 @@ class _Sitter:
         return self.ways[part.way].picked(part) if part.way in self.ways else []
 
     def values(self, part: Slice, axis: str) -> set[str]:
-        """Values of a part's questions on an axis."""
         if part.way not in self.ways:
             return set()
         pool = self.ways[part.way]
@@ -448,10 +448,10 @@ class _Sitter:
         pair = (block.minus, part) if turned else (part, block.minus)
         if pair not in self._pairs:
             self._pairs[pair] = self._paired(*pair)
-        found = self._pairs[pair]
-        if found is None:
+        metrics = self._pairs[pair]
+        if metrics is None:
             return absent("no question was asked both ways")
-        paired = found.get(_as_paired(metric), absent("not paired"))
+        paired = metrics.get(_as_paired(metric), absent("not paired"))
         return negated(paired) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
@@ -464,8 +464,8 @@ class _Sitter:
         chosen = {base.table.questions[index].id for index in base.picked(minus)}
         rows = base.rows.where(lambda question: question.id in chosen)
         variant = self.ways[part.way]
-        found = delta("variant", variant.rows, "base", rows, "", self._profile, base.parameters) if len(rows) else None
-        return None if found is None else {name: pair["difference"] for name, pair in found["metrics"].items()}
+        paired = delta("variant", variant.rows, "base", rows, "", self._profile, base.parameters) if len(rows) else None
+        return None if paired is None else {name: pair["difference"] for name, pair in paired["metrics"].items()}
 
 
 def _as_paired(metric: str) -> str:
@@ -549,7 +549,6 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
 
 
 def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
-    """A row for each paper and run."""
     (block,) = shape.blocks
     papers = [sitter.values(block.part, "paper") for sitter in sitters]
     sat = [

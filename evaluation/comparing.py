@@ -36,26 +36,23 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
     """Two or more runs with intervals, and pair by pair with paired tests.
 
     `where` selects questions: "FIELD=VALUE[,VALUE]"; "" for all.
-
-    Raises:
-        UserError: fewer than two runs, a folder that holds none, or a run without such a question.
     """
     changes: dict[str, RegradeCounts] = {}
     outcomes = _read(run_names(runs), Where(where), changes)
     shared = Counter(task for run in outcomes.values() for task in run.by_task())
-    steps = sum(asked * (asked + 1) // 2 for asked in shared.values())
+    steps = sum(tasks * (tasks + 1) // 2 for tasks in shared.values())
     watch = _Shown(steps)
     with watch.progress:
-        found = compare_outcomes(outcomes, profile, watch=watch)
+        comparison = compare_outcomes(outcomes, profile, watch=watch)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
-        found["variants"] = _variants(outcomes, specs, profile)
-    if regraded := {name: said for name, one in changes.items() if (said := one.summary())}:
-        found["regraded"] = regraded
+        comparison["variants"] = _variants(outcomes, specs, profile)
+    if regraded := {name: summary for name, counts in changes.items() if (summary := counts.summary())}:
+        comparison["regraded"] = regraded
     if not where:  # the energy is that of all questions
         usage = {name: run_usage(path, outcomes[name]) for name, path in run_names(runs).items()}
         if measured := {name: each for name, each in usage.items() if each is not None}:
-            found["usage"] = measured
-    return found
+            comparison["usage"] = measured
+    return comparison
 
 
 class _Shown(Watch):
@@ -73,11 +70,7 @@ class _Shown(Watch):
 
 
 def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
-    """The outcomes of each run, by its name.
-
-    Raises:
-        UserError: a folder holds no run, or one without a question.
-    """
+    """The outcomes of each run, by its name."""
     return _read(run_names(runs), Where(), {})
 
 
@@ -88,14 +81,14 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
         return []
     parameters = parameters_of(profile)
     by_task = {name: outcomes.by_task() for name, outcomes in runs.items()}
-    found: list[Delta | None] = []
+    deltas: list[Delta | None] = []
 
     def add(run: str, task: str, base_run: str, tasks: Sequence[str], base: str, differs: str) -> None:
         rows = by_task[run].get(task)
         other = [by_task[base_run][name] for name in tasks if name in by_task[base_run]]
         if rows is not None and other:
             names = f"{run}/{task}", f"{base_run}/{base}"
-            found.append(delta(names[0], rows, names[1], Outcomes.joined(other), differs, profile, parameters))
+            deltas.append(delta(names[0], rows, names[1], Outcomes.joined(other), differs, profile, parameters))
 
     for a, b in pairs:
         for task in by_task[a]:
@@ -105,7 +98,7 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
                 for task, bases in beside(tasks_of(specs[run]), tasks_of(specs[base_run])).items():
                     for base in bases:
                         add(run, task, base_run, base.tasks, base.base, base.differs)
-    return [each for each in found if each is not None]
+    return [each for each in deltas if each is not None]
 
 
 def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, Outcomes]:
@@ -113,18 +106,18 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
     for path in runs.values():  # all are there before the first is read
         RunFolder.open(path, warn)
     slim = Slim()
-    found: dict[str, Outcomes] = {}
+    by_run: dict[str, Outcomes] = {}
     judges: set[str] = set()
     with Progress("reading runs", len(runs), patient=True) as progress:
         for name, path in runs.items():
             read = read_answers(RunFolder(path, warn), slim, where.takes if where else None)
-            found[name], changes[name] = read.outcomes, read.changes
+            by_run[name], changes[name] = read.outcomes, read.changes
             judges |= read.judges
             progress.step()
     rules = sorted({in_words(judge.partition(" ")[0]) for judge in judges - {UNMARKED}})
     if len(rules) > 1:
         warn(f"answers are marked by {' and '.join(rules)}: `livek12 judge RUN` marks anew what older rules marked")
-    for name, outcomes in found.items():
+    for name, outcomes in by_run.items():
         if not len(outcomes):
             raise where.nothing(name, RunFolder(runs[name]))
-    return found
+    return by_run

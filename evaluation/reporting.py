@@ -117,8 +117,8 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     from livek12.tasks.registry import find_task
 
     spec = run.spec()
-    known = {task.name: found for task in spec.tasks if (found := find_task(task.name))}
-    joined = {name for name, task in known.items() if task.joined}  # there the question says what it has
+    tasks = {task.name: task_found for task in spec.tasks if (task_found := find_task(task.name))}
+    joined = {name for name, task in tasks.items() if task.joined}  # there the question says what it has
     modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if kind_of(spec.engine).draws}
@@ -130,7 +130,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         read = answers_of(harness.passing(rows, spec.trials, run.path), Slim())
     if shown is not None:
         shown.count(read.origins)
-    asked = tasks_of(spec)
+    asked_tasks = tasks_of(spec)
     scores: dict[str, Any] = {}
     scores |= score_outcomes(
         read.outcomes,
@@ -139,8 +139,8 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         limits=limits_of(spec),
         thinking=thinking,
         asked=drawn,
-        beside=beside(asked),
-        alike=alike(asked),
+        beside=beside(asked_tasks),
+        alike=alike(asked_tasks),
     )
     by = Counter[str]()
     for origin, answers in read.origins.items():
@@ -170,13 +170,13 @@ def limits_of(spec: RunSpec) -> dict[str, Limit]:
     from livek12.core.scoring import Limit
     from livek12.tasks.registry import find_task
 
-    found = ((asked, find_task(asked.name)) for asked in spec.tasks)
+    pairs = ((asked_task, find_task(asked_task.name)) for asked_task in spec.tasks)
     return {
         task.name: Limit(
             of=task.base_name,
-            tokens=None if kind_of(spec.engine).is_recorded and task.budget is None else asked.sampling.max_tokens,
+            tokens=None if kind_of(spec.engine).is_recorded and task.budget is None else asked_task.sampling.max_tokens,
             share=task.budget,
         )
-        for asked, task in found
+        for asked_task, task in pairs
         if task and task.budgets
     }

@@ -29,9 +29,9 @@ class BudgetLine:
 def curves(score: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The curves with a number other than "from none to all"."""
     for task, curve in score.get("budgets", {}).items():
-        found = [point[reading] for point in curve["points"] for reading in ("true", "counterfactual")]
-        known = [(estimate["low"], estimate["high"]) for estimate in found if estimate is not None]
-        if any(low is not None and (low, high) != (0.0, 1.0) for low, high in known):
+        estimates = [point[reading] for point in curve["points"] for reading in ("true", "counterfactual")]
+        bounds = [(estimate["low"], estimate["high"]) for estimate in estimates if estimate is not None]
+        if any(low is not None and (low, high) != (0.0, 1.0) for low, high in bounds):
             yield task, curve
 
 
@@ -52,12 +52,12 @@ def lines(curve: Mapping[str, Any]) -> list[BudgetLine]:
 
 def notes(table: Sequence[BudgetLine]) -> list[str]:
     """Remarks on numbers, each once with its r."""
-    said: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     for line in table:
         for reading, estimate in (("true", line.true), ("counterfactual", line.cut)):
             if estimate is not None and estimate.note:
-                said.setdefault(f"{reading}: {estimate.note}", []).append(line.share)
-    return [f"r = {', '.join(shares)}, {note}" for note, shares in said.items()]
+                remarks.setdefault(f"{reading}: {estimate.note}", []).append(line.share)
+    return [f"r = {', '.join(shares)}, {note}" for note, shares in remarks.items()]
 
 
 def plot(curve: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,8 +86,8 @@ def _shown(estimate: Mapping[str, Any] | None) -> ShownValue | None:
     return None if estimate is None else shown("Acc≤", estimate)
 
 
-def _place(share: float, found: ShownValue, shift: float) -> dict[str, float | None] | None:
-    if found.low is None or found.high is None:
+def _place(share: float, estimate: ShownValue, shift: float) -> dict[str, float | None] | None:
+    if estimate.low is None or estimate.high is None:
         return None
 
     def down(value: float | None) -> float | None:
@@ -95,8 +95,8 @@ def _place(share: float, found: ShownValue, shift: float) -> dict[str, float | N
 
     return {
         "x": share * BOX[0] + shift,
-        "low": down(found.low),
-        "high": down(found.high),
-        "ci_low": down(found.ci_low),
-        "ci_high": down(found.ci_high),
+        "low": down(estimate.low),
+        "high": down(estimate.high),
+        "ci_low": down(estimate.ci_low),
+        "ci_high": down(estimate.ci_high),
     }

@@ -45,18 +45,9 @@ class Series:
 class Chart:
     """A picture.
 
-    Attributes:
-        title: heading.
-        note: below the title.
-        x_label: of the horizontal axis.
-        series: lines or bars.
-        bars: bars in place of lines.
-        names: of the places 1, 2, …; none: numbers.
-        percent: values are shares of 1; else counts.
-        joined: a line joins the points of a series.
-        bottom: value at the lower edge.
-        top: value at the upper edge; None: 1 for shares, else the largest.
-        across: places at the left and right edge; None: from the points.
+    Bars or lines (`joined`) of `series`; `names` of the places 1, 2, …, else numbers. Values are shares of 1
+    (`percent`) or counts; `top` None is 1 for shares, else the largest; `across` are the edge places, None: from the
+    points.
     """
 
     title: str

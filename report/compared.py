@@ -74,8 +74,8 @@ class Column(NamedTuple):
 
 def heading(task: str, comparison: TaskComparison) -> str:
     """The task, and its number of questions where all runs agree."""
-    asked = {counts["questions"] for counts in comparison["counts"].values()}
-    return f"{task}, {asked.pop():,} questions" if len(asked) == 1 else task
+    totals = {counts["questions"] for counts in comparison["counts"].values()}
+    return f"{task}, {totals.pop():,} questions" if len(totals) == 1 else task
 
 
 def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
@@ -83,8 +83,8 @@ def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column
     groups = []
     for metric in ranking_metrics():
         if is_known(comparison, metric):
-            found = [comparison["metrics"][metric].get(name) for name in ranked.names]
-            written = [shown(metric, estimate) if estimate else None for estimate in found]
+            estimates = [comparison["metrics"][metric].get(name) for name in ranked.names]
+            written = [shown(metric, estimate) if estimate else None for estimate in estimates]
             heading = in_words(metric) + (" %" if is_share(metric) else "")
             values = Column(heading, [each.text if each else "–" for each in written])
             ends = Column(interval_heading(written, "95 %"), [each.ci if each else "" for each in written])
@@ -113,18 +113,18 @@ def numbered(ranked: Ranking) -> Column:
 
 def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
     """Paired tests of some pairs of runs."""
-    found = [ranked.tests[pair] for pair in pairs]
-    tests = [test.found["test"] for test in found]
-    differences = [shown(ranked.metric, test.difference) for test in found]
+    pair_tests = [ranked.tests[pair] for pair in pairs]
+    tests = [test.found["test"] for test in pair_tests]
+    differences = [shown(ranked.metric, test.difference) for test in pair_tests]
     return [
-        Column("pair", [f"{one} − {other}" for one, other in pairs]),
+        Column("pair", [f"{first} − {other}" for first, other in pairs]),
         Column("difference", [difference.text for difference in differences]),
         Column(interval_heading(differences, "95 %"), [difference.ci for difference in differences]),
         Column("p", [p_value(test["p"]) for test in tests]),
         Column("p (Holm)", [p_value(test["p_holm"]) for test in tests]),
-        Column("better", [str(pair[0]) if test.told else "–" for pair, test in zip(pairs, found, strict=True)]),
-        Column("needs", [about(test.found["needed"]) for test in found]),
-        Column("shared", [str(test.shared) for test in found]),
+        Column("better", [str(pair[0]) if test.told else "–" for pair, test in zip(pairs, pair_tests, strict=True)]),
+        Column("needs", [about(test.found["needed"]) for test in pair_tests]),
+        Column("shared", [str(test.shared) for test in pair_tests]),
         Column("open", [str(test["undecided"]) for test in tests]),
     ]
 
@@ -175,7 +175,7 @@ def remarks(result: Comparison) -> list[str]:
         *([TIED, NEEDED] if tied else []),
         *([OPEN] if undecided else []),
         *([MEANING] if result.get("usage") else []),
-        *(clean(f"{run}: {one['line']}.") for run, one in result.get("regraded", {}).items()),
+        *(clean(f"{run}: {regrade['line']}.") for run, regrade in result.get("regraded", {}).items()),
         f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
         f" {result['intervals']}.",
     ]
@@ -234,7 +234,6 @@ def _table(columns: Sequence[Column]) -> Table:
 
 
 def _width(columns: Sequence[Column]) -> int:
-    """Width of columns, with two cells between them."""
     return sum(max(map(_cells, [column.heading, *column.cells])) + 2 for column in columns) - 2
 
 
@@ -342,10 +341,10 @@ def _ranked(comparison: TaskComparison, metric: str, name: str) -> list[float | 
     return [*_ends(comparison["metrics"].get(metric, {}).get(name)), *ranks, None, None, None]
 
 
-def _tested(found: PairMetric | None) -> list[float | None]:
-    if found is None:
+def _tested(pair: PairMetric | None) -> list[float | None]:
+    if pair is None:
         return [None] * len(_ENDS)
-    return [*_ends(found["difference"]), None, None, found["test"]["p"], found["test"]["p_holm"], found["needed"]]
+    return [*_ends(pair["difference"]), None, None, pair["test"]["p"], pair["test"]["p_holm"], pair["needed"]]
 
 
 def _used(usage: RunUsage | None) -> list[float | None]:

@@ -31,8 +31,8 @@ def shown_deltas(deltas: Sequence[Mapping[str, Any]]) -> list[ShownDelta]:
 
 def _title(delta: Mapping[str, Any]) -> str:
     run, _, task = delta["task"].rpartition("/")
-    other, _, asked = delta["base"].rpartition("/")
-    if task == asked:
+    other, _, base_task = delta["base"].rpartition("/")
+    if task == base_task:
         return f"{task}, part by part: {run} minus {other}"
     return f"{delta['task']} minus {delta['base']}: {delta['differs']}"
 
@@ -56,16 +56,16 @@ def _same(metrics: Mapping[str, Any]) -> bool:
     )
 
 
-def tested(name: str, found: Mapping[str, Any]) -> str:
+def tested(name: str, estimate: Mapping[str, Any]) -> str:
     """A difference in words: "−12.5 (95 %: −20 to −5; p 0.004 by exact McNemar)"."""
-    difference, test = shown(name, found["difference"]), found["test"]
-    told = [f"95 %: {difference.ci}"] if difference.ci else []
+    difference, test = shown(name, estimate["difference"]), estimate["test"]
+    notes = [f"95 %: {difference.ci}"] if difference.ci else []
     if test["p"] is not None:
         undecided = f", {test['undecided']:,} undecided left out of the test" if test["undecided"] else ""
-        told.append(f"p {p_value(test['p'])} by {TESTS[test['name']]}{undecided}")
+        notes.append(f"p {p_value(test['p'])} by {TESTS[test['name']]}{undecided}")
     elif test["undecided"]:
-        told.append(f"no test: {test['undecided']:,} questions are undecided")
-    return difference.text + (f" ({'; '.join(told)})" if told else "")
+        notes.append(f"no test: {test['undecided']:,} questions are undecided")
+    return difference.text + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _tables(delta: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
@@ -77,9 +77,9 @@ def _tables(delta: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
 
 
 def _cells(group: Mapping[str, Any]) -> list[str]:
-    found = group["metrics"].get("accuracy")
-    if found is None:
+    estimate = group["metrics"].get("accuracy")
+    if estimate is None:
         return [f"{group['questions']:,}", "–", "", "–", "–"]
-    difference, test = shown("accuracy", found["difference"]), found["test"]
+    difference, test = shown("accuracy", estimate["difference"]), estimate["test"]
     p = [p_value(test["p"]), p_value(test["p_holm"])]
     return [f"{group['questions']:,}", difference.text, difference.ci, *p]

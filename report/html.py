@@ -45,19 +45,16 @@ def write_html(
     tables: Sequence[ArticleTable] = (),
     sessions: Sequence[Session] = (),
 ) -> list[Path]:
-    """Writes the report of a run: one page, or an index with pages for each task where one would be too heavy.
+    """Writes the report of a run: one page, or an index (returned first) with pages in the folder `report`.
 
     Args:
-        path: of the file; further pages are in the folder `report` beside it.
+        path: of the file.
         score: content of report.json.
-        shown: has seen all rows of the run, questions with pictures.
+        shown: has seen all rows of the run.
         run: content of run.json.
-        pages: page images by paper and page number (from 1), for image-only tasks.
-        tables: the run in the tables of the articles.
+        pages: images by paper and page number (from 1), for image-only tasks.
+        tables: article tables.
         sessions: of its engines.
-
-    Returns:
-        The files, the index first.
     """
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
     parts = report_pages(chosen) if shown.split else []
@@ -123,15 +120,14 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
 
 
 def _folder(index: Path) -> Path:
-    """The folder of further pages, created if missing."""
     return make_subfolder(index.parent, FOLDER)
 
 
 def further_pages(index: Path) -> list[Path]:
     """The further pages of a report in order, if any."""
-    found = (index.parent / FOLDER).glob("[0-9]*-*.html")
+    files = (index.parent / FOLDER).glob("[0-9]*-*.html")
     return sorted(
-        found, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)]
+        files, key=lambda file: [int(digits) for digits in re.findall(r"^\d+|(?<=-)\d+(?=\.html$)", file.name)]
     )
 
 
@@ -142,7 +138,6 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _clear(folder: Path, kept: Set[str]) -> None:
-    """Removes further pages of an earlier report."""
     old = [file.name for file in folder.glob("[0-9]*-*.*") if file.suffix in (".html", ".pdf")]
     gone = [name for name in old if Path(name).with_suffix(".html").name not in kept]
     remove_files(folder.parent, [f"{folder.name}/{name}" for name in gone])
@@ -172,10 +167,10 @@ def _made(run: Mapping[str, Any], seen: Mapping[str, Counter[str]]) -> dict[str,
     stated = {
         what: {
             f"{words[name]}: {name}" if name in words else name: f"{times:,} answers"
-            for name, times in found.most_common(20)
+            for name, times in counts.most_common(20)
             if name
         }
-        for what, found in seen.items()
+        for what, counts in seen.items()
     }
     return {**run, **{what: names for what, names in stated.items() if names}}
 

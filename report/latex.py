@@ -1,10 +1,9 @@
 r"""LaTeX to MathML that is safe to put into a page.
 
-`to_mathml(source, display)` gives MathML made only of the elements, attributes and classes named here, with all text
-escaped, or None where the formula is too large, too deep or not understood; the caller then shows the source. The
-source may be hostile: size, depth and number of elements are bounded before and after the conversion. Before it,
-notation is rewritten into what the converter knows (text arguments, amsmath environments, mhchem's \ce and \pu);
-after it, what MathML Core lacks is mapped to Unicode's mathematical alphabets and to classes of the style sheet.
+`to_mathml(source, display)` gives MathML of the elements, attributes and classes named here, or None where the formula
+is too large, too deep or not understood; the caller then shows the source. The source may be hostile: size, depth and
+number of elements are bounded before and after the conversion. Before it, notation is rewritten into what the converter
+knows (text arguments, amsmath, mhchem's \ce and \pu); after it, gaps of MathML Core are filled by Unicode and CSS.
 """
 
 from __future__ import annotations
@@ -61,13 +60,13 @@ def pu(source: str) -> str:
     return re.sub(r"\s+", r"\\,", spaced)
 
 
-def _piece(found: re.Match[str]) -> str:
-    kind = next(name for name, value in found.groupdict().items() if value is not None)
-    text = found[kind]
+def _piece(match: re.Match[str]) -> str:
+    kind = next(name for name, value in match.groupdict().items() if value is not None)
+    text = match[kind]
     if kind == "arrow":
-        return _arrow(ARROWS[text], found["above"], found["below"])
+        return _arrow(ARROWS[text], match["above"], match["below"])
     if kind == "raised":
-        charge = found["group"] if found["group"] is not None else found["charge"]
+        charge = match["group"] if match["group"] is not None else match["charge"]
         return f"^{{{charge}}}"
     if kind in ("lowered", "low", "count"):
         return f"_{{{text}}}"
@@ -153,8 +152,8 @@ def normalise(source: str) -> str:
     Raises:
         ValueError: the formula defines macros, links somewhere or draws.
     """
-    if found := REFUSED.search(source):
-        raise ValueError(f"{found[0]} is not rendered")
+    if match := REFUSED.search(source):
+        raise ValueError(f"{match[0]} is not rendered")
     latex = source.replace("\u2212", "-").replace("\u00a0", " ")
     latex = re.sub(r"(?<!\\)\\[\[\]()]", " ", latex)
     latex = _text_arguments(latex, 0)
@@ -162,14 +161,14 @@ def normalise(source: str) -> str:
     latex = re.sub(r"(?<!\\)\$", " ", DROPPED.sub("", latex))
     latex = re.sub(r"(^|[({\[,&=])\s*(?=[\^_])", r"\1{}", SPANNING.sub("", latex))
     latex = COMMAND.sub(_command, latex)
-    latex = re.sub(r"\\(?:left|right)\s*(?=\\[A-Za-z{}|]|[^\\A-Za-z\s])", lambda found: found[0].rstrip(), latex)
+    latex = re.sub(r"\\(?:left|right)\s*(?=\\[A-Za-z{}|]|[^\\A-Za-z\s])", lambda match: match[0].rstrip(), latex)
     return _rows(_environments(latex))
 
 
-def _command(found: re.Match[str]) -> str:
-    replacement = REPLACEMENTS.get(found[0])
+def _command(match: re.Match[str]) -> str:
+    replacement = REPLACEMENTS.get(match[0])
     if replacement is None:
-        return re.sub(r"^(\\q?quad)(?!$)", r"\1 ", found[0])
+        return re.sub(r"^(\\q?quad)(?!$)", r"\1 ", match[0])
     # "\large x" must not become "x" glued to a command before it, nor "\R x" become "\mathbb{R}x" with no gap
     return replacement + " " if replacement[-1:].isalpha() or not replacement else replacement
 
@@ -228,12 +227,12 @@ def _mathematical(word: str) -> str:
 
 def encode(text: str) -> str:
     """Text with special signs as character references, safe from later steps."""
-    plain = re.sub(r"\\([%$&#_{}\s,;:!])", lambda found: " " if found[1] in " ,;:!" else found[1], text)
+    plain = re.sub(r"\\([%$&#_{}\s,;:!])", lambda match: " " if match[1] in " ,;:!" else match[1], text)
     plain = plain.replace("~", " ").replace("\\\\", " ")
     plain = plain if "\\" in plain else plain.replace("{", "").replace("}", "")
     plain = re.sub(r"\s", "\u00a0", plain)
     return re.sub(
-        r"[^\w.,;()]|(?<![^\W\d])\d+(?=[a-z])", lambda found: "".join(f"&#x{ord(c):X};" for c in found[0]), plain
+        r"[^\w.,;()]|(?<![^\W\d])\d+(?=[a-z])", lambda match: "".join(f"&#x{ord(c):X};" for c in match[0]), plain
     )
 
 
@@ -249,7 +248,7 @@ def closing_brace(latex: str, opening: int) -> int | None:
 
 def _environments(latex: str) -> str:
     latex = re.sub(r"(\\begin\{align(?:ed)?at\*?\})\s*\{\d+\}", r"\1", latex)
-    latex = COLUMNS.sub(lambda found: f"{found[1]}{{{_columns(found[2])}}}", latex)
+    latex = COLUMNS.sub(lambda match: f"{match[1]}{{{_columns(match[2])}}}", latex)
     return ENVIRONMENT.sub(_environment, latex)
 
 
@@ -259,8 +258,8 @@ def _columns(specification: str) -> str:
     return "".join(column for column in plain if column in "lcr|") or "l"
 
 
-def _environment(found: re.Match[str]) -> str:
-    edge, name, star = found[1], found[2], found[3]
+def _environment(match: re.Match[str]) -> str:
+    edge, name, star = match[1], match[2], match[3]
     if name == "equation":
         return " "
     if fence := FENCED.get(name):

@@ -105,9 +105,9 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
     )
 
 
-def interval_heading(found: Iterable[ShownValue | None], heading: str = "95 % interval") -> str:
+def interval_heading(estimates: Iterable[ShownValue | None], heading: str = "95 % interval") -> str:
     """The heading of intervals: with open answers they include what these may bring."""
-    return f"{heading} + open" if any(each and each.ci and not each.decided for each in found) else heading
+    return f"{heading} + open" if any(each and each.ci and not each.decided for each in estimates) else heading
 
 
 def span(low: float, high: float, digits: int = 1) -> str:
@@ -265,8 +265,8 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
     if written.ci:
         unit = "papers" if mark["unit"] == "paper" else "questions"
         over = mark.get("clusters") or mark["n"]
-        known = "95 % interval" if written.decided else "With its 95 % interval"
-        sampling = f"{known} over {over:,} {unit}: {written.ci}."
+        opening = "95 % interval" if written.decided else "With its 95 % interval"
+        sampling = f"{opening} over {over:,} {unit}: {written.ci}."
     if written.decided:
         return sampling
     why = f" ({undecided(counts)} of {counts['answers']} answers)" if undecided(counts) else ""
@@ -288,9 +288,9 @@ def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] |
     answers = f"of {counts['answers']:,} answers"
     cut = f"cut off at the token limit: {counts['truncated']:,} {answers}" if counts["truncated"] else ""
     if cut and context_cut:
-        fewest, asked = context_cut["fewest"], context_cut["budget"]
+        fewest, budget = context_cut["fewest"], context_cut["budget"]
         cut += f", {context_cut['answers']:,} of them where the model's context ended"
-        cut += f" (after {fewest:,} tokens or more, of the {asked:,} that were asked for)"
+        cut += f" (after {fewest:,} tokens or more, of the {budget:,} that were asked for)"
     unknown = (
         f"truncated: unknown for {counts['truncated_unknown']:,} {answers}, whose record does not tell how they ended"
         if counts["truncated_unknown"]
@@ -302,16 +302,16 @@ def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] |
 def token_sentences(task: Mapping[str, Any]) -> list[str]:
     """Tokens read and written, prefix cache, thinking budget."""
     prompt, written = task["tokens"]["prompt"], task["tokens"]["completion"]
-    told = []
+    sentences = []
     if served := cache_sentence(task):
-        told.append(served)
+        sentences.append(served)
     elif prompt["mean"] is not None:
-        told.append(f"tokens read: {prompt['sum']:,}{_untold(prompt['missing'])}")
+        sentences.append(f"tokens read: {prompt['sum']:,}{_untold(prompt['missing'])}")
     if written["mean"] is not None:
         mean = number(written["mean"], 0)
-        told.append(f"tokens written: {written['sum']:,}, {mean} an answer{_untold(written['missing'])}")
+        sentences.append(f"tokens written: {written['sum']:,}, {mean} an answer{_untold(written['missing'])}")
     thinking = thinking_sentence(task)
-    return [*(told or ["tokens: no answer states them"]), *([thinking] if thinking else [])]
+    return [*(sentences or ["tokens: no answer states them"]), *([thinking] if thinking else [])]
 
 
 def cache_sentence(task: Mapping[str, Any]) -> str:

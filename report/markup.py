@@ -1,8 +1,7 @@
-r"""Text of questions, answers and judges as HTML that is safe to put into a page.
+"""Text of questions, answers and judges as HTML that is safe to put into a page.
 
-All input is data. It is escaped; of Markdown only bold, lists, tables, headings, quotes and code are read; formulas
-become MathML, or their source where they cannot. Characters that could reorder or hide text are made visible. Size is
-bounded: a cut is stated. `find_spans` finds formulas in time linear in the text but for a factor of `MAX_FORMULA`.
+All input is data: it is escaped; of Markdown only bold, lists, tables, headings, quotes and code are read; formulas
+become MathML, or their source. Reordering and hidden characters are made visible. Size and time are bounded.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ STEP = re.compile(r"\\(?:[A-Za-z]+|.)|[^\\]", re.S)
 def bare_formulas(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[tuple[int, int]]:
     """Formulas without delimiters in text[start:end]; `braces` maps each brace to its closing one.
 
-    A formula grows word by word from a command over operators to the next operand, never over prose: a wrong guess
-    shows a formula too short, not prose in italics.
+    They grow from a command over operators, never over prose: a wrong guess is too short, not prose in italics.
     """
     for line in re.finditer(r"[^\n]+", text[start:end]):
         if COMMAND.search(line[0]) and not line[0].lstrip().startswith("|"):
@@ -69,8 +67,8 @@ def _words(text: str, start: int, end: int, braces: dict[int, int]) -> Iterator[
     r"""Pieces between spaces, tags and East Asian writing; braces and \left…\right keep a piece together."""
     position = start
     while position < end:
-        if found := BREAK.match(text, position, end):
-            position = found.end()
+        if gap := BREAK.match(text, position, end):
+            position = gap.end()
             continue
         first = position
         while position < end and not BREAK.match(text, position, end):
@@ -178,10 +176,10 @@ class TextSpan:
 
 
 def find_spans(text: str) -> list[TextSpan]:
-    r"""Formulas and code pieces of a text, in order and without overlap; the text is not changed.
+    r"""Formulas and code pieces of a text, in order and without overlap.
 
-    Understood are $…$, $$…$$, \(…\), \[…\], environments, \boxed, \ce and \pu outside delimiters, and bare LaTeX. Code
-    and amounts of money ("$5 and $6") are left alone.
+    $…$, $$…$$, \(…\), \[…\], environments, \boxed, \ce and \pu, and bare LaTeX; not code and amounts of money ("$5 and
+    $6").
     """
     braces = _matching_braces(text)
     marked = list(_delimited(text, braces))
@@ -226,12 +224,12 @@ def _between(text: str, opener: re.Match[str], kind: str) -> TextSpan | None:
 
 def _closing(text: str, closer: str, start: int) -> int:
     """Position of the closer that no backslash escapes, or -1."""
-    found = text.find(closer, start, start + MAX_FORMULA)
-    while found >= 0:
-        before = text[max(start, found - 40) : found]
+    position = text.find(closer, start, start + MAX_FORMULA)
+    while position >= 0:
+        before = text[max(start, position - 40) : position]
         if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
-            return found
-        found = text.find(closer, found + 1, start + MAX_FORMULA)
+            return position
+        position = text.find(closer, position + 1, start + MAX_FORMULA)
     return -1
 
 
@@ -307,8 +305,8 @@ PLAIN_LATEX: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def clean(text: str) -> str:
     """The text made `visible`, with LaTeX commands repaired that a careless JSON reader damaged."""
-    text = DAMAGED.sub(lambda found: LETTERS[found[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
-    return visible(OURS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text))
+    text = DAMAGED.sub(lambda match: LETTERS[match[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
+    return visible(OURS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text))
 
 
 def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:
@@ -469,7 +467,6 @@ def _markdown_blocks(source: str, page: _Places) -> list[str]:
 
 
 def _tame(token: Token) -> None:
-    """Keeps only attributes that we write ourselves."""
     aligned = re.search(r"text-align:(right|center)", str(token.attrs.get("style", "")))
     token.attrs = {}
     if aligned:

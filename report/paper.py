@@ -68,17 +68,17 @@ class PaperEntry:
 
 def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEntry]:
     """The questions of a run, by task in the order of the rows, then by paper and number."""
-    found: dict[str, dict[str, PaperEntry]] = {}
+    by_task: dict[str, dict[str, PaperEntry]] = {}
     for row in rows:
         image_only = modalities.get(row.task) == "image_only"
-        task = found.setdefault(row.task, {})
+        task = by_task.setdefault(row.task, {})
         task.setdefault(row.question.id, PaperEntry(row.task, row.question, [], image_only)).rows.append(row)
-    for task in found.values():
+    for task in by_task.values():
         for entry in task.values():
             entry.rows.sort(key=lambda row: row.trial)
     return [
         entry
-        for task in found.values()
+        for task in by_task.values()
         for entry in sorted(task.values(), key=lambda entry: paper_order(entry.question))
     ]
 

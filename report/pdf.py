@@ -42,11 +42,7 @@ def find_browser() -> str | None:
 
 
 def write_pdf(page: Path, pdf: Path) -> None:
-    """Prints report.html to a PDF.
-
-    Raises:
-        UserError: there is no browser, or it does not print the page.
-    """
+    """Prints report.html to a PDF."""
     browser = find_browser()
     if browser is None:
         raise UserError(f"{pdf.name}: needs Chromium or Chrome on the PATH; or print {page} from a browser")
@@ -55,9 +51,9 @@ def write_pdf(page: Path, pdf: Path) -> None:
         # As root, browsers refuse to start inside their own sandbox; what is opened is our page under its own policy.
         own = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         command = [browser, *_FLAGS, *own, f"--user-data-dir={scratch}/profile", f"--print-to-pdf={made}"]
-        said = _run([*command, page.resolve().as_uri()])
+        reason = _run([*command, page.resolve().as_uri()])
         if not made.is_file() or not made.read_bytes().startswith(b"%PDF"):
-            raise UserError(f"{pdf.name}: {Path(browser).name} did not print {page}{said}")
+            raise UserError(f"{pdf.name}: {Path(browser).name} did not print {page}{reason}")
         write_atomically(pdf, _LINK.sub(partial(_from, page.resolve().parent), made.read_bytes()))
 
 

@@ -104,7 +104,7 @@ def scaled(data: bytes, width: int) -> Scaled | str:
     except Exception as error:  # Pillow's decoders raise what they happen to run into
         return f"not a picture that can be read ({type(error).__name__})"
     small.thumbnail((width, 3 * width), Pillow.Resampling.LANCZOS)
-    mime, stored = min((_stored(small, kind) for kind in ("PNG", "JPEG")), key=lambda found: len(found[1]))
+    mime, stored = min((_stored(small, kind) for kind in ("PNG", "JPEG")), key=lambda candidate: len(candidate[1]))
     return Scaled(mime, stored, small.width, small.height)
 
 

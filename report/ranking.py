@@ -54,11 +54,11 @@ def ranking(comparison: TaskComparison) -> Ranking:
     names = sorted(comparison["counts"], key=lambda name: _height(metrics.get(metric, {}).get(name)), reverse=True)
     pairs = {frozenset((pair["a"], pair["b"])): pair for pair in comparison["pairs"]}
     tests = {}
-    for (one, a), (other, b) in combinations(enumerate(names, 1), 2):
+    for (first, a), (other, b) in combinations(enumerate(names, 1), 2):
         pair = pairs[frozenset((a, b))]
-        if found := pair["metrics"].get(metric):
-            difference = found["difference"] if pair["b"] == a else _negated(found["difference"])
-            tests[one, other] = Tested(difference, found, pair["shared"])
+        if tested := pair["metrics"].get(metric):
+            difference = tested["difference"] if pair["b"] == a else _negated(tested["difference"])
+            tests[first, other] = Tested(difference, tested, pair["shared"])
     return Ranking(metric, names, tests, comparison["ranks"].get(metric, {}))
 
 
@@ -97,7 +97,7 @@ def verdict(ranked: Ranking) -> str:
         leading = [ranked.names[run - 1] for run in (1, *tied)]
         some = f"the runs {ranges([1, *tied])}" if len(tied) > 2 else f"{', '.join(leading[:-1])} and {leading[-1]}"
         return f"The data cannot tell which of {some} is the best."
-    p = max(test.found["test"]["p_holm"] or 0.0 for (one, _), test in ranked.tests.items() if one == 1)
+    p = max(test.found["test"]["p_holm"] or 0.0 for (first, _), test in ranked.tests.items() if first == 1)
     return f"{best} is better than each of the others (p {'≤ ' if p >= 0.001 else ''}{p_value(p)} after Holm)."
 
 
@@ -107,9 +107,9 @@ def _verdict_of_two(ranked: Ranking) -> str:
     if test is None:
         return f"{best} and {other} share no question that both are marked on: nothing tells which is better."
     by, p = shown(ranked.metric, test.difference), test.found["test"]["p_holm"]
-    known = [f"95 % interval {by.ci}"] if by.ci else []
-    known += [] if p is None else [f"p {'= ' if p >= 0.001 else ''}{p_value(p)}"]
-    how = f" ({', '.join(known)})" if known else ""
+    details = [f"95 % interval {by.ci}"] if by.ci else []
+    details += [] if p is None else [f"p {'= ' if p >= 0.001 else ''}{p_value(p)}"]
+    how = f" ({', '.join(details)})" if details else ""
     amount = f"{by.text}{' per cent' if is_share(ranked.metric) else ''}{how}"
     word = in_words(ranked.metric)
     if test.told:

@@ -48,10 +48,9 @@ class Pen:
 
 @dataclass(frozen=True)
 class GradedSheet:
-    """One page with its marks and notes; `sum` and `subtotal` are like "12–15 / 20".
+    """One page with marks and notes; `sum` and `subtotal` are like "12–15 / 20", `begins` a paper.
 
-    `begins` is true of the first page of a paper. `rows` are heights: of the page down to the first note, and from
-    each note to the next; none where the notes need more room.
+    `rows` are heights: of the page down to the first note, and from note to note; none where the notes need more room.
     """
 
     tasks: list[str]
@@ -90,19 +89,19 @@ def row_rules(sheets: Sequence[GradedSheet]) -> str:
 
 def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedSheet], int]:
     """The pages with their marks, and the number of pages left out."""
-    found: list[GradedSheet] = []
+    graded: list[GradedSheet] = []
     left_out = 0
     for paper, of_paper in _papers(placed(entries)):
         numbers = sorted({box.page for entry in of_paper for box in entry.question.boxes})
         there = [number for number in numbers if (image := pages.get((paper, number))) and image.bytes]
         for number in there:
-            if len(found) >= MOST_PAGES:
+            if len(graded) >= MOST_PAGES:
                 left_out += 1
                 continue
             total = sum_of(of_paper) if number == there[0] else ""
             if (sheet := _sheet(paper, number, of_paper, pages, total)) is not None:
-                found.append(sheet)
-    return found, left_out
+                graded.append(sheet)
+    return graded, left_out
 
 
 def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]:
@@ -110,16 +109,16 @@ def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]
     by_task: dict[tuple[str, str], list[PaperEntry]] = {}
     for entry in entries:
         by_task.setdefault((entry.question.paper_id or "", entry.task), []).append(entry)
-    found: list[tuple[str, list[PaperEntry]]] = []
+    papers: list[tuple[str, list[PaperEntry]]] = []
     for (paper, _), of_task in by_task.items():
-        asked = {entry.question.id for entry in of_task}
-        for name, others in found:
-            if name == paper and asked.isdisjoint(entry.question.id for entry in others):
+        ids = {entry.question.id for entry in of_task}
+        for name, others in papers:
+            if name == paper and ids.isdisjoint(entry.question.id for entry in others):
                 others.extend(of_task)
                 break
         else:
-            found.append((paper, list(of_task)))
-    return found
+            papers.append((paper, list(of_task)))
+    return papers
 
 
 def sum_of(entries: Iterable[PaperEntry]) -> str:
@@ -218,7 +217,7 @@ def _note(entry: PaperEntry, pen: Pen) -> dict[str, Any]:
         "text": pen.text,
         "answers": answers,
         "more": more,
-        "key": [render_answer(excerpt(one, LONGEST_ANSWER)) for one in _key(entry.question)],
+        "key": [render_answer(excerpt(gold, LONGEST_ANSWER)) for gold in _key(entry.question)],
         "language": entry.question.language,
     }
 
@@ -229,9 +228,9 @@ def _key(question: Question) -> list[str]:
 
 def _said(row: Row) -> dict[str, Any]:
     parts = row.verdict.parts if row.verdict else []
-    found = [excerpt(part.answer, LONGEST_ANSWER) for part in parts if part.answer]
-    said = [render_answer(one) for one in found]
-    return {"said": said, "length": len("; ".join(found)), "state": row.state, "word": mark_of(row).word}
+    excerpts = [excerpt(part.answer, LONGEST_ANSWER) for part in parts if part.answer]
+    answers = [render_answer(text) for text in excerpts]
+    return {"said": answers, "length": len("; ".join(excerpts)), "state": row.state, "word": mark_of(row).word}
 
 
 def _is_short(answers: Sequence[dict[str, Any]]) -> bool:

@@ -38,21 +38,9 @@ MAX_ANSWERS = 8000
 
 
 class Shown:
-    """The questions that the page shows, and after its rows have passed, their answers.
+    """The first `limit` questions of a run, and after its rows have passed, their answers.
 
-    Args:
-        questions: all of the run, with their tasks.
-        trials: of each question.
-        limit: most questions, the first of each task by paper and number; fewer if answers would exceed `MAX_ANSWERS`.
-
-    Attributes:
-        tasks: in the order of the questions.
-        questions: task and id of those that are shown.
-        asked: number of all questions.
-        rows: of shown questions.
-        exams: names of all questions' exams.
-        split: one page would be too heavy.
-        made: counts of the versions in answers and verdicts.
+    `questions` holds task and id of those shown; `asked` counts all questions; `split` if one page would be too heavy; `made` counts the versions in verdicts.
     """
 
     def __init__(self, questions: Iterable[tuple[str, Question]], trials: int = 1, limit: int = MAX_QUESTIONS) -> None:
@@ -69,11 +57,13 @@ class Shown:
         self.rows: list[Row] = []
         kinds = ("judge of the answers", "versions of the verdicts", "engine of the answers", "versions of the answers")
         self.made: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
-        shares = _shares({task: len(found) for task, found in by_task.items()}, min(limit, MAX_ANSWERS // trials))
+        shares = _shares(
+            {task: len(questions_of) for task, questions_of in by_task.items()}, min(limit, MAX_ANSWERS // trials)
+        )
         self.questions = {
             (task, id_)
-            for task, found in by_task.items()
-            for _, id_ in sorted(found, key=lambda item: item[0])[: shares[task]]
+            for task, questions_of in by_task.items()
+            for _, id_ in sorted(questions_of, key=lambda item: item[0])[: shares[task]]
         }
 
     @property
@@ -91,9 +81,9 @@ class Shown:
     def count(self, origins: Mapping[AnswerOrigin, int]) -> None:
         """Counts an answer's origin."""
         for origin, answers in origins.items():
-            for made, said in zip(self.made.values(), origin, strict=True):
-                if said is not None:
-                    made[said] += answers
+            for made, version in zip(self.made.values(), origin, strict=True):
+                if version is not None:
+                    made[version] += answers
 
 
 def _shares(questions: Mapping[str, int], limit: int) -> dict[str, int]:
@@ -132,14 +122,14 @@ class ReportPage:
 
 def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
     """The pages of a report with one or more for each task."""
-    found = []
+    pages = []
     for rank, (task, of_task) in enumerate(groupby(chosen, key=lambda entry: entry.task), 1):
         parts = list(_parts(list(of_task)))
         stem = f"{rank}-{re.sub(r'[^A-Za-z0-9._-]+', '-', task)[:80]}"
         for number, part in enumerate(parts, 1):
             name = f"{stem}{f'-{number}' if len(parts) > 1 else ''}.html"
-            found.append(ReportPage(task, name, part, sum(map(len, parts[: number - 1])), number, len(parts)))
-    return found
+            pages.append(ReportPage(task, name, part, sum(map(len, parts[: number - 1])), number, len(parts)))
+    return pages
 
 
 def _parts(entries: Sequence[PaperEntry]) -> Iterator[list[PaperEntry]]:
@@ -164,13 +154,13 @@ def _fits(entries: Sequence[PaperEntry]) -> bool:
 
 def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
     """The index: each task with its pages and cells."""
-    found: list[dict[str, Any]] = []
+    tasks: list[dict[str, Any]] = []
     for part in parts:
         if part.number == 1:
-            found.append({"task": part.task, "pages": []})
+            tasks.append({"task": part.task, "pages": []})
         grid = overview(part.entries, part.begin)
-        found[-1]["pages"].append({"href": f"{FOLDER}/{part.file}", "label": part.label, "grid": grid})
-    return found
+        tasks[-1]["pages"].append({"href": f"{FOLDER}/{part.file}", "label": part.label, "grid": grid})
+    return tasks
 
 
 def paper_name(entry: PaperEntry) -> str:
@@ -209,7 +199,7 @@ def sections(
             step()
 
     seen: set[tuple[str, int]] = set(on_sheets)
-    found: list[dict[str, Any]] = []
+    papers: list[dict[str, Any]] = []
     for task, each in groupby(chosen, key=lambda entry: entry.task):
         of_task = list(each)
         grid = overview(of_task, begin)
@@ -224,11 +214,11 @@ def sections(
                 views = page_views(sheets, pages, pictures)
                 named = paper if entry.image_only or (sums and turns) else ""
                 section = {"task": task, "paper": named, "sum": sums.get(paper, "") if turns else "", "begins": n == 0}
-                found.append({**section, "pages": views, "entries": [], "grid": grid if n == 0 else ()})
-            found[-1]["entries"].append((entry, next(cells)))
-    for section in found:
+                papers.append({**section, "pages": views, "entries": [], "grid": grid if n == 0 else ()})
+            papers[-1]["entries"].append((entry, next(cells)))
+    for section in papers:
         section["questions"] = questions(section.pop("entries"))
-    return found
+    return papers
 
 
 def occurring(chosen: Sequence[PaperEntry], pages: Pages) -> list[Image]:

@@ -57,7 +57,7 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
     """The metrics beside the mark: positions, and numbers of answers on which they differ."""
     against = task.get("against_mark") or {}
     last = max((name for name in against if name.startswith("pass@")), key=lambda name: int(name[5:]), default="")
-    found = []
+    views = []
     for name in (*ranking_metrics(), *([last] if last not in ("", "pass@1") else [])):
         if name not in against or (name == "question_accuracy" and "accuracy" in against):
             continue
@@ -65,7 +65,7 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
         if value.low is None or value.high is None or mark.low is None:
             continue
         both = value.decided and mark.decided
-        found.append(
+        views.append(
             {
                 "name": name,
                 "meaning": meaning_of(name),
@@ -75,7 +75,7 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
                 "answers": _against_sentence(against[name]),
             }
         )
-    return found
+    return views
 
 
 def _still_open(counts: Mapping[str, int]) -> int:
@@ -83,7 +83,6 @@ def _still_open(counts: Mapping[str, int]) -> int:
 
 
 def _settle_sentence(counts: Mapping[str, int]) -> str:
-    """Number of open answers in words, or ""."""
     if not (still := _still_open(counts)):
         return ""
     answers = "answer" if counts["answers"] == 1 else "answers"
@@ -93,15 +92,15 @@ def _settle_sentence(counts: Mapping[str, int]) -> str:
 def _against_sentence(beside: Mapping[str, Any]) -> str:
     """Number of answers on which a metric differs from the mark."""
     unit = beside["unit"]
-    told = [
+    parts = [
         f"{beside[what]:,} {unit}{' counts' if beside[what] == 1 else 's count'} for {how}"
         for what, how in (("less", "less"), ("more", "more"))
         if beside[what]
     ]
     still = f"{beside['open']:,} open" if beside["open"] else ""
-    if not told:
-        told = ["all count alike"] if not still else [f"{beside['same']:,} count alike"] if beside["same"] else []
-    return ", ".join(filter(None, (*told, still)))
+    if not parts:
+        parts = ["all count alike"] if not still else [f"{beside['same']:,} count alike"] if beside["same"] else []
+    return ", ".join(filter(None, (*parts, still)))
 
 
 def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, An
         "notes": budgets.notes(table),
         "true_ends": marks.interval_heading([line.true for line in table]),
         "cut_ends": marks.interval_heading([line.cut for line in table]),
-        "undecided": any(found and not found.decided for line in table for found in (line.true, line.cut)),
+        "undecided": any(estimate and not estimate.decided for line in table for estimate in (line.true, line.cut)),
         "true_means": curve["true_means"],
         "counterfactual_means": curve["counterfactual_means"],
     }
@@ -124,10 +123,10 @@ def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, An
 
 def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
     shown = dict(islice(groups.items(), MOST_GROUPS))
-    found = [marks.shown("mark", group["metrics"]["mark"]) for group in shown.values()]
+    marks_shown = [marks.shown("mark", group["metrics"]["mark"]) for group in shown.values()]
     return {
         "more": len(groups) - len(shown),
-        "ends": marks.interval_heading(found),
+        "ends": marks.interval_heading(marks_shown),
         "name": axis.replace("_", " "),
         "main": axis in ("subject", "question_type"),
         "groups": [
@@ -138,7 +137,7 @@ def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
                 "mark": mark,
                 "open": marks.undecided(group["counts"]),
             }
-            for (value, group), mark in zip(shown.items(), found, strict=True)
+            for (value, group), mark in zip(shown.items(), marks_shown, strict=True)
         ],
     }
 
@@ -160,12 +159,12 @@ def _unit(metric: str) -> str:
     return "%" if metric_of(metric).scale == "share" else ""
 
 
-def delta_views(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def delta_views(deltas_of: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Differences between groups or tasks."""
-    known = tuple(metric.name for metric in metrics())
+    names = tuple(metric.name for metric in metrics())
     views = []
-    for name, estimate in found.items():
-        metric = next((piece for piece in name.split("/") if piece.startswith(known)), name)
+    for name, estimate in deltas_of.items():
+        metric = next((piece for piece in name.split("/") if piece.startswith(names)), name)
         if metric != "OCS" and not metric_of(metric).is_family:
             views.append(
                 {"name": name.replace("/", " · "), "unit": _unit(metric), "shown": marks.shown(metric, estimate)}

@@ -39,15 +39,7 @@ def print_summary(
     brief: bool = False,
     run_name: str = "RUN",
 ) -> None:
-    """Prints the marks of a run.
-
-    Args:
-        score: content of report.json.
-        run: content of run.json; by default that of the score.
-        console: standard output by default.
-        brief: one table with a line a task.
-        run_name: the run folder in proposed commands.
-    """
+    """Prints the marks of a run; `brief` is one table with a line a task."""
     from rich.console import Console
 
     out = console or Console()
@@ -84,7 +76,9 @@ def print_summary(
         out.print(clean(f"\n{line}"), markup=False, highlight=False)
     if regraded := score.get("regraded"):
         out.print(clean(f"\n{regraded['line']}"), markup=False, highlight=False)
-    if by := ", ".join(f"{one['who']} ({one['answers']:,} answers)" for one in score.get("marked_by", ())):
+    if by := ", ".join(
+        f"{regrader['who']} ({regrader['answers']:,} answers)" for regrader in score.get("marked_by", ())
+    ):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
     for sentence in usage_sentences(score.get("usage")):
         out.print(f"\n{sentence}", style="dim", markup=False, highlight=False)
@@ -115,8 +109,8 @@ def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
     """The tasks in the order of run.json, then unnamed ones."""
-    asked = [task["name"] for task in run.get("tasks", [])]
-    return sorted(score["tasks"], key=lambda name: asked.index(name) if name in asked else len(asked))
+    order = [task["name"] for task in run.get("tasks", [])]
+    return sorted(score["tasks"], key=lambda name: order.index(name) if name in order else len(order))
 
 
 def _brief_table(tasks: Mapping[str, Any]) -> Table:
@@ -126,12 +120,12 @@ def _brief_table(tasks: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("task", overflow="fold")
-    found = {name: shown("mark", task["metrics"]["mark"]) for name, task in tasks.items()}
-    for heading in ("questions", "mark of 100", interval_heading(found.values())):
+    shown_marks = {name: shown("mark", task["metrics"]["mark"]) for name, task in tasks.items()}
+    for heading in ("questions", "mark of 100", interval_heading(shown_marks.values())):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("still open", overflow="fold")
     for name, task in tasks.items():
-        mark, counts = found[name], task["counts"]
+        mark, counts = shown_marks[name], task["counts"]
         table.add_row(Text(clean(name)), str(counts["questions"]), mark.text, mark.ci, undecided(counts))
     return table
 
@@ -140,19 +134,19 @@ def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
-    found = lines(curve)
+    points = lines(curve)
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    true_ends = interval_heading([line.true for line in found], "95 %")
-    cut_ends = interval_heading([line.cut for line in found], "95 %")
+    true_ends = interval_heading([line.true for line in points], "95 %")
+    cut_ends = interval_heading([line.cut for line in points], "95 %")
     for heading in ("r", "tokens", "true Acc≤r", true_ends, "n", "counterfactual", cut_ends, "n"):
         table.add_column(heading, justify="right", overflow="fold")
-    for line in found:
+    for line in points:
         true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
         table.add_row(line.share, line.tokens, *true, line.cut.text, line.cut.ci, str(line.cut_n))
     out.print()
     out.print(clean(f"{name} within a token budget (per cent)"), style="bold", markup=False, highlight=False)
     out.print(table)
-    remarks = [f"true: {curve['true_means']}", f"counterfactual: {curve['counterfactual_means']}", *notes(found)]
+    remarks = [f"true: {curve['true_means']}", f"counterfactual: {curve['counterfactual_means']}", *notes(points)]
     for remark in remarks:
         out.print(clean(remark), style="dim", markup=False, highlight=False)
 
@@ -191,10 +185,12 @@ def _metric_table(metrics: Mapping[str, Any]) -> Table:
     table.add_column("meaning", overflow="fold", style="dim")
     for metric in registered():
         name = metric.name
-        found = shown(name, metrics[name]) if name in metrics and name not in ("mark", "OCS", "pass@1") else None
-        if found is not None and found.low is not None:
+        estimate = shown(name, metrics[name]) if name in metrics and name not in ("mark", "OCS", "pass@1") else None
+        if estimate is not None and estimate.low is not None:
             percent = " %" if metric.scale == "share" else ""
-            table.add_row(name, f"{found.text}{percent}{f' ± {found.std}' if found.std else ''}", metric.meaning)
+            table.add_row(
+                name, f"{estimate.text}{percent}{f' ± {estimate.std}' if estimate.std else ''}", metric.meaning
+            )
     return table
 
 
@@ -205,10 +201,10 @@ def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column(axis.replace("_", " "), overflow="fold")
-    found = {value: shown("mark", group["metrics"]["mark"]) for value, group in groups.items()}
-    for heading in ("questions", "mark", interval_heading(found.values())):
+    shown_marks = {value: shown("mark", group["metrics"]["mark"]) for value, group in groups.items()}
+    for heading in ("questions", "mark", interval_heading(shown_marks.values())):
         table.add_column(heading, justify="right", overflow="fold")
     for value, group in groups.items():
-        mark = found[value]
+        mark = shown_marks[value]
         table.add_row(Text(clean(group_name(axis, str(value)))), str(group["questions"]), mark.text, mark.ci)
     return table

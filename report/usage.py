@@ -104,7 +104,7 @@ def time_bars(sessions: Sequence[Session]) -> dict[str, Any] | None:
         if each.loaded is not None:
             spans[_KINDS[each.stage]].append((each.loaded, each.at))
     up = [(each.started, each.at) for each in sessions]
-    seconds = {kind: covered(found) for kind, found in spans.items()}
+    seconds = {kind: covered(ranges) for kind, ranges in spans.items()}
     seconds["waiting"] = max(0.0, max(end for _, end in up) - min(begin for begin, _ in up) - covered(up))
     longest = max(seconds.values()) or 1.0
     bars = [
@@ -124,21 +124,21 @@ def in_words(seconds: float) -> str:
 
 
 def _session_sentence(session: Session) -> str:
-    known = []
+    details = []
     if session.requests is not None:
         pace = session.requests_a_second
-        known.append(
+        details.append(
             f"{session.requests:,} {'answers' if session.stage == 'mark' else 'requests'}"
             + ("" if pace is None else f", {pace:,.2f} a second")
         )
     if session.stage != "mark":
-        known += filter(None, (_tokens(session), _gpus(session)))
+        details += filter(None, (_tokens(session), _gpus(session)))
     if session.peak_rss is not None:
-        known.append(f"at most {session.peak_rss / GIB:.2f} GiB in its process")
+        details.append(f"at most {session.peak_rss / GIB:.2f} GiB in its process")
     if session.written is not None:
-        known.append(f"{session.written / _MIB:,.1f} MiB written")
+        details.append(f"{session.written / _MIB:,.1f} MiB written")
     who = session.model if session.stage == "mark" else f"{session.model} ({session.engine})"
-    return f"{_KINDS[session.stage]}: {who}, {in_words(session.seconds)}" + "".join(f"; {k}" for k in known)
+    return f"{_KINDS[session.stage]}: {who}, {in_words(session.seconds)}" + "".join(f"; {k}" for k in details)
 
 
 def _tokens(session: Session) -> str:

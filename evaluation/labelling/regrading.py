@@ -69,12 +69,12 @@ class Regrading:
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """Size and time of the files with answers and verdicts."""
-        found = {}
+        files = {}
         for file in self._folder.iterdir():
             if file.name.startswith(("responses-", "verdicts-")):
                 with suppress(FileNotFoundError):
-                    found[file.name] = (file.stat().st_size, file.stat().st_mtime_ns)
-        return found
+                    files[file.name] = (file.stat().st_size, file.stat().st_mtime_ns)
+        return files
 
     def _members(self, row: Row) -> list[EqualAnswer]:
         """The answers equal to this one now; it alone if the run no longer holds it."""
@@ -90,19 +90,19 @@ class Regrading:
 
     def marked(self, row: Row) -> Row:
         """An answer with the mark that counts now."""
-        said = self._said().get(_key(row))
-        return with_mark(row, said) if said else row
+        regrade = self._said().get(_key(row))
+        return with_mark(row, regrade) if regrade else row
 
     def view(self, row: Row) -> dict[str, Any]:
         """The group of an answer, for a person who sets its mark."""
         verdict, members, every = _verdict(row), self._members(row), self._said()
-        said = every.get(_key(row))
-        now = with_mark(row, said) if said else row
+        regrade = every.get(_key(row))
+        now = with_mark(row, regrade) if regrade else row
         full = verdict.max_points
         people = Counter(
-            (f"{points(one.share * full)} / {points(full)}", one.by)
+            (f"{points(own.share * full)} / {points(full)}", own.by)
             for member in members
-            if (one := every.get((row.task, row.question.id, member.response)))
+            if (own := every.get((row.task, row.question.id, member.response)))
         )
         marks = Counter(member.mark for member in members)
         return {
@@ -113,20 +113,20 @@ class Regrading:
             "unset": len(members) - people.total(),
             "full": points(full),
             "parts": [_part(part) for part in verdict.parts],
-            "set": said
+            "set": regrade
             and {
                 "mark": mark_of(now).text,
                 "parts": [part.score for part in now.verdict.parts] if now.verdict else [],
-                "by": said.by,
-                "reason": said.reason,
-                "at": said.at,
+                "by": regrade.by,
+                "reason": regrade.reason,
+                "at": regrade.at,
             },
         }
 
-    def put(self, by: str, row: Row, told: Mapping[str, Any]) -> int:
-        """Sets the mark of an answer and its equals, or restores the judges'; returns the number of answers.
+    def put(self, by: str, row: Row, request: Mapping[str, Any]) -> int:
+        """Sets the mark of an answer and its equals, or restores the judges'; returns their number.
 
-        `told` has `reason` and one of `correct`, `score` (points) and `parts` (share of each, 0 to 1); or `withdrawn`.
+        A request has `reason` and one of `correct`, `score` (points), `parts` (shares); or `withdrawn`.
 
         Raises:
             LabelNotStored: the disk does not take it.
@@ -140,24 +140,24 @@ class Regrading:
             "by": checked_name(by),
             "at": datetime.now(UTC).isoformat(timespec="microseconds"),
         }
-        if told.get("withdrawn") is True:
+        if request.get("withdrawn") is True:
             if _key(row) not in self._said():
                 raise UserError("nobody has set this mark: there is nothing to take back")
             row_of_file["withdrawn"] = True
         else:
-            row_of_file |= {"reason": _reason(told), **_mark(row, told)}
+            row_of_file |= {"reason": _reason(request), **_mark(row, request)}
         try:
-            said = Regrade.model_validate(row_of_file)
+            regrade = Regrade.model_validate(row_of_file)
         except ValidationError:
             raise UserError("the mark says nothing that can be read") from None
-        self._append(said)
+        self._append(regrade)
         return len(members)
 
-    def _append(self, said: Regrade) -> None:
+    def _append(self, regrade: Regrade) -> None:
         path = self._folder / REGRADES
         try:
             with self._lock, _held(path) as file:
-                file.write_line(said.model_dump_json(exclude_unset=True))
+                file.write_line(regrade.model_dump_json(exclude_unset=True))
                 file.sync()
         except (UserError, OSError) as error:
             reason = getattr(error.__cause__ or error, "strerror", None) or str(error)
@@ -168,7 +168,6 @@ class Regrading:
 
 
 def _held(path: Path) -> LineFile:
-    """The file, once no other server writes it."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -190,9 +189,9 @@ def _key(row: Row) -> Key:
 
 
 def _group(row: Row) -> Group:
-    said = [" ".join((part.answer or "").split()) for part in row.verdict.parts] if row.verdict else []
+    texts = [" ".join((part.answer or "").split()) for part in row.verdict.parts] if row.verdict else []
     text = row.response.text.strip() if row.response else ""
-    own = canonical_json(said if any(said) else text)
+    own = canonical_json(texts if any(texts) else text)
     return row.task, row.question.id, sha256(own.encode("utf-8", "replace")).digest()
 
 
@@ -211,8 +210,8 @@ def _part(part: PartVerdict) -> dict[str, Any]:
     }
 
 
-def _reason(told: Mapping[str, Any]) -> str:
-    reason = told.get("reason")
+def _reason(request: Mapping[str, Any]) -> str:
+    reason = request.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise UserError("say why: a mark is changed for a reason")
     if len(reason) > LONGEST_REASON:
@@ -224,17 +223,17 @@ def _reason(told: Mapping[str, Any]) -> str:
     return reason.strip()
 
 
-def _mark(row: Row, told: Mapping[str, Any]) -> dict[str, Any]:
+def _mark(row: Row, request: Mapping[str, Any]) -> dict[str, Any]:
     verdict = _verdict(row)
-    said = [name for name in ("correct", "score", "parts") if told.get(name) not in (None, "")]
-    if len(said) != 1:
+    names = [name for name in ("correct", "score", "parts") if request.get(name) not in (None, "")]
+    if len(names) != 1:
         raise UserError("say one thing: right or wrong, marks, or the share of each part")
-    value = told[said[0]]
-    if said == ["correct"]:
+    value = request[names[0]]
+    if names == ["correct"]:
         if not isinstance(value, bool):
             raise UserError("an answer is right (true) or wrong (false)")
         return {"share": float(value), "correct": value}
-    if said == ["score"]:
+    if names == ["score"]:
         score, full = _number(value), verdict.max_points
         if not 0 <= score <= full + 1e-9:
             raise UserError(f"marks are a number from 0 to {points(full)}")
@@ -242,16 +241,16 @@ def _mark(row: Row, told: Mapping[str, Any]) -> dict[str, Any]:
         return {"share": share, "correct": share == 1}
     if not isinstance(value, list) or not value or len(value) != len(verdict.parts):
         raise UserError(f"the answer has {len(verdict.parts)} parts: say the share of each")
-    shares = [_number(one) for one in value]
+    shares = [_number(number) for number in value]
     if not all(0 <= share <= 1 for share in shares):
         raise UserError("the share of a part is a number from 0 to 1")
     parts = [
         part.model_copy(update={"score": share, "decision": "accept" if share == 1 else "reject"})
         for part, share in zip(verdict.parts, shares, strict=True)
     ]
-    found = total(row.question, verdict.key, parts, GradingConfig())
+    mark = total(row.question, verdict.key, parts, GradingConfig())
     right = all(share == 1 for share in shares)
-    return {"share": 1.0 if right else min(1.0, found.low / found.max_points), "correct": right, "parts": shares}
+    return {"share": 1.0 if right else min(1.0, mark.low / mark.max_points), "correct": right, "parts": shares}
 
 
 def _number(value: object) -> float:

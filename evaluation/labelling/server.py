@@ -71,8 +71,8 @@ def _kind(kind: KindOfError) -> dict[str, str]:
 def _verdict(row: Row) -> str:
     mark = mark_of(row)
     process = row.verdict.process if row.verdict else None
-    found = [kind for kind in ERROR_TYPES if process and getattr(process, kind.lower())]
-    audit = f"; errors found: {', '.join(found) or 'none'}" if process else ""
+    errors = [kind for kind in ERROR_TYPES if process and getattr(process, kind.lower())]
+    audit = f"; errors found: {', '.join(errors) or 'none'}" if process else ""
     return f"{mark.text} {mark.word} by {decided_by(row)}{audit}".replace("  ", " ")
 
 
@@ -82,7 +82,7 @@ def said_view(label: Label, full: float | None) -> dict[str, Any]:
     return {
         "correct": label.correct,
         "score": score,
-        **{str(kind): found for kind, found in label.errors.items()},
+        **{str(kind): present for kind, present in label.errors.items()},
         "error_type": label.error_type,
         "note": label.note,
     }
@@ -93,16 +93,7 @@ STATIC = Path(__file__).resolve().parent / "static"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The page's context.
-
-    Attributes:
-        run: the folder's name.
-        modalities: by task.
-        pages: page images.
-        regrading: marks that people set.
-        audited: reasoning is audited.
-        verdict: show the run's decision.
-    """
+    """The page's context."""
 
     run: str
     modalities: Mapping[str, str]
@@ -115,13 +106,7 @@ class Surroundings:
 def serve(
     store: LabelStore, shown: Surroundings, rater: str, host: str, port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serves the page until interrupted.
-
-    `rater` labels unless the page names another; port 0 takes a free one; `ready` gets the address with its token.
-
-    Raises:
-        UserError: the address cannot be taken, FastAPI or uvicorn is not installed, or the rater's file is held.
-    """
+    """Serves the page until interrupted; `ready` gets the address with its token."""
     store.labels(rater)
     serve_page(lambda: make_app(store, shown, rater), host, port, ready)
 
@@ -216,11 +201,7 @@ Tell = Callable[[str], None]
 def open_labels(
     folder: Path, plan: Path | None, data: str, verdict: bool, warn: Tell
 ) -> tuple[LabelStore, Surroundings]:
-    """The store and context of the labelling page; `plan` None is the run's own plan, else all answers.
-
-    Raises:
-        UserError: there is no run, plan or answer, or `data` is another data set than the run's.
-    """
+    """The store and context of the page; `plan` None is the run's own plan, else all answers."""
     from livek12.evaluation.task_data import illustrated, reload_task_data
 
     run = RunFolder.open(folder, warn)
@@ -249,8 +230,8 @@ def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
     changes = RegradeCounts()
     for _ in changes.passing(regraded(rows, read_regrades(folder, warn))):
         pass
-    told = changes.summary()
-    return {"answers": len(rows), "raters": raters, **({"regraded": told} if told else {})}
+    summary = changes.summary()
+    return {"answers": len(rows), "raters": raters, **({"regraded": summary} if summary else {})}
 
 
 def _answers(run: RunFolder, plan: Path | None, warn: Tell, regrading: Regrading | None = None) -> list[Row]:

@@ -60,17 +60,13 @@ class LabelStore:
                 file.close()
 
     def labels(self, rater: str) -> Mapping[int, Label]:
-        """A rater's labels, by place in the queue.
-
-        Raises:
-            UserError: the name is none, or another server holds the rater's file, or the file is damaged.
-        """
+        """A rater's labels, by place in the queue."""
         with self._lock:
             if rater not in self._labels:
                 self._open(rater)
             return dict(self._labels[rater])
 
-    def put(self, rater: str, place: int, said: Mapping[str, Any]) -> None:
+    def put(self, rater: str, place: int, label_fields: Mapping[str, Any]) -> None:
         """Stores a label in place of an earlier one.
 
         Raises:
@@ -79,7 +75,7 @@ class LabelStore:
         """
         with self._lock:
             self.labels(rater)
-            row = self._row(rater, place, said)
+            row = self._row(rater, place, label_fields)
             try:
                 label = label_of(row)
             except ValueError as error:
@@ -96,18 +92,18 @@ class LabelStore:
             else:
                 self._labels[rater][place] = label
 
-    def _row(self, rater: str, place: int, said: Mapping[str, Any]) -> dict[str, Any]:
+    def _row(self, rater: str, place: int, fields: Mapping[str, Any]) -> dict[str, Any]:
         if not 0 <= place < len(self.answers):
             raise UserError("there is no such answer")
         answer = self.answers[place]
-        told = {name: said[name] for name in _SAID if said.get(name) not in (None, "")}
-        if len(str(told.get("note", ""))) > LONGEST_NOTE:
+        stated = {name: fields[name] for name in _SAID if fields.get(name) not in (None, "")}
+        if len(str(stated.get("note", ""))) > LONGEST_NOTE:
             raise UserError(f"a note has at most {LONGEST_NOTE:,} characters")
         try:
-            json.dumps(told, ensure_ascii=False).encode()
+            json.dumps(stated, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise UserError("the note holds half a character (a lone surrogate): delete it") from None
-        full = {"max_score": answer.question.points or 1} if "score" in told else {}
+        full = {"max_score": answer.question.points or 1} if "score" in stated else {}
         read = {"response_sha256": answer.response.sha256} if answer.response else {}
         return {
             "task": answer.task,
@@ -115,7 +111,7 @@ class LabelStore:
             "trial": answer.trial,
             "model": self._model,
             "rater": rater,
-            **told,
+            **stated,
             **full,
             **read,
             "at": datetime.now(UTC).isoformat(timespec="microseconds"),
@@ -134,20 +130,12 @@ class LabelStore:
 
 
 def label_file(rater: str) -> str:
-    """The name of a rater's file.
-
-    Raises:
-        UserError: the rater's name cannot be part of one.
-    """
+    """The name of a rater's file."""
     return f"labels-{checked_name(rater)}.jsonl"
 
 
 def checked_name(rater: str) -> str:
-    """The name, if it can be part of a file's name.
-
-    Raises:
-        UserError: it cannot be part of a file's name.
-    """
+    """The name, if it can be part of a file's name."""
     if not _NAME.fullmatch(rater) or rater != rater.strip():
         raise UserError("a rater has a name of 1 to 40 letters, digits, spaces, dots, dashes; a letter or digit first")
     return rater

@@ -38,8 +38,8 @@ class Exams:
         """Takes in the questions of a run."""
         run = RunFolder(path, warn)
         spec = run.spec()
-        for one in spec.tasks:
-            self.modality.setdefault(one.name, one.modality)
+        for asked_task in spec.tasks:
+            self.modality.setdefault(asked_task.name, asked_task.modality)
         elsewhere = keys_from_elsewhere(spec)
         same = f"{spec.questions_sha256 or path}, {elsewhere}"
         if same in self._read:  # runs of one exam have one list of questions
@@ -58,7 +58,10 @@ class Exams:
     def hidden(self, hidden: Hidden) -> frozenset[str]:
         """Anchors of hidden questions."""
         return frozenset(
-            anchor for asked in self.tasks.values() for anchor, question in asked.items() if hidden.why(question)
+            anchor
+            for questions in self.tasks.values()
+            for anchor, question in questions.items()
+            if hidden.why(question)
         )
 
     def write(self, store: SiteStore, hidden: Hidden, before: Mapping[str, Any], code: str) -> dict[str, Any]:
@@ -72,9 +75,9 @@ class Exams:
         with Progress("drawing questions", sum(map(len, self.tasks.values())), patient=True) as progress:
             for task in sorted(self.tasks):
                 stem, groups, index, order = stem_of(task), [], [], places(self.tasks[task])
-                known = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
+                earlier = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
                 for number, some in enumerate(_batched(self.in_order(task))):
-                    group = self._group(task, number, some, known, code, hidden, at_hand, pictures, store)
+                    group = self._group(task, number, some, earlier, code, hidden, at_hand, pictures, store)
                     groups.append(group)
                     for anchor, question in some:
                         entry = _entry(question, hidden, self.modality[task], group["pieces"].get(anchor, ""))
@@ -89,7 +92,7 @@ class Exams:
         task: str,
         number: int,
         some: Sequence[tuple[str, Question]],
-        known: Mapping[str, Any],
+        earlier: Mapping[str, Any],
         code: str,
         hidden: Hidden,
         at_hand: _AtHand,
@@ -98,26 +101,28 @@ class Exams:
     ) -> dict[str, Any]:
         off = sorted(hidden.pages())
         shown = [(anchor, question) for anchor, question in some if not hidden.why(question)]
-        asked = [(anchor, question.model_dump_json()) for anchor, question in shown]
+        texts = [(anchor, question.model_dump_json()) for anchor, question in shown]
         image_only = self.modality[task] == IMAGE_ONLY
-        digest = digest_of(code, number, asked, image_only, off)
-        if (group := known.get(digest)) and all((store.root / f"data/{name}.js").is_file() for name in group["names"]):
+        digest = digest_of(code, number, texts, image_only, off)
+        if (group := earlier.get(digest)) and all(
+            (store.root / f"data/{name}.js").is_file() for name in group["names"]
+        ):
             for name in (*(f"data/{piece}.js" for piece in group["names"]), *group["images"]):
                 store.keep(name)
             return dict(group)
         drawn, whole = [], True
         for anchor, question in shown:
-            full, pages, found = at_hand(task, anchor, question)
-            whole &= found
+            full, pages, complete = at_hand(task, anchor, question)
+            whole &= complete
             fragments = question_fragments(full, task, image_only, pictures)
             drawn.append((anchor, {**fragments, "places": page_places(full, Places(pages, frozenset(off)), pictures)}))
-        held: dict[str, str] = {}
+        piece_of: dict[str, str] = {}
         names = store.pieces(f"exams/{stem_of(task)}-q{number}", drawn)
         for name in names:
-            held |= dict.fromkeys(store.read(name), name)
+            piece_of |= dict.fromkeys(store.read(name), name)
         # What was drawn without its pictures is drawn again once they are there.
         images = sorted({name for _, piece in drawn for name in _images(piece)})
-        return {"digest": digest if whole else "", "names": names, "pieces": held, "images": images}
+        return {"digest": digest if whole else "", "names": names, "pieces": piece_of, "images": images}
 
 
 def _batched(items: Sequence[tuple[str, Question]]) -> Iterator[Sequence[tuple[str, Question]]]:
@@ -132,8 +137,8 @@ def stem_of(task: str) -> str:
 
 def _images(piece: Mapping[str, Any]) -> Iterator[str]:
     for part in (piece["asked"], piece["key"]):
-        for found in part.split('src="')[1:]:
-            name = found.partition('"')[0]
+        for source in part.split('src="')[1:]:
+            name = source.partition('"')[0]
             if name.startswith("images/"):
                 yield name
     yield from (place["file"] for place in piece["places"])
@@ -178,9 +183,9 @@ class _AtHand:
         path = self._exams.asked_by[task, anchor]
         if path not in self._read:
             self._read[path] = _pictured(path)
-        if (found := self._read[path]) is None:
+        if (exam := self._read[path]) is None:
             return question, {}, False
-        return found[0].get((task, question.id), question), found[1], True
+        return exam[0].get((task, question.id), question), exam[1], True
 
 
 def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None:
@@ -193,6 +198,6 @@ def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[s
         return None
     if not exam.questions:
         return None
-    questions = {(task, one.id): one for task, asked in exam.questions.items() for one in asked}
-    keys = {(one.paper_id or "", number) for one in questions.values() for number in one.page_numbers}
+    questions = {(task, question.id): question for task, rows in exam.questions.items() for question in rows}
+    keys = {(question.paper_id or "", number) for question in questions.values() for number in question.page_numbers}
     return questions, {**load_pages(exam.data, keys), **exam.pages} if keys else dict(exam.pages)

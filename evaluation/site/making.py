@@ -44,29 +44,29 @@ from livek12.report.site.store import SiteStore, digest_of, is_half_made
 
 
 def front_of(
-    record: Mapping[str, Any], known: KnownModel | None, placed: Mapping[str, Any], slug: str
+    record: Mapping[str, Any], model: KnownModel | None, placed: Mapping[str, Any], slug: str
 ) -> dict[str, Any]:
     """The first page's data of a run."""
     tasks = {}
-    for task, found in record["tasks"].items():
-        counts = found["counts"]
+    for task, marks in record["tasks"].items():
+        counts = marks["counts"]
         undecided = counts["ungraded"] + counts["failed"] + counts["unsupported"]
         own = {
             what: {metric: runs[slug] for metric, runs in by_metric.items() if slug in runs}
             for what, by_metric in placed[task].items()
         }
         tasks[task] = {
-            "metrics": {name: profile["metrics"] for name, profile in found["profiles"].items()},
+            "metrics": {name: profile["metrics"] for name, profile in marks["profiles"].items()},
             "counts": counts,
             "undecided": undecided / counts["answers"],
-            "tokens": found["tokens"],
-            "untold": found["untold"],
-            "cost": cost_of(known, found["tokens"]),
+            "tokens": marks["tokens"],
+            "untold": marks["untold"],
+            "cost": cost_of(model, marks["tokens"]),
             **own,
             **({"limit": limit} if (limit := record["facts"]["limits"].get(task)) else {}),
         }
     facts = {name: value for name, value in record["facts"].items() if name != "limits"}
-    about = {**facts_of(known), "currency": known.currency if known and known.prices else None}
+    about = {**facts_of(model), "currency": model.currency if model and model.prices else None}
     budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
     return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets}
 
@@ -77,16 +77,16 @@ def write_tables(
     exams: Exams,
     off: frozenset[str],
     hidden: Hidden,
-    told: Mapping[str, Any],
+    statistics: Mapping[str, Any],
 ) -> None:
     """Writes the three tables."""
     rows, costs = [], []
     for slug, run in front.items():
         about = {"run": slug, "model": run["model"], "date": run["date"], "released": run["known"]["released"]}
         regraded = {"regraded": run["regraded"]} if "regraded" in run else {}
-        for task, found in run["tasks"].items():
-            shares = {"undecided": found["undecided"], "counts": found["counts"]}
-            shares |= {what: found[what] for what in ("ranks", "tied", "stability")}
+        for task, marks in run["tasks"].items():
+            shares = {"undecided": marks["undecided"], "counts": marks["counts"]}
+            shares |= {what: marks[what] for what in ("ranks", "tied", "stability")}
             rows += [
                 {
                     **about,
@@ -97,17 +97,17 @@ def write_tables(
                     "judged_by": run["judged"],
                     **regraded,
                 }
-                for profile, metrics in found["metrics"].items()
+                for profile, metrics in marks["metrics"].items()
             ]
-            spent = {"tokens": found["tokens"], "untold": found["untold"], "cost": found["cost"]}
+            spent = {"tokens": marks["tokens"], "untold": marks["untold"], "cost": marks["cost"]}
             costs.append({**about, "task": task, **spent, "currency": run["known"]["currency"]})
         costs.append({**about, "task": None, "judges": run["judges"]})
     for name, value in (("table.json", rows), ("cost.json", costs)):
         store.file(name, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace"))
-    store.file("questions.parquet", _parquet(exams, off, hidden, told))
+    store.file("questions.parquet", _parquet(exams, off, hidden, statistics))
 
 
-def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, told: Mapping[str, Any]) -> bytes:
+def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapping[str, Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -119,7 +119,7 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, told: Mapping[st
     rows = []
     for task in sorted(exams.tasks):
         for anchor, question in exams.in_order(task):
-            seen, may = told.get(anchor, {}), anchor not in off
+            seen, may = statistics.get(anchor, {}), anchor not in off
             suspect = seen.get("suspect", {})
             row = {
                 "task": task, "anchor": anchor, "benchmark": question.benchmark, "release": question.release,
@@ -150,13 +150,9 @@ KINDS = (".py", ".j2", ".js", ".css")
 class SiteWishes:
     """The options of a site.
 
-    Attributes:
-        refuses: reason why the rights of a question forbid showing it, or "".
-        permits: the other input of `refuses`, as a text; None: unknown, so that nothing is taken as unchanged.
-        held: releases that are held back.
-        models: facts of models, by name.
-        ask_hub: ask the Hub for models without facts.
-        title: of the site.
+    `refuses` gives the reason of rights against showing a question, or ""; `permits` is its other input as a text
+    (None: unknown, nothing counts as unchanged); `held` are releases held back; `ask_hub` asks for models without
+    facts.
     """
 
     refuses: Refuses
@@ -179,11 +175,7 @@ class SiteMade:
 
 
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
-    """Makes or renews a site in a new folder or one of an earlier build.
-
-    Raises:
-        UserError: a folder holds no run, or `out` holds something else.
-    """
+    """Makes or renews a site in a new folder or one of an earlier build."""
     _check(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -200,30 +192,30 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
         slug: RunFolder.open(path, warn).spec() for slug, path in slugs.items()
     }  # all are there before one is read
     data = sorted({task.data for spec in specs.values() for task in spec.tasks})
-    held = frozenset({*wishes.held, *filter(None, map(held_back_in, data))})
-    known = {slug: _known(slugs[slug].resolve().name, shown_name(spec.model), wishes) for slug, spec in specs.items()}
+    releases = frozenset({*wishes.held, *filter(None, map(held_back_in, data))})
+    facts = {slug: _known(slugs[slug].resolve().name, shown_name(spec.model), wishes) for slug, spec in specs.items()}
     prints = {slug: digest_of(fingerprint(path)) for slug, path in slugs.items()}
     before, code = _before(out), _code()
-    basis = digest_of(code, wishes.title, wishes.permits, sorted(held), prints, [known[slug] for slug in slugs])
+    basis = digest_of(code, wishes.title, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs])
     if wishes.permits is not None and before.get("basis") == basis and (same := _unchanged(out, before)):
         return same
     if not (out / MADE).exists():
         write_atomically(make_subfolder(out, "data") / "made.json", "{}")  # a build that is killed can be begun again
-    hidden, exams = Hidden(wishes.refuses, held), Exams()
+    hidden, exams = Hidden(wishes.refuses, releases), Exams()
     for path in runs:
         exams.take(path, hidden)
     hidden.settle()
     store = SiteStore(out, before["files"])
     records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
     made = exams.write(store, hidden, before["exams"], code)
-    _across(store, exams, hidden, records, made, wishes.title, known, code)
-    asked, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
+    _across(store, exams, hidden, records, made, wishes.title, facts, code)
+    questions, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
-    found = {"basis": basis if drawn else "", "questions": asked, "hidden": off, "files": store.sizes()}
+    made_from = {"basis": basis if drawn else "", "questions": questions, "hidden": off, "files": store.sizes()}
     store.clear()
-    store.file(MADE, json.dumps({"runs": prints, "exams": made, **found}, ensure_ascii=False).encode())
+    store.file(MADE, json.dumps({"runs": prints, "exams": made, **made_from}, ensure_ascii=False).encode())
     store.end()
-    return SiteMade(len(runs), read, asked, off, store.written)
+    return SiteMade(len(runs), read, questions, off, store.written)
 
 
 def _unchanged(out: Path, before: Mapping[str, Any]) -> SiteMade | None:
@@ -267,19 +259,21 @@ def _across(
     records: Mapping[str, Any],
     made: Mapping[str, Any],
     title: str,
-    known: Mapping[str, KnownModel | None],
+    facts: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
     stems = {task: stem_of(task) for task in exams.tasks}
-    placed = {task: place(task, stems[task], asked, records, store, code) for task, asked in exams.tasks.items()}
+    placed = {
+        task: place(task, stems[task], questions_of, records, store, code) for task, questions_of in exams.tasks.items()
+    }
     off = exams.hidden(hidden)
     with same_by_rules() as same:
-        told = items(exams.tasks, off, records, same)
-    front = {slug: front_of(record, known[slug], placed, slug) for slug, record in records.items()}
+        statistics = items(exams.tasks, off, records, same)
+    front = {slug: front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
     tasks = {}
     for task in sorted(exams.tasks):
         stem, order = stems[task], places(exams.tasks[task])
-        about = [(anchor, told[anchor]) for anchor, _ in exams.in_order(task) if anchor in told]
+        about = [(anchor, statistics[anchor]) for anchor, _ in exams.in_order(task) if anchor in statistics]
         questions = list(exams.tasks[task].values())
         tasks[task] = {
             "benchmark": questions[0].benchmark,
@@ -289,16 +283,16 @@ def _across(
             "axes": made[task]["axes"],
             "scores": store.pieces(f"scores/{stem}", scores(task, order, records)),
             "items": store.pieces(f"exams/{stem}-items", about),
-            "releases": sorted({one.release or str(one.year or "") for one in questions} - {""}),
+            "releases": sorted({question.release or str(question.year or "") for question in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
     write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
-    write_tables(store, front, exams, off, hidden, told)
+    write_tables(store, front, exams, off, hidden, statistics)
 
 
 def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
     """Marks of each run by the values of an axis, by task and profile."""
-    found = []
+    runs = []
     for slug, record in records.items():
         tasks = {
             task: {name: profile["groups"][axis] for name, profile in each["profiles"].items()}
@@ -306,8 +300,8 @@ def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
             if any(axis in profile["groups"] for profile in each["profiles"].values())
         }
         if tasks:
-            found.append((slug, tasks))
-    return found
+            runs.append((slug, tasks))
+    return runs
 
 
 def _known(name: str, model: str, wishes: SiteWishes) -> KnownModel | None:
@@ -319,26 +313,26 @@ def _known(name: str, model: str, wishes: SiteWishes) -> KnownModel | None:
 
 @cache
 def _asked(model: str) -> KnownModel | None:
-    found = hub_record(model)
-    if isinstance(found, str):
-        warn(f"{model}: the Hub says nothing of it: {found}")
+    record = hub_record(model)
+    if isinstance(record, str):
+        warn(f"{model}: the Hub says nothing of it: {record}")
         return None
-    return found
+    return record
 
 
 def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
     """The runs by names for files and addresses, stable while the folders keep theirs."""
-    found: dict[str, Path] = {}
+    slugs: dict[str, Path] = {}
     for path in runs:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip(".-_")[:60] or "run"
         slug, number = plain, 1
-        while slug in found:
-            if found[slug].resolve() == path.resolve():
+        while slug in slugs:
+            if slugs[slug].resolve() == path.resolve():
                 raise UserError(f"{path}: is named twice; name each run once")
             number += 1
             slug = f"{plain}~{number}"
-        found[slug] = path
-    return found
+        slugs[slug] = path
+    return slugs
 
 
 def _check(out: Path) -> None:
@@ -356,11 +350,11 @@ def _check(out: Path) -> None:
 
 def _before(out: Path) -> dict[str, Any]:
     """The list of the build before; empty dicts without a readable one."""
-    found: Any = None
+    content: Any = None
     with suppress(OSError, ValueError):
-        found = json.loads((out / MADE).read_bytes())
-    told = found if isinstance(found, dict) else {}
-    return told | {name: told[name] if isinstance(told.get(name), dict) else {} for name in ("runs", "exams", "files")}
+        content = json.loads((out / MADE).read_bytes())
+    made = content if isinstance(content, dict) else {}
+    return made | {name: made[name] if isinstance(made.get(name), dict) else {} for name in ("runs", "exams", "files")}
 
 
 @cache

@@ -59,23 +59,19 @@ class KnownModel(BaseModel):
 
 
 def read_models(file: Path) -> dict[str, KnownModel]:
-    """The models of a `models.yaml`.
-
-    Raises:
-        UserError: it cannot be read, or states what it cannot; one line with the model.
-    """
+    """The models of a `models.yaml`."""
     import yaml
 
     try:
         if file.stat().st_size > MAX_BYTES:
             raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
-    if found is None:
+    if content is None:
         raise UserError(f"{file}: states no model; see docs/site.md")
     try:
-        models = TypeAdapter(dict[str, KnownModel]).validate_python(found)
+        models = TypeAdapter(dict[str, KnownModel]).validate_python(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ": ".join(str(part) for part in first["loc"] if part != "[key]")
@@ -91,10 +87,10 @@ def hub_record(model: str) -> KnownModel | str:
     from huggingface_hub import HfApi
 
     try:
-        found: Any = HfApi().model_info(model)
+        record: Any = HfApi().model_info(model)
     except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
         return reason(error).replace("data set", "model")
-    return stated_by(found)
+    return stated_by(record)
 
 
 def stated_by(record: Any) -> KnownModel:
@@ -117,24 +113,24 @@ def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel
     return next((models[name] for name in names if name in models), None)
 
 
-def facts_of(known: KnownModel | None) -> dict[str, Any]:
+def facts_of(model: KnownModel | None) -> dict[str, Any]:
     """The model's facts for display; unknown ones are None."""
-    if known is None:
+    if model is None:
         return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
     return {
-        "name": known.name and visible(known.name),
-        "released": known.released,
-        "parameters": known.parameters,
-        "licence": known.licence and visible(known.licence),
-        "source": known.source,
+        "name": model.name and visible(model.name),
+        "released": model.released,
+        "parameters": model.parameters,
+        "licence": model.licence and visible(model.licence),
+        "source": model.source,
     }
 
 
-def cost_of(known: KnownModel | None, tokens: Mapping[str, int]) -> float | None:
+def cost_of(model: KnownModel | None, tokens: Mapping[str, int]) -> float | None:
     """Cost of tokens; None without prices or token counts."""
-    if known is None or known.prices is None or "completion" not in tokens or "prompt" not in tokens:
+    if model is None or model.prices is None or "completion" not in tokens or "prompt" not in tokens:
         return None
-    prices, cached = known.prices, tokens.get("cached", 0)
+    prices, cached = model.prices, tokens.get("cached", 0)
     read = (tokens["prompt"] - cached) * prices.prompt
     read += cached * (prices.prompt if prices.cached is None else prices.cached)
     return (read + tokens["completion"] * prices.completion) / 1e6

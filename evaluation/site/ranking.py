@@ -54,15 +54,15 @@ def place(
     placed: Placed = {"ranks": {}, "tied": {}, "stability": {}}
     for number, metric in enumerate(RANKED):
         having = {slug: term for slug in chosen if isinstance(term := terms[slug].get(metric), Term)}
-        tested = [(a, b, *found[number]) for (a, b), found in pairs.items() if found[number] is not None]
+        tested = [(a, b, *result[number]) for (a, b), result in pairs.items() if result[number] is not None]
         adjusted = holm([p for *_, p in tested])
-        told = [
+        signs = [
             (a, b, sign if p is not None and p < ALPHA else 0)
             for (a, b, sign, _), p in zip(tested, adjusted, strict=True)
         ]
         if having:
-            placed["ranks"][metric] = ranges(list(having), told)
-            placed["tied"][metric] = tied(sorted(having, key=lambda slug: -_half_way(having[slug])), told)
+            placed["ranks"][metric] = ranges(list(having), signs)
+            placed["tied"][metric] = tied(sorted(having, key=lambda slug: -_half_way(having[slug])), signs)
             placed["stability"][metric] = rank_stability(tables, having, parameters_of("article"))
     return placed
 
@@ -79,31 +79,32 @@ def _half_way(term: Term) -> float:
 def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) -> dict[tuple[str, str], list[Any]]:
     """Result of each pair, metric by metric: [side of the interval of b - a, p], or None."""
     marks = {slug: digest_of(code, _basis(table))[:12] for slug, table in tables.items()}
-    known: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     number = 0
     while isinstance(part := store.read(f"{name}-{number}"), dict):
-        known |= part
+        results |= part
         number += 1
     couples = list(combinations(tables, 2))
     keys = {(a, b): marks[a] + marks[b] for a, b in couples}
-    missing = [couple for couple in couples if keys[couple] not in known]
+    missing = [couple for couple in couples if keys[couple] not in results]
     if missing:
         compared = compare_tables(tables, "article", parameters_of("article"), missing)
         for pair in compared["pairs"]:
-            found = [pair["metrics"].get(metric) for metric in RANKED]
-            known[keys[pair["a"], pair["b"]]] = [one and [side(one), one["test"]["p"]] for one in found]
-    kept = {keys[couple]: known[keys[couple]] for couple in couples}
+            by_metric = [pair["metrics"].get(metric) for metric in RANKED]
+            results[keys[pair["a"], pair["b"]]] = [
+                tested and [side(tested), tested["test"]["p"]] for tested in by_metric
+            ]
+    kept = {keys[couple]: results[keys[couple]] for couple in couples}
     store.pieces(name, kept.items())
-    return {couple: known[keys[couple]] for couple in couples}
+    return {couple: results[keys[couple]] for couple in couples}
 
 
 def _basis(table: Table) -> list[Any]:
-    asked = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
-    return [asked, [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]]
+    questions = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
+    return [questions, [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]]
 
 
 def _slim(question: Question) -> SlimQuestion:
-    """Without variables, whose metrics have no ranks here."""
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
@@ -127,79 +128,79 @@ def items(
     exams: Mapping[str, Mapping[str, Question]], hidden: frozenset[str], records: Records, same: SameAnswer
 ) -> dict[str, dict[str, Any]]:
     """By anchor: answers, right share, discrimination, and the doubt of the key unless hidden."""
-    found = {
+    by_key = {
         (task, question.id): (anchor, ExamItem(task, question))
         for task, questions in exams.items()
         for anchor, question in questions.items()
     }
-    by_anchor = dict(found.values())
+    by_anchor = dict(by_key.values())
     for slug, record in records.items():
         for cells in record["cells"].values():
             for anchor, (_, *trials) in cells.items():
-                by_anchor[anchor].answers[slug] += [_answered(one) for one in trials]
-    asked = [item for item in by_anchor.values() if item.answers]
+                by_anchor[anchor].answers[slug] += [_answered(trial) for trial in trials]
+    answered = [item for item in by_anchor.values() if item.answers]
     if len(records) < FEWEST_RUNS:
-        return {found[item.key][0]: _counted(item) for item in asked}
-    compare = same if _few(asked) else _where_it_matters(asked, same)
-    studies = [items_study(together, compare) for together in _by_way(asked) if _runs(together) >= FEWEST_RUNS]
+        return {by_key[item.key][0]: _counted(item) for item in answered}
+    compare = same if _few(answered) else _where_it_matters(answered, same)
+    studies = [items_study(together, compare) for together in _by_way(answered) if _runs(together) >= FEWEST_RUNS]
     rows = {(row["task"], row["question_id"]): row for study in studies for row in study["items"]}
-    suspects = [one for study in studies for one in study["suspects"]]
-    doubted = {(one["task"], one["question_id"]): one for one in suspects if one["chance"] >= SUSPECT}
-    told: dict[str, dict[str, Any]] = {}
-    for item in asked:
+    suspects = [trial for study in studies for trial in study["suspects"]]
+    doubted = {(trial["task"], trial["question_id"]): trial for trial in suspects if trial["chance"] >= SUSPECT}
+    statistics: dict[str, dict[str, Any]] = {}
+    for item in answered:
         key = item.key
-        anchor, _ = found[key]
-        told[anchor] = _counted(item)
+        anchor, _ = by_key[key]
+        statistics[anchor] = _counted(item)
         if key in rows:
-            told[anchor]["discrimination"] = _short(rows[key]["discrimination"])
+            statistics[anchor]["discrimination"] = _short(rows[key]["discrimination"])
         if anchor not in hidden and (doubt := doubted.get(key)):
             names = ("key", "agreed", "agreed_runs", "of_runs")
-            told[anchor]["suspect"] = {"chance": _short(doubt["chance"]), **{name: doubt[name] for name in names}}
-    return told
+            statistics[anchor]["suspect"] = {"chance": _short(doubt["chance"]), **{name: doubt[name] for name in names}}
+    return statistics
 
 
-def _by_way(asked: Sequence[ExamItem]) -> list[list[ExamItem]]:
+def _by_way(exam_items: Sequence[ExamItem]) -> list[list[ExamItem]]:
     """Items by way of asking: an ability on pages says nothing of one on texts."""
     ways: dict[str, list[ExamItem]] = {}
-    for item in asked:
+    for item in exam_items:
         ways.setdefault(task_way(item.task), []).append(item)
     return list(ways.values())
 
 
-def _runs(asked: Sequence[ExamItem]) -> int:
-    return len({run for item in asked for run in item.answers})
+def _runs(exam_items: Sequence[ExamItem]) -> int:
+    return len({run for item in exam_items for run in item.answers})
 
 
-def _few(asked: Sequence[ExamItem]) -> bool:
-    return sum(len(answers) for item in asked for answers in item.answers.values()) <= MOST_COMPARED
+def _few(exam_items: Sequence[ExamItem]) -> bool:
+    return sum(len(answers) for item in exam_items for answers in item.answers.values()) <= MOST_COMPARED
 
 
-def _where_it_matters(asked: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
+def _where_it_matters(exam_items: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
     """Comparison by rules only of candidates for a suspect key, else by spelling (instant).
 
-    A key is a candidate if it is suspect, at a tenth of the reported chance, with answers told apart by spelling alone
-    or with all wrong ones taken for one; the truth lies between.
+    A candidate is suspect at a tenth of the reported chance, with wrong answers told apart by spelling or taken for
+    one.
     """
     near: set[tuple[str, str]] = set()
-    for together in _by_way(asked):
+    for together in _by_way(exam_items):
         for quick in (_never, _always) if _runs(together) >= FEWEST_RUNS else ():
             suspects = items_study(together, quick)["suspects"]
-            near |= {(one["task"], one["question_id"]) for one in suspects if one["chance"] >= SUSPECT / 10}
+            near |= {(first["task"], first["question_id"]) for first in suspects if first["chance"] >= SUSPECT / 10}
     ids = {question_id for _, question_id in near}
-    return lambda question, one, other: question.id in ids and same(question, one, other)
+    return lambda question, first, other: question.id in ids and same(question, first, other)
 
 
-def _never(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _never(question: Question, first: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return False
 
 
-def _always(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _always(question: Question, first: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return True
 
 
-def _answered(one: Sequence[Any]) -> Answered:
-    _, _, least, most, _, _, tokens, said = one
-    return Answered(bool(least) if least == most else None, least, most, tuple(said or ()), None, tokens)
+def _answered(trial: Sequence[Any]) -> Answered:
+    _, _, least, most, _, _, tokens, texts = trial
+    return Answered(bool(least) if least == most else None, least, most, tuple(texts or ()), None, tokens)
 
 
 def _counted(item: ExamItem) -> dict[str, Any]:
@@ -259,12 +260,12 @@ def places(questions: Mapping[str, Question]) -> dict[str, tuple[int, int]]:
     """By anchor the question's place by id and the number of its source: scoring's own order."""
     order = sorted(questions, key=lambda anchor: questions[anchor].id)
     sources: dict[str, int] = {}
-    found = {}
+    by_anchor = {}
     for place, anchor in enumerate(order):
         question = questions[anchor]
         source = question.variant.of if question.variant else question.id
-        found[anchor] = place, sources.setdefault(source, len(sources))
-    return found
+        by_anchor[anchor] = place, sources.setdefault(source, len(sources))
+    return by_anchor
 
 
 def scores(task: str, order: Mapping[str, tuple[int, int]], records: Records) -> Iterable[tuple[str, dict[str, Any]]]:
@@ -285,7 +286,7 @@ def _scores(cells: Mapping[str, Sequence[Any]], order: Mapping[str, tuple[int, i
     for anchor, (_, *trials) in cells.items():
         place = order[anchor][0]
         those = [(*cell[:4], int(STATES[cell[4]] in OPEN_STATES)) for cell in trials]
-        answers[place] = _plain([kinds.setdefault(one, len(kinds)) for one in those])
+        answers[place] = _plain([kinds.setdefault(kind, len(kinds)) for kind in those])
         tokens[place] = _plain([cell[6] for cell in trials])
     return {"kinds": list(kinds), "answers": answers, "tokens": tokens}
 
@@ -297,15 +298,15 @@ def _plain(values: list[Any]) -> Any:
 def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
     """The axes that split these questions, with values: [[axis, [value, …]], …]."""
     rows = list(entries)
-    found = []
+    filters = []
     for axis, name in FILTER_AXES.items():
         seen = {str(value) for row in rows for value in values_of(row[name])}
         if 1 < len(seen) <= MOST_VALUES:
-            found.append([axis, sorted(seen, key=lambda value: (value == NO_VALUE, value))])
-    return found
+            filters.append([axis, sorted(seen, key=lambda value: (value == NO_VALUE, value))])
+    return filters
 
 
 def values_of(value: Any) -> Sequence[Any]:
     """The values of an index entry, or `NO_VALUE`."""
     several = value if isinstance(value, list) else [value]
-    return [one for one in several if one not in (None, "")] or [NO_VALUE]
+    return [each for each in several if each not in (None, "")] or [NO_VALUE]

@@ -58,8 +58,8 @@ class Hidden:
         for question in questions:
             name = (question.benchmark, question.id)
             keyless = keys_from_elsewhere and not (question.answer or question.variables)
-            held = question.release in self.held or keyless
-            if why := HELD_BACK if held else self._refuses(question):
+            is_held = question.release in self.held or keyless
+            if why := HELD_BACK if is_held else self._refuses(question):
                 self._why.setdefault(name, why)
             if others := made_from(question):
                 self._relatives[name].update(others)
@@ -75,9 +75,9 @@ class Hidden:
         while again:
             again = False
             for name, others in self._relatives.items():
-                for one, other in [(name, other) for other in others] + [(other, name) for other in others]:
-                    if one not in self._why and other in self._why:
-                        self._why[one] = self._why[other]
+                for relative, other in [(name, other) for other in others] + [(other, name) for other in others]:
+                    if relative not in self._why and other in self._why:
+                        self._why[relative] = self._why[other]
                         again = True
 
     def why(self, question: Question) -> str:
@@ -86,9 +86,9 @@ class Hidden:
 
     def pages(self) -> frozenset[tuple[str, int]]:
         """Pages that may not be shown."""
-        found = {page for page, names in self._shown_on.items() if any(name in self._why for name in names)}
+        pages = {page for page, names in self._shown_on.items() if any(name in self._why for name in names)}
         papers = {paper for paper, names in self._somewhere_in.items() if any(name in self._why for name in names)}
-        return frozenset(found | {page for page in self._shown_on if page[0] in papers})
+        return frozenset(pages | {page for page in self._shown_on if page[0] in papers})
 
     def digest(self) -> str:
         """Hash of all that is hidden."""
@@ -222,33 +222,33 @@ class _Pieces:
 
 def cell(row: Row, is_hidden: bool) -> Cell:
     """The cell of an answer."""
-    found = finding_of(row)
-    said = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
+    finding = finding_of(row)
+    texts = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
     tokens = row.response.completion_tokens if row.response else None
     return [
-        *found.share,
-        *found.correct,
+        *finding.share,
+        *finding.correct,
         STATES.index(row.state),
         _warnings(row),
         tokens,
-        None if is_hidden else said,
+        None if is_hidden else texts,
     ]
 
 
 def _warnings(row: Row) -> int:
-    found = CUT_OFF if row.response is not None and row.response.finish_reason == "length" else 0
+    warnings = CUT_OFF if row.response is not None and row.response.finish_reason == "length" else 0
     if row.state not in ("graded", "no_answer"):
-        found |= UNDECIDED
+        warnings |= UNDECIDED
     if row.verdict is None:
-        return found
+        return warnings
     parts = row.verdict.parts
     if any(part.score is None for part in parts):
-        found |= UNDECIDED
+        warnings |= UNDECIDED
     if any(len({vote.decision for vote in part.votes}) > 1 for part in parts):
-        found |= DISAGREE
+        warnings |= DISAGREE
     if row.response is not None and any(_stands_in(part, row.response.text) for part in parts):
-        found |= NOT_EXTRACTED
-    return found
+        warnings |= NOT_EXTRACTED
+    return warnings
 
 
 def _stands_in(part: PartVerdict, text: str) -> bool:
@@ -290,9 +290,8 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
 
 
 def _regraded(changes: RegradeCounts) -> dict[str, Any]:
-    """Number of marks set by people, if any."""
-    said = changes.summary()
-    return {"regraded": {**said, "by": {visible(name): n for name, n in said["by"].items()}}} if said else {}
+    summary = changes.summary()
+    return {"regraded": {**summary, "by": {visible(name): n for name, n in summary["by"].items()}}} if summary else {}
 
 
 def shown_name(model: str) -> str:
@@ -313,12 +312,15 @@ def _profile(task: TaskReport) -> dict[str, Any]:
     return {"metrics": _metrics(task["metrics"], site_metrics()), "groups": groups}
 
 
-def _metrics(found: Mapping[str, Estimate], names: Iterable[str]) -> dict[str, list[float | None]]:
+def _metrics(estimates: Mapping[str, Estimate], names: Iterable[str]) -> dict[str, list[float | None]]:
     """[low, high, lower end, upper end, ± over trials] of each existing metric, unscaled."""
     return {
-        name: [_short(end) for end in (one["low"], one["high"], *(one["ci"] or (None, None)), one["std"])]
+        name: [
+            _short(end)
+            for end in (estimate["low"], estimate["high"], *(estimate["ci"] or (None, None)), estimate["std"])
+        ]
         for name in names
-        if (one := found.get(name)) is not None and one["low"] is not None
+        if (estimate := estimates.get(name)) is not None and estimate["low"] is not None
     }
 
 

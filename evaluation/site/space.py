@@ -31,11 +31,7 @@ def check_space(space: str) -> None:
 
 
 def send(site: Path, space: str, title: str) -> str:
-    """Writes the card and sends the folder; returns the Space's address.
-
-    Raises:
-        UserError: nobody is logged in, or the Hub refuses.
-    """
+    """Writes the card and sends the folder; returns the Space's address."""
     from huggingface_hub import HfApi
 
     card = _CARD.format(title=json.dumps(visible(title or space.rpartition("/")[2]), ensure_ascii=False))

@@ -22,7 +22,7 @@ from livek12.core.statistics import mean_std, wilson_interval
 from livek12.core.text import squeezed
 from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.paired_shares import difference, difference_said
-from livek12.evaluation.studies.study import percent
+from livek12.evaluation.studies.study import Study, percent
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
@@ -72,29 +72,21 @@ class ComparedReply:
 
     def read(self, text: str) -> JudgedCompletion:
         """Parses a reply."""
-        found = fields_of(parse_object(text), "reason", "exactness", "refused", "hallucinated")
-        a_text(found["reason"], "reason")
-        exactness = a_count(found["exactness"], "exactness")
+        fields = fields_of(parse_object(text), "reason", "exactness", "refused", "hallucinated")
+        a_text(fields["reason"], "reason")
+        exactness = a_count(fields["exactness"], "exactness")
         if exactness > 100:
             raise Unreadable(f"gives an exactness of {exactness}")
         return JudgedCompletion(
-            float(exactness), a_bool(found["refused"], "refused"), a_bool(found["hallucinated"], "hallucinated")
+            float(exactness), a_bool(fields["refused"], "refused"), a_bool(fields["hallucinated"], "hallucinated")
         )
 
 
 @dataclass(frozen=True)
 class Completed:
-    """One completion.
+    """One completion of a question of an exam (`source`).
 
-    Attributes:
-        source: the exam.
-        of: id of the question.
-        hinted: exam and year were named.
-        characters: F1 of the runs of characters, 0 to 100.
-        longest: longest run of the real text, as a share of it, 0 to 100.
-        says_no: refuses in words, or is empty.
-        judged: by all judges together.
-        problem: reason without judgement.
+    `characters` and `longest` are 0 to 100; `says_no`: refuses in words, or is empty; `judged` by all judges together.
     """
 
     source: str
@@ -109,11 +101,11 @@ class Completed:
 
 def completions(rows: Iterable[Row]) -> list[Row]:
     """The completions of a run that came."""
-    found = [row for row in rows if row.question.variant and row.question.variant.kind in (COMPLETION, HINTED)]
-    came = [row for row in found if row.response is not None]
+    derived = [row for row in rows if row.question.variant and row.question.variant.kind in (COMPLETION, HINTED)]
+    came = [row for row in derived if row.response is not None]
     if not came:
-        asked = f"{len(found)} were asked for and none came" if found else "the run asks for none"
-        raise UserError(f"no completions: {asked}: `livek12 run --task kmmmu:completion,kmmmu:completion_hinted …`")
+        problem = f"{len(derived)} were asked for and none came" if derived else "the run asks for none"
+        raise UserError(f"no completions: {problem}: `livek12 run --task kmmmu:completion,kmmmu:completion_hinted …`")
     return came
 
 
@@ -122,34 +114,34 @@ def measured(row: Row) -> Completed:
     variant = row.question.variant
     assert variant is not None and row.response is not None, "completions are derived, and came"
     real, text = squeezed(row.question.answer[0]), row.response.text.strip()
-    said = squeezed(_without_beginning(text, row.question.question))[: MOST_TIMES * len(real) + MOST_MORE]
-    characters = 100 * _runs_f1(real, said)
+    completion = squeezed(_without_beginning(text, row.question.question))[: MOST_TIMES * len(real) + MOST_MORE]
+    characters = 100 * _runs_f1(real, completion)
     return Completed(
         source=row.question.exam or NO_EXAM,
         of=variant.of,
         hinted=variant.kind == HINTED,
         characters=characters,
-        longest=100 * _longest(real, said),
-        says_no=characters < LITTLE and (not said or bool(_REFUSES.search(text[:_BEGINNING]))),
+        longest=100 * _longest(real, completion),
+        says_no=characters < LITTLE and (not completion or bool(_REFUSES.search(text[:_BEGINNING]))),
     )
 
 
-def _without_beginning(said: str, shown: str) -> str:
+def _without_beginning(completion: str, shown: str) -> str:
     beginning = shown.rpartition("\n\n")[2].strip()
-    return said[len(beginning) :] if beginning and said.startswith(beginning) else said
+    return completion[len(beginning) :] if beginning and completion.startswith(beginning) else completion
 
 
-def _runs_f1(real: str, said: str) -> float:
-    if real == said:
+def _runs_f1(real: str, completion: str) -> float:
+    if real == completion:
         return 1.0
-    a, b = (Counter(text[n : n + RUN] for n in range(len(text) - RUN + 1)) for text in (real, said))
+    a, b = (Counter(text[n : n + RUN] for n in range(len(text) - RUN + 1)) for text in (real, completion))
     both = sum((a & b).values())
     return 2 * both / (sum(a.values()) + sum(b.values())) if both else 0.0
 
 
-def _longest(real: str, said: str) -> float:
-    found = SequenceMatcher(None, real, said, autojunk=False).find_longest_match()
-    return found.size / len(real) if real else 0.0
+def _longest(real: str, completion: str) -> float:
+    match = SequenceMatcher(None, real, completion, autojunk=False).find_longest_match()
+    return match.size / len(real) if real else 0.0
 
 
 # --- judges ---------------------------------------------------------------------------------------------------------
@@ -167,52 +159,52 @@ def judged(
     rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
 ) -> list[tuple[JudgedCompletion | None, str]]:
     """The judges' joint view of each completion, or the reason why there is none."""
-    asked = AskedOf(PROMPT, _values, lambda row: ComparedReply())
-    opinions = consult(jury, rows, asked, authors, lambda row: False, step)
+    request = AskedOf(PROMPT, _values, lambda row: ComparedReply())
+    opinions = consult(jury, rows, request, authors, lambda row: False, step)
     return [(_together(opinion.values), opinion.problem) for opinion in opinions]
 
 
-def _together(said: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
-    if not said:
+def _together(views: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
+    if not views:
         return None
     return JudgedCompletion(
-        sum(one.exactness for one in said) / len(said),
-        2 * sum(one.refused for one in said) > len(said),
-        2 * sum(one.hallucinated for one in said) > len(said),
+        sum(view.exactness for view in views) / len(views),
+        2 * sum(view.refused for view in views) > len(views),
+        2 * sum(view.hallucinated for view in views) > len(views),
     )
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def completion_study(found: Sequence[Completed]) -> dict[str, Any]:
+def completion_study(completed: Sequence[Completed]) -> dict[str, Any]:
     """Figures by source and hint, and the difference made by the hint."""
     cells: defaultdict[tuple[str, bool], list[Completed]] = defaultdict(list)
-    for one in found:
-        cells[one.source, one.hinted].append(one)
-        cells[ALL, one.hinted].append(one)
+    for completion in completed:
+        cells[completion.source, completion.hinted].append(completion)
+        cells[ALL, completion.hinted].append(completion)
     return {
-        "completions": len(found),
-        "judged": sum(one.judged is not None for one in found),
-        "problems": dict(Counter(one.problem for one in found if one.problem).most_common(3)),
+        "completions": len(completed),
+        "judged": sum(completion.judged is not None for completion in completed),
+        "problems": dict(Counter(completion.problem for completion in completed if completion.problem).most_common(3)),
         "sources": [
             {"source": source, "hinted": hinted, **_figures(ones)} for (source, hinted), ones in sorted(cells.items())
         ],
-        "hint": _hint(found),
+        "hint": _hint(completed),
     }
 
 
 def _figures(ones: Sequence[Completed]) -> dict[str, Any]:
-    known = [one.judged for one in ones if one.judged is not None]
-    refused = [one.refused for one in known] if known else [one.says_no for one in ones]
+    views = [completion.judged for completion in ones if completion.judged is not None]
+    refused = [completion.refused for completion in views] if views else [completion.says_no for completion in ones]
     return {
-        "questions": len({one.of for one in ones}),
-        "characters": _spread([one.characters for one in ones]),
-        "longest": _spread([one.longest for one in ones]),
-        "exactness": _spread([one.exactness for one in known]) if known else None,
+        "questions": len({completion.of for completion in ones}),
+        "characters": _spread([completion.characters for completion in ones]),
+        "longest": _spread([completion.longest for completion in ones]),
+        "exactness": _spread([completion.exactness for completion in views]) if views else None,
         "refused": _share(refused),
-        "refused_by": "judge" if known else "words",
-        "hallucinated": _share([one.hallucinated for one in known]) if known else None,
+        "refused_by": "judge" if views else "words",
+        "hallucinated": _share([completion.hallucinated for completion in views]) if views else None,
     }
 
 
@@ -225,15 +217,17 @@ def _share(flags: Sequence[bool]) -> dict[str, Any]:
     return {"share": sum(flags) / len(flags), "interval": list(wilson_interval(sum(flags), len(flags)))}
 
 
-def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
+def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
     """With the hint minus without: exactness over 100, on questions asked in both ways."""
-    judged = all(one.judged is not None for one in found)
+    judged = all(completion.judged is not None for completion in completed)
 
     def by_question(hinted: bool) -> dict[str, tuple[float, float]]:
         sums: defaultdict[str, list[float]] = defaultdict(list)
-        for one in found:
-            if one.hinted == hinted:
-                sums[one.of].append(one.judged.exactness if judged and one.judged else one.characters)
+        for completion in completed:
+            if completion.hinted == hinted:
+                sums[completion.of].append(
+                    completion.judged.exactness if judged and completion.judged else completion.characters
+                )
         means = {of: sum(values) / len(values) / 100 for of, values in sums.items()}
         return {of: (mean, mean) for of, mean in means.items()}
 
@@ -241,10 +235,10 @@ def _hint(found: Sequence[Completed]) -> dict[str, Any] | None:
     return None if apart is None else {"of": "exactness" if judged else "characters", **apart}
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for run, told in found.items():
-        for cell in told["sources"]:
+    for run, study in result.items():
+        for cell in study["sources"]:
             hint = "with exam and year" if cell["hinted"] else "without a hint"
             exact = f"exactness {_said(cell['exactness'])}, " if cell["exactness"] else ""
             made = f", {percent(cell['hallucinated']['share'])} hallucinated" if cell["hallucinated"] else ""
@@ -253,10 +247,10 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
                 f" {_said(cell['characters'])}, {percent(cell['refused']['share'])} refused (by"
                 f" {'the judges' if cell['refused_by'] == 'judge' else 'their words'}){made}."
             )
-        if told["hint"]:
-            what = "exactness" if told["hint"]["of"] == "exactness" else "characters"
-            yield f"{run}: the hint makes a difference of {difference_said(told['hint'])} in {what}."
-        for problem, count in told["problems"].items():
+        if study["hint"]:
+            what = "exactness" if study["hint"]["of"] == "exactness" else "characters"
+            yield f"{run}: the hint makes a difference of {difference_said(study['hint'])} in {what}."
+        for problem, count in study["problems"].items():
             yield f"{run}: not judged, {count}: {problem}"
 
 
@@ -268,10 +262,10 @@ def _said(spread: Mapping[str, float | None]) -> str:
 HINTS = {False: "without a hint", True: "with exam and year"}
 
 
-def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     """Share of the text that came back, by source."""
-    for run, told in found.items():
-        sources = list(dict.fromkeys(cell["source"] for cell in told["sources"]))
+    for run, study in result.items():
+        sources = list(dict.fromkeys(cell["source"] for cell in study["sources"]))
         yield Chart(
             f"{run}: how much of the text came back",
             "Mean share of the runs of five characters (F1).",
@@ -281,7 +275,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
                     hint,
                     [
                         PlotPoint(sources.index(cell["source"]) + 1, *[cell["characters"]["mean"] / 100] * 2)
-                        for cell in told["sources"]
+                        for cell in study["sources"]
                         if cell["hinted"] == hinted
                     ],
                 )
@@ -292,7 +286,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Figures by source and hint."""
     heads = (
         "",
@@ -306,7 +300,7 @@ def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
         "refused",
         "made up",
     )
-    for run, told in found.items():
+    for run, study in result.items():
         yield TableShown(
             f"{run}: completions (KMMMU, table 26)",
             heads,
@@ -321,7 +315,7 @@ def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
                     _share_cell(cell["refused"]),
                     _share_cell(cell["hallucinated"]),
                 ]
-                for cell in told["sources"]
+                for cell in study["sources"]
             ],
         )
 
@@ -338,3 +332,6 @@ def _share_cell(share: Mapping[str, Any] | None) -> str:
         return "–"
     low, high = (rounded(100 * end) for end in share["interval"])
     return f"{rounded(100 * share['share'])} % [{low}–{high}]"
+
+
+STUDY = Study("completion", sentences, "Has it seen the questions?", charts, tables)

@@ -17,7 +17,7 @@ from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.study import listed, number, percent
+from livek12.evaluation.studies.study import Study, listed, number, percent
 from livek12.judges.llm.spec import EVERY_ANSWER
 from livek12.report.marks import rounded
 
@@ -28,31 +28,34 @@ Said = Mapping[str, bool]
 """Presence of an error by type and for `ANY`; a type without a statement is missing."""
 
 
-def with_any(said: Mapping[str, bool]) -> dict[str, bool]:
+def with_any(statements: Mapping[str, bool]) -> dict[str, bool]:
     """The statements on the types, and what follows for `ANY`."""
-    types = [said[kind] for kind in ERROR_TYPES if kind in said]
-    known = any(types) or len(types) == len(ERROR_TYPES)
-    return {**{kind: said[kind] for kind in ERROR_TYPES if kind in said}, **({ANY: any(types)} if known else {})}
+    types = [statements[kind] for kind in ERROR_TYPES if kind in statements]
+    complete = any(types) or len(types) == len(ERROR_TYPES)
+    return {
+        **{kind: statements[kind] for kind in ERROR_TYPES if kind in statements},
+        **({ANY: any(types)} if complete else {}),
+    }
 
 
 def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
     """Statements of each critic of an audit, and of the panel."""
     if process is None or not process.critics:
         return {}
-    found = {
+    by_critic = {
         critic: with_any(
             {kind: any(e.type == kind and e.judge == critic for e in process.errors) for kind in ERROR_TYPES}
         )
         for critic in dict.fromkeys(process.critics)
     }
-    shares = {kind: sum(said[kind] for said in found.values()) / len(found) for kind in ERROR_TYPES}
-    return {**found, PANEL: with_any({kind: share > 0.5 for kind, share in shares.items() if share != 0.5})}
+    shares = {kind: sum(statements[kind] for statements in by_critic.values()) / len(by_critic) for kind in ERROR_TYPES}
+    return {**by_critic, PANEL: with_any({kind: share > 0.5 for kind, share in shares.items() if share != 0.5})}
 
 
-def decisions(said: Said, kind: str) -> dict[str, bool]:
+def decisions(statements: Said, kind: str) -> dict[str, bool]:
     """The decisions of a kind: all types for `OVERALL`."""
     kinds = ERROR_TYPES if kind == OVERALL else (kind,)
-    return {one: said[one] for one in kinds if one in said}
+    return {error_type: statements[error_type] for error_type in kinds if error_type in statements}
 
 
 def agreement_of(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
@@ -72,15 +75,15 @@ def between_critics(audits: Iterable[Process]) -> dict[str, dict[str, Any]]:
     """
     pairs: defaultdict[str, defaultdict[str, list[tuple[bool, bool]]]] = defaultdict(lambda: defaultdict(list))
     for audit in audits:
-        said = critics_said(audit)
-        said.pop(PANEL, None)
+        statements = critics_said(audit)
+        statements.pop(PANEL, None)
         for kind in KINDS:
-            for a, b in combinations(sorted(said), 2):
-                left, right = decisions(said[a], kind), decisions(said[b], kind)
-                pairs[kind][f"{a} / {b}"] += [(left[one], right[one]) for one in left]
+            for a, b in combinations(sorted(statements), 2):
+                left, right = decisions(statements[a], kind), decisions(statements[b], kind)
+                pairs[kind][f"{a} / {b}"] += [(left[error_type], right[error_type]) for error_type in left]
     return {
-        kind: {name: agreement_of(found) for name, found in named.items()}
-        | {"all pairs": agreement_of([pair for found in named.values() for pair in found])}
+        kind: {name: agreement_of(decided) for name, decided in named.items()}
+        | {"all pairs": agreement_of([pair for decided in named.values() for pair in decided])}
         for kind, named in pairs.items()
     }
 
@@ -92,18 +95,24 @@ def over_repeats(repeats: Sequence[Mapping[str, Process]]) -> dict[str, dict[str
         By kind and critic, the panel last: decisions made in every repeat, the share equal in all, the mean agreement
         of two repeats, and Krippendorff's α.
     """
-    said = [{key: critics_said(process) for key, process in audits.items()} for audits in repeats]
-    critics = sorted({critic for one in said for found in one.values() for critic in found} - {PANEL})
-    shared = sorted(set.intersection(*(set(one) for one in said))) if said else []
-    found: dict[str, dict[str, Any]] = {}
+    repeated = [{key: critics_said(process) for key, process in audits.items()} for audits in repeats]
+    critics = sorted(
+        {critic for audits_of in repeated for statements in audits_of.values() for critic in statements} - {PANEL}
+    )
+    shared = sorted(set.intersection(*(set(audits_of) for audits_of in repeated))) if repeated else []
+    result: dict[str, dict[str, Any]] = {}
     for kind in KINDS:
         for critic in (*critics, PANEL) if critics else ():
             units = []
             for key in shared:
-                given = [decisions(one[key].get(critic, {}), kind) for one in said]
-                units += [[one[name] for one in given] for name in given[0] if all(name in one for one in given)]
-            found.setdefault(kind, {})[critic] = _repeated(units)
-    return found
+                given = [decisions(audits_of[key].get(critic, {}), kind) for audits_of in repeated]
+                units += [
+                    [audits_of[name] for audits_of in given]
+                    for name in given[0]
+                    if all(name in audits_of for audits_of in given)
+                ]
+            result.setdefault(kind, {})[critic] = _repeated(units)
+    return result
 
 
 def _repeated(units: Sequence[Sequence[bool]]) -> dict[str, Any]:
@@ -120,11 +129,7 @@ EXAMPLES = 10
 
 
 def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
-    """Agreement of a panel: Krippendorff's α over all judges, Cohen's κ of each pair.
-
-    Raises:
-        UserError: no part has the votes of two judges, and no process those of two critics.
-    """
+    """Agreement of a panel: Krippendorff's α over all judges, Cohen's κ of each pair."""
     decisions: list[dict[str, str]] = []
     scores: list[list[float]] = []
     audits: list[Process] = []
@@ -178,7 +183,7 @@ def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, A
 def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
     """Refuses runs in which rules decided answers, or could have: the comparison would be of the rules.
 
-    Where rules decided all that judges would have seen, a verdict names the judges and has no vote.
+    Where rules decided all, a verdict names the judges and has no vote.
     """
     for name, rows in runs.items():
         for row in rows:
@@ -194,21 +199,18 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
     """Refuses copies of a run marked by one cached reply: a judge would agree with itself by construction.
 
     Repeats of `judge --repeats` are independent draws even if cached.
-
-    Raises:
-        UserError: a judge was not asked anew about an answer in one of the copies.
     """
     verdicts = [[row.verdict for row in rows if row.verdict] for rows in copies]
-    if any(verdict.repeat for found in verdicts for verdict in found):
+    if any(verdict.repeat for copy in verdicts for verdict in copy):
         return
-    remembered = [sum(any(call.remembered for call in one.calls) for one in found) for found in verdicts]
+    remembered = [sum(any(call.remembered for call in verdict_of.calls) for verdict_of in copy) for copy in verdicts]
     if len(copies) > 1 and any(remembered):
         raise UserError(
             f"{name}: {max(remembered)} answers of a copy were marked from remembered replies, nobody was asked again:"
             " use `livek12 judge RUN --repeats K`, or judge the copies with --no-cache"
         )
-    asked = [[call for one in found for call in one.calls if call.raw] for found in verdicts]
-    if any(a and a == b for a, b in combinations(asked, 2)):
+    calls = [[call for verdict_of in copy for call in verdict_of.calls if call.raw] for copy in verdicts]
+    if any(a and a == b for a, b in combinations(calls, 2)):
         raise UserError(f"{name}: two copies hold the very same verdicts: judge one anew with `livek12 judge --again`")
 
 
@@ -225,14 +227,9 @@ def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, An
 
 
 def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "different"]) -> dict[str, Any]:
-    """Agreement of verdicts on the same responses: of one judge asked again, or of several prompts or judges.
+    """Agreement of verdicts on the same responses.
 
-    Args:
-        runs: rows by run, two or more.
-        judges: "same" for intra-judge, "different" for sensitivity (KMMMU table 5).
-
-    Raises:
-        UserError: fewer than two runs, other responses, or judges that are not as they must be.
+    `judges` is "same" for one judge asked again, "different" for several prompts or judges (KMMMU table 5).
     """
     if len(runs) < 2:
         raise UserError("give two run folders or more that hold the same responses, each judged on its own")
@@ -241,13 +238,14 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     verdicts = {name: _by_answer(rows) for name, rows in runs.items()}
     _check_responses(verdicts)
     named = {
-        name: sorted({verdict.judge for verdict in found.values()} - {UNMARKED}) for name, found in verdicts.items()
+        name: sorted({verdict.judge for verdict in by_answer.values()} - {UNMARKED})
+        for name, by_answer in verdicts.items()
     }
     _check_judges(named, judges)
-    keys = sorted(set.union(*({*found} for found in verdicts.values())))
+    keys = sorted(set.union(*({*by_answer} for by_answer in verdicts.values())))
     answers = {name: len({(row.task, row.question.id, row.trial) for row in rows}) for name, rows in runs.items()}
-    accuracy = {name: _accuracy(found, answers[name]) for name, found in verdicts.items()}
-    marks = [[found[key].correct for found in verdicts.values() if key in found] for key in keys]
+    accuracy = {name: _accuracy(by_answer, answers[name]) for name, by_answer in verdicts.items()}
+    marks = [[by_answer[key].correct for by_answer in verdicts.values() if key in by_answer] for key in keys]
     decided = [[mark for mark in unit if mark is not None] for unit in marks]
     compared = [unit for unit in decided if len(unit) == len(runs)]
     changed = [key for key, unit in zip(keys, decided, strict=True) if len(set(unit)) > 1]
@@ -269,7 +267,8 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
         "changed": len(changed),
         "examples": changed[:EXAMPLES],
         "flips": [
-            {"answer": key, **{name: _word(found.get(key)) for name, found in verdicts.items()}} for key in changed
+            {"answer": key, **{name: _word(by_answer.get(key)) for name, by_answer in verdicts.items()}}
+            for key in changed
         ],
         "process": _audits(list(verdicts.values())) if judges == "same" else {},
     }
@@ -280,11 +279,13 @@ def _word(verdict: Verdict | None) -> str:
 
 
 def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
-    return over_repeats([{key: v.process for key, v in found.items() if v.process is not None} for found in runs])
+    return over_repeats(
+        [{key: v.process for key, v in by_answer.items() if v.process is not None} for by_answer in runs]
+    )
 
 
 def _all(verdicts: Mapping[str, Mapping[str, Verdict]], key: str) -> list[Verdict]:
-    return [found[key] for found in verdicts.values() if key in found]
+    return [by_answer[key] for by_answer in verdicts.values() if key in by_answer]
 
 
 def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:
@@ -293,8 +294,8 @@ def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:
 
 def _check_responses(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
     hashes: defaultdict[str, set[str | None]] = defaultdict(set)
-    for found in verdicts.values():
-        for key, verdict in found.items():
+    for by_answer in verdicts.values():
+        for key, verdict in by_answer.items():
             hashes[key].add(verdict.response_sha256)
     if other := next((key for key, seen in hashes.items() if len(seen - {None}) > 1), None):
         raise UserError(f"{other}: the runs hold other responses; copy one run folder and judge the copies")
@@ -312,16 +313,16 @@ def _check_judges(named: Mapping[str, Sequence[str]], judges: str) -> None:
         )
 
 
-def _accuracy(found: Mapping[str, Verdict], answers: int) -> dict[str, float]:
+def _accuracy(by_answer: Mapping[str, Verdict], answers: int) -> dict[str, float]:
     """Right answers over all; undecided and missing ones at worst and at best."""
-    right = sum(verdict.correct is True for verdict in found.values())
-    wrong = sum(verdict.correct is False for verdict in found.values())
+    right = sum(verdict.correct is True for verdict in by_answer.values())
+    wrong = sum(verdict.correct is False for verdict in by_answer.values())
     return {"low": right / answers, "high": 1 - wrong / answers}
 
 
-def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result of `between_judges` in sentences."""
-    for run, judges in found.items():
+    for run, judges in result.items():
         if judges["parts"]:
             yield (
                 f"{run}: {listed(judges['judges'])} voted on {judges['parts']} parts, all alike on"
@@ -334,18 +335,24 @@ def judges_sentences(found: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def runs_sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result of `between_runs` in sentences."""
     yield (
-        f"The {len(found['judges'])} runs hold {found['answers']} answers with a verdict; {found['decided_by_all']} are"
-        f" decided in all of them, and {percent(found['identical'])} of these alike. {found['changed']} verdicts"
-        f" differ. Krippendorff's α {number(found['alpha_correct'])}."
+        f"The {len(result['judges'])} runs hold {result['answers']} answers with a verdict;"
+        f" {result['decided_by_all']} are decided in all of them,"
+        f" and {percent(result['identical'])} of these alike. {result['changed']} verdicts"
+        f" differ. Krippendorff's α {number(result['alpha_correct'])}."
     )
-    low, high = found["range"]["low"], found["range"]["high"]
+    low, high = result["range"]["low"], result["range"]["high"]
     yield (
         f"Between the runs the accuracy moves by {rounded(100 * low)} points where what is undecided counts as wrong,"
         f" by {rounded(100 * high)} where it counts as right."
     )
-    if found["process"]:
-        panel = found["process"][OVERALL][PANEL]
+    if result["process"]:
+        panel = result["process"][OVERALL][PANEL]
         yield f"The audits say the same of {percent(panel['identical'])} of {panel['n']} decisions on error types."
+
+
+INTER_JUDGE = Study("inter-judge", judges_sentences)
+INTRA_JUDGE = Study("intra-judge", runs_sentences)
+SENSITIVITY = Study("sensitivity", runs_sentences)

@@ -42,13 +42,7 @@ class Opinions(Generic[T]):
 
 @dataclass(frozen=True)
 class AskedOf(Generic[T]):
-    """The request to judges.
-
-    Attributes:
-        prompt: name of the prompt.
-        values: of the prompt; raises CannotShow where a picture is not at hand.
-        form: of the reply, for an answer.
-    """
+    """The request to judges: prompt name, its values (CannotShow without a needed picture), form of the reply."""
 
     prompt: str
     values: Callable[[Row, Case], Values]
@@ -64,20 +58,14 @@ def authors_of(folder: RunFolder) -> tuple[str, ...]:
 def consult(
     jury: Jury,
     rows: Sequence[Row],
-    asked: AskedOf[T],
+    request: AskedOf[T],
     authors: Iterable[str],
     sees: Callable[[Row], bool],
     step: Callable[[], None],
 ) -> list[Opinions[T]]:
     """Opinions on each answer, in order; judges never judge themselves or their family.
 
-    Args:
-        jury: running judges.
-        rows: answers with text; with pictures where judges see them.
-        asked: the request.
-        authors: names of the model under test.
-        sees: judges get the pictures of an answer's question.
-        step: called after each answer.
+    Rows have pictures where `sees` grants them to judges; `authors` names the model under test.
     """
     panel, names = jury.panel, frozenset(authors)
     assert panel is not None, "a study with judges has a panel"
@@ -87,16 +75,16 @@ def consult(
     def one(row: Row) -> Opinions[T]:
         text = row.response.text if row.response else ""
         case = Case(f"{row.task}/{row.question.id}/{row.trial}", row.question, text, shows_images=sees(row))
-        key = Key(task=asked.prompt, question_id=case.id)
+        key = Key(task=request.prompt, question_id=case.id)
         try:
-            values = asked.values(row, case)
+            values = request.values(row, case)
         except CannotShow as error:
             step()
             return Opinions((("", None, str(error)),))
-        given = panel.consult(case, names, None, lambda judge: judge.ask(key, prompt, values, asked.form(row)))
+        given = panel.consult(case, names, None, lambda judge: judge.ask(key, prompt, values, request.form(row)))
         step()
         return Opinions(tuple((judge.name, answer.value, answer.problem) for judge, answer in given))
 
-    prompt = load_prompt(asked.prompt)
+    prompt = load_prompt(request.prompt)
     with ThreadPoolExecutor(jury.threads) as pool:
         return list(pool.map(one, rows))

@@ -25,7 +25,7 @@ from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.exam_dates import Period, exam_period
-from livek12.evaluation.studies.study import points
+from livek12.evaluation.studies.study import Study, points
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Floats, Indices
@@ -51,10 +51,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Part a minus part b, as shares; `interval` and `p` None where a part has one question.
+    """Part a minus part b, as shares; marks are (worst, best), `interval` is 95 % around both.
 
-    Marks `a` and `b` are at worst and at best, `low` and `high` the least and greatest difference, `interval` 95 %
-    around both; `unit` is "paper" or "question".
+    `interval` and `p` are None where a part has one question.
     """
 
     a: tuple[float, float]
@@ -77,7 +76,7 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
         raise UserError(f"{metric}: {term}; choose another --metric")
     by_task = table.rows.by_task()
     exams = {task: exam_of(task) for task in by_task}
-    asked = {(exams[task], question.id): question for task, own in by_task.items() for question in own.asked()}
+    questions = {(exams[task], question.id): question for task, own in by_task.items() for question in own.asked()}
     sums = {key: own for key, own in exam_sums(table, term.low, term.high, term.weight).items() if own[2] > 0}
     return (
         Scored(
@@ -85,7 +84,7 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
             {key: own[1] / own[2] for key, own in sums.items()},
             {key: own[2] for key, own in sums.items()},
         ),
-        asked,
+        questions,
     )
 
 
@@ -110,7 +109,7 @@ def beyond_others(runs: Mapping[str, Scored]) -> dict[str, Scored]:
 def contrast(
     run: Scored,
     part: Mapping[QuestionKey, bool],
-    asked: Mapping[QuestionKey, SlimQuestion],
+    questions: Mapping[QuestionKey, SlimQuestion],
     least: float = 0.0,
     seed: int = 0,
 ) -> Contrast | None:
@@ -126,7 +125,7 @@ def contrast(
         return None
     ends = np.array([[run.low[key] for key in keys], [run.high[key] for key in keys]])
     weight = np.array([run.weight[key] for key in keys])
-    unit, cluster = _clusters([asked[key] for key in keys])
+    unit, cluster = _clusters([questions[key] for key in keys])
     (a, b) = (
         [mean_interval(end[of], weight[of], _numbered(cluster[of]), least) for end in ends] for of in (in_a, ~in_a)
     )
@@ -135,15 +134,19 @@ def contrast(
         max(low - _difference_reach(a[0][0] - a[0][1], b[1][2] - b[1][0]), least - 1),
         min(high + _difference_reach(a[1][2] - a[1][0], b[0][0] - b[0][1]), 1 - least),
     )
-    known = not any(np.isnan(interval))
-    p = _permuted(ends * weight, weight, in_a, cluster, seed) if known and (low > 0 or high < 0 or low == high) else 1.0
+    finite = not any(np.isnan(interval))
+    p = (
+        _permuted(ends * weight, weight, in_a, cluster, seed)
+        if finite and (low > 0 or high < 0 or low == high)
+        else 1.0
+    )
     return Contrast(
         a=(a[0][0], a[1][0]),
         b=(b[0][0], b[1][0]),
         low=low,
         high=high,
-        interval=interval if known else None,
-        p=p if known else None,
+        interval=interval if finite else None,
+        p=p if finite else None,
         unit=unit,
     )
 
@@ -155,13 +158,13 @@ def _difference_reach(own: float, other: float) -> float:
     return float(difference_reach(np.array(own), np.array(other), np.array(0.0), np.array(1.0)))
 
 
-def _clusters(asked: Sequence[SlimQuestion]) -> tuple[str, Indices]:
+def _clusters(questions: Sequence[SlimQuestion]) -> tuple[str, Indices]:
     """Papers where there are enough, else questions; variants of one question are one."""
     import numpy as np
 
-    papers = {question.paper_id for question in asked}
+    papers = {question.paper_id for question in questions}
     by_paper = None not in papers and len(papers) >= parameters_of("article").min_papers
-    names = [(question.paper_id if by_paper else question.source) or "" for question in asked]
+    names = [(question.paper_id if by_paper else question.source) or "" for question in questions]
     return "paper" if by_paper else "question", np.unique(np.array(names), return_inverse=True)[1]
 
 
@@ -172,9 +175,9 @@ def _numbered(cluster: Indices) -> Indices:
 
 
 def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, seed: int) -> float | None:
-    """P of the permutation test, the larger of those at worst and at best.
+    """P of the permutation test, the larger at worst and at best; None where a part has one cluster.
 
-    A cluster with questions in both parts counts once in each. None where a part has one cluster.
+    A cluster with questions in both parts counts once in each.
     """
     import numpy as np
 
@@ -222,27 +225,27 @@ def contamination(
     """
     slim = Slim()
     marks: dict[str, Scored] = {}
-    asked: dict[QuestionKey, SlimQuestion] = {}
+    questions: dict[QuestionKey, SlimQuestion] = {}
     for name, rows in one_way(runs, choice).items():
         marks[name], own = scored(map(slim, rows), metric, profile)
-        asked |= own
-    if not any(question.on("release") or question.on("year") for question in asked.values()):
+        questions |= own
+    if not any(question.on("release") or question.on("year") for question in questions.values()):
         raise UserError("no question of these runs says of which release or year its exam is: there is nothing to part")
-    study = _Study(marks, asked)
+    study = _Study(marks, questions)
     return {
         "metric": metric,
         "profile": profile,
-        "questions": len(asked),
+        "questions": len(questions),
         "releases": _corrected(study.releases()),
         "years": _corrected(study.years()),
         "dates": _corrected(study.dates(released or {})),
-        "undated": sum(_held(question) is None for question in asked.values()),
+        "undated": sum(_held(question) is None for question in questions.values()),
     }
 
 
 class _Study:
-    def __init__(self, marks: Mapping[str, Scored], asked: Mapping[QuestionKey, SlimQuestion]) -> None:
-        self._marks, self._asked = marks, asked
+    def __init__(self, marks: Mapping[str, Scored], questions: Mapping[QuestionKey, SlimQuestion]) -> None:
+        self._marks, self._asked = marks, questions
         self._beyond = beyond_others(marks)
 
     def releases(self) -> Cells:
@@ -274,16 +277,18 @@ class _Study:
             }
             years = sorted(set(of.values()))
             for year in years if len(years) > 1 else ():
-                part = {key: held == year for key, held in of.items()}
+                part = {key: exam_year == year for key, exam_year in of.items()}
                 cells += self._cells(part, {"difficulty": difficulty, "year": year})
         return cells
 
     def dates(self, released: Mapping[str, Period]) -> Cells:
         """Exams before a model's release minus those after it."""
-        held = {key: when for key, question in self._asked.items() if (when := _held(question))}
+        exam_dates = {key: when for key, question in self._asked.items() if (when := _held(question))}
         cells: Cells = []
         for run, when in released.items():
-            part = {key: exam.before(when) for key, exam in held.items() if exam.before(when) or when.before(exam)}
+            part = {
+                key: exam.before(when) for key, exam in exam_dates.items() if exam.before(when) or when.before(exam)
+            }
             about = {"released": str(when.first), "neither": len(self._asked) - len(part)}
             cells += self._cells(part, about, [run]) or [{"run": run, **about, "questions": _sizes(part)}]
         return cells
@@ -318,13 +323,13 @@ class _Study:
         return [ALL, *subjects] if len(subjects) > 1 else [ALL]
 
 
-def _ends(found: Contrast) -> list[float] | None:
-    return None if found.interval is None else list(found.interval)
+def _ends(cell: Contrast) -> list[float] | None:
+    return None if cell.interval is None else list(cell.interval)
 
 
 def _sizes(part: Mapping[QuestionKey, bool], run: Scored | None = None) -> list[int]:
-    known = [in_a for key, in_a in part.items() if run is None or key in run.weight]
-    return [sum(known), len(known) - sum(known)]
+    members = [in_a for key, in_a in part.items() if run is None or key in run.weight]
+    return [sum(members), len(members) - sum(members)]
 
 
 def _held(question: SlimQuestion) -> Period | None:
@@ -340,28 +345,28 @@ def _corrected(cells: Cells) -> Cells:
     return cells
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    yield f"{found['questions']} questions by {found['metric']}; differences are in points of 100, older minus newer."
-    for cell in found["releases"]:
+    yield f"{result['questions']} questions by {result['metric']}; differences are in points of 100, older minus newer."
+    for cell in result["releases"]:
         if cell["subject"] == ALL:
             yield f"{cell['run']}, release {cell['older']} against {cell['newest']}: {_said(cell)}"
-    told = [cell for cell in found["years"] if _sure(cell)]
-    if found["years"]:
+    years = [cell for cell in result["years"] if _sure(cell)]
+    if result["years"]:
         yield (
-            f"Of {len(found['years'])} cells of run, difficulty and year, {len(told)} differ from the other years of"
+            f"Of {len(result['years'])} cells of run, difficulty and year, {len(years)} differ from the other years of"
             " their difficulty beyond chance (5 %, Holm's correction)."
         )
-    for cell in found["dates"]:
+    for cell in result["dates"]:
         if "difference" in cell:
             yield f"{cell['run']}, exams before its release against exams after it: {_said(cell)}"
         else:
             before, after = cell["questions"]
             yield f"{cell['run']}: {before} questions are from before its release and {after} from after it: no table."
-    if not found["dates"]:
+    if not result["dates"]:
         yield "No release date of a model was given (--released RUN=DATE), so nothing is said of before and after."
-    if found["undated"]:
-        yield f"{found['undated']} questions have no date: they are in no comparison of dates."
+    if result["undated"]:
+        yield f"{result['undated']} questions have no date: they are in no comparison of dates."
     yield (
         "A difference is no proof: an older exam may be easier. What a run has more than the other runs on the same"
         " questions (beyond) is the part that its difficulty does not explain."
@@ -373,11 +378,11 @@ def _sure(cell: Mapping[str, Any]) -> bool:
 
 
 def _said(cell: Mapping[str, Any]) -> str:
-    said = f"{points(cell['difference'])} ({_reach(cell['interval'])}, {_chance(cell['p'])})"
+    text = f"{points(cell['difference'])} ({_reach(cell['interval'])}, {_chance(cell['p'])})"
     if "beyond" in cell:
         more = f"{points(cell['beyond'])} ({_reach(cell['beyond_interval'])}, {_chance(cell['beyond_p'])})"
-        said += f"; beyond the other runs {more}"
-    return f"{said}."
+        text += f"; beyond the other runs {more}"
+    return f"{text}."
 
 
 def _chance(p: float | None) -> str:
@@ -386,3 +391,6 @@ def _chance(p: float | None) -> str:
 
 def _reach(interval: list[float] | None) -> str:
     return f"95 % interval {points(interval[:1])} to {points(interval[1:])}" if interval else "no interval"
+
+
+STUDY = Study("contamination", sentences)

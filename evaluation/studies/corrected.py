@@ -24,6 +24,7 @@ from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
 from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.evaluation.studies.labels import Label, Stranger
+from livek12.evaluation.studies.study import Study
 from livek12.report.marks import rounded
 
 FEWEST = 2
@@ -37,17 +38,9 @@ CARD_WORTH = 20.0
 
 @dataclass(frozen=True)
 class Stratum:
-    """One stratum with its labels.
+    """One stratum: `share` of all weight, counts of answers and labels, mean of the judge.
 
-    Attributes:
-        name: as in `label_plan`.
-        share: of all weight.
-        answers: number of answers.
-        labels: number of labelled ones.
-        judge: mean of the judge.
-        shift: mean of person minus judge; 0 without labels.
-        variance: of the shift.
-        freedom: of that variance.
+    `shift` is person minus judge (0 without labels), with its variance and freedom.
     """
 
     name: str
@@ -66,24 +59,20 @@ def corrected_study(
     plan: Mapping[Key, str] | None = None,
     metric: str = "accuracy",
 ) -> dict[str, Any]:
-    """The corrected mark of each task that has labels.
+    """The corrected mark of each task that has labels (`fit_labels`).
 
-    Args:
-        rows: of one run.
-        labelled: from `fit_labels`.
-        plan: stratum of each planned answer; other labels are left out, as their selection is unknown. None: all labels
-            count, as a random draw.
-        metric: `accuracy` or `mark`.
+    `plan` is the stratum of each planned answer: other labels are left out, as their selection is unknown. None: all
+    labels count, as a random draw.
 
     Raises:
         UserError: no label is of this run, the plan is of other verdicts, or a stratum of models has too few labels.
     """
-    said, outside = _said(labelled[0], plan, metric)
-    if not said:
+    labels, outside = _said(labelled[0], plan, metric)
+    if not labels:
         raise UserError("no label says of an answer of this run (and of its plan) whether it is right")
     tasks, open_labels = {}, 0
     for task, answers in judged(rows, metric).items():
-        own = {answer.key: said[answer.key] for answer in answers if answer.key in said}
+        own = {answer.key: labels[answer.key] for answer in answers if answer.key in labels}
         _check_plan(answers, plan or {})
         not_used = [a.key for a in answers if a.key in own and a.stratum in (UNDECIDED, NOTHING)]
         open_labels += len(not_used)
@@ -98,7 +87,7 @@ def corrected_study(
 def _said(
     pairs: Sequence[tuple[Label, Row]], plan: Mapping[Key, str] | None, metric: str
 ) -> tuple[dict[Key, float], int]:
-    found: defaultdict[Key, list[float]] = defaultdict(list)
+    shares: defaultdict[Key, list[float]] = defaultdict(list)
     outside = 0
     for label, row in pairs:
         value = label.share if metric == "mark" and label.share is not None else label.correct
@@ -108,8 +97,8 @@ def _said(
         if plan is not None and key not in plan:
             outside += 1
         else:
-            found[key].append(float(value))
-    return {key: sum(values) / len(values) for key, values in found.items()}, outside
+            shares[key].append(float(value))
+    return {key: sum(values) / len(values) for key, values in shares.items()}, outside
 
 
 def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
@@ -121,63 +110,59 @@ def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
             )
 
 
-def corrected(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str, Any]:
-    """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers.
-
-    Raises:
-        UserError: a stratum of models has fewer than two labels.
-    """
+def corrected(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any]:
+    """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers."""
     total = sum(answer.weight for answer in answers)
     groups: defaultdict[str, list[Judged]] = defaultdict(list)
     for answer in answers:
         groups[answer.stratum].append(answer)
-    strata = [_stratum(name, groups[name], said, total) for name in (RULES, *MODELS) if groups[name]]
-    shifts = {one.name: one.shift for one in strata}
+    strata = [_stratum(name, groups[name], labels, total) for name in (RULES, *MODELS) if groups[name]]
+    shifts = {stratum.name: stratum.shift for stratum in strata}
     judge = sum(answer.low * answer.weight for answer in answers) / total
     open_share = sum(answer.weight for answer in groups[UNDECIDED]) / total
-    spread = [(one.share**2 * one.variance, one.freedom) for one in strata]
+    spread = [(stratum.share**2 * stratum.variance, stratum.freedom) for stratum in strata]
     reach = _reach(spread)
-    power = _power(groups, said)
+    power = _power(groups, labels)
     ends = [_mark(answers, shifts, total, best, reach, power) for best in (False, True)]
     return {
-        "labels": sum(one.labels for one in strata),
+        "labels": sum(stratum.labels for stratum in strata),
         "undecided": open_share,
         "judge": [judge, judge + sum((a.high - a.low) * a.weight for a in groups[UNDECIDED]) / total],
         "corrected": [end[0] for end in ends],
         "interval": [ends[0][1], ends[1][2]],
         "judge_alone": reach,
-        "rogan_gladen": _rogan_gladen([a for a in answers if a.stratum != UNDECIDED], said),
-        "strata": {one.name: _shown(one) for one in strata},
+        "rogan_gladen": _rogan_gladen([a for a in answers if a.stratum != UNDECIDED], labels),
+        "strata": {stratum.name: _shown(stratum) for stratum in strata},
         "no_answer": len(groups[NOTHING]),
     }
 
 
-def _stratum(name: str, answers: Sequence[Judged], said: Mapping[Key, float], total: float) -> Stratum:
+def _stratum(name: str, answers: Sequence[Judged], people: Mapping[Key, float], total: float) -> Stratum:
     weight = sum(answer.weight for answer in answers)
     judge = sum(answer.low * answer.weight for answer in answers) / weight
-    known = [(said[a.key] - a.low, a.weight) for a in answers if a.key in said]
+    pairs = [(people[a.key] - a.low, a.weight) for a in answers if a.key in people]
     share, size = weight / total, len(answers)
     decided, wrong = rules_record()
     bound = wilson_interval(wrong, decided)[1]
-    if name == RULES and not known:
+    if name == RULES and not pairs:
         return Stratum(name, share, size, 0, judge, 0.0, (bound / 2) ** 2, CARD_FREEDOM)
-    if len(known) < FEWEST and name != RULES:
+    if len(pairs) < FEWEST and name != RULES:
         raise UserError(
-            f"“{name}” has {len(known)} label{'s' * (len(known) != 1)} for its {size} answers and needs {FEWEST} or"
+            f"“{name}” has {len(pairs)} label{'s' * (len(pairs) != 1)} for its {size} answers and needs {FEWEST} or"
             " more: `livek12 label-plan RUN` chooses answers of every stratum"
         )
-    of = sum(w for _, w in known)
-    shift = sum(r * w for r, w in known) / of
-    n = of**2 / sum(w**2 for _, w in known)
-    seen = sum(w * (r - shift) ** 2 for r, w in known) / of * len(known) / max(1, len(known) - 1)
+    of = sum(w for _, w in pairs)
+    shift = sum(r * w for r, w in pairs) / of
+    n = of**2 / sum(w**2 for _, w in pairs)
+    seen = sum(w * (r - shift) ** 2 for r, w in pairs) / of * len(pairs) / max(1, len(pairs) - 1)
     added, worth = (CARD_WORTH * bound, CARD_WORTH) if name == RULES else (0.5, 1.0)
-    freedom = len(known) - 1 + (CARD_WORTH if name == RULES else 0.0)
-    rate = (sum(w * r**2 for r, w in known) / of * n + added) / (n + worth)
-    return Stratum(name, share, size, len(known), judge, shift, max(seen, rate * (1 - rate)) / n, freedom)
+    freedom = len(pairs) - 1 + (CARD_WORTH if name == RULES else 0.0)
+    rate = (sum(w * r**2 for r, w in pairs) / of * n + added) / (n + worth)
+    return Stratum(name, share, size, len(pairs), judge, shift, max(seen, rate * (1 - rate)) / n, freedom)
 
 
-def _power(groups: Mapping[str, Sequence[Judged]], said: Mapping[Key, float]) -> float:
-    """Slope of the judge's mark on the person's, from weighted labelled answers; unlabelled ones count as right.
+def _power(groups: Mapping[str, Sequence[Judged]], labels: Mapping[Key, float]) -> float:
+    """Slope of the judge's mark on the person's, from weighted labels; unlabelled answers count as right.
 
     For right and wrong only it is sensitivity + specificity - 1: the part of a difference between papers that a judge
     shows.
@@ -186,9 +171,9 @@ def _power(groups: Mapping[str, Sequence[Judged]], said: Mapping[Key, float]) ->
 
     rows = []
     for name in (RULES, *MODELS):
-        known = [a for a in groups.get(name, ()) if a.key in said] or groups.get(name, ())
-        stands = sum(a.weight for a in groups.get(name, ())) / max(sum(a.weight for a in known), 1e-9)
-        rows += [(a.weight * stands, a.low, said.get(a.key, a.low)) for a in known]
+        answers = [a for a in groups.get(name, ()) if a.key in labels] or groups.get(name, ())
+        stands = sum(a.weight for a in groups.get(name, ())) / max(sum(a.weight for a in answers), 1e-9)
+        rows += [(a.weight * stands, a.low, labels.get(a.key, a.low)) for a in answers]
     weights, judge, person = np.array(rows).T
     person = person - np.average(person, weights=weights)
     spread = float((weights * person**2).sum())
@@ -223,8 +208,8 @@ def _mark(
 def _unshrunk(reach: float, alone: float, power: float) -> float:
     """The reach of a mean by papers, had people marked the papers.
 
-    A judge's errors shrink the part of the reach that papers add: the same shift for all answers of a stratum corrects
-    the mean and leaves papers as close to each other as the judge has them.
+    A judge's errors shrink the part that papers add: a shift for all answers of a stratum corrects the mean, not the
+    distances of papers.
     """
     return sqrt(alone**2 + (reach**2 - alone**2) / power**2) if reach > alone else reach
 
@@ -238,28 +223,28 @@ def _reach(spread: Sequence[tuple[float, float]]) -> float:
     return float(t_quantile(np.array(max(1.0, freedom)), 0.95)) * sqrt(variance)
 
 
-def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[str, Any] | None:
+def _rogan_gladen(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any] | None:
     """Rogan & Gladen (1978): the mark of decided answers from the judge's sensitivity and specificity.
 
-    Labelled answers are weighted; rules without labels count as right. The interval is equation 3, with half an error
-    added to either. None where there are partial marks; `value` None where the judge is no better than chance.
+    Weighted labels; rules without labels count as right. The interval is equation 3, with half an error added to
+    either. None with partial marks; `value` None where the judge is no better than chance.
     """
     total = sum(answer.weight for answer in answers)
-    if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in said.values()):
+    if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in labels.values()):
         return None
     labelled: defaultdict[str, list[Judged]] = defaultdict(list)
     sizes: defaultdict[str, float] = defaultdict(float)
     for answer in answers:
         sizes[answer.stratum] += answer.weight
-        if answer.key in said:
+        if answer.key in labels:
             labelled[answer.stratum].append(answer)
     cells = {(person, judge): 0.0 for person in (0, 1) for judge in (0, 1)}
     for name in sizes:
-        known = labelled[name]
-        of = sum(a.weight for a in known)
-        for a in known or [a for a in answers if a.stratum == name]:
-            person = said[a.key] if known else a.low
-            cells[int(person), int(a.low)] += a.weight * (sizes[name] / of if known else 1.0)
+        own = labelled[name]
+        of = sum(a.weight for a in own)
+        for a in own or [a for a in answers if a.stratum == name]:
+            person = labels[a.key] if own else a.low
+            cells[int(person), int(a.low)] += a.weight * (sizes[name] / of if own else 1.0)
     rights, wrongs = cells[1, 1] + cells[1, 0], cells[0, 0] + cells[0, 1]
     if not rights or not wrongs:
         return {"sensitivity": None, "specificity": None, "value": None, "interval": None}
@@ -269,7 +254,7 @@ def _rogan_gladen(answers: Sequence[Judged], said: Mapping[Key, float]) -> dict[
     if power <= 0:
         return {"sensitivity": sensitivity, "specificity": specificity, "value": None, "interval": None}
     value = min(1.0, max(0.0, (share + specificity - 1) / power))
-    people = [said[a.key] for a in answers if a.key in said]
+    people = [labels[a.key] for a in answers if a.key in labels]
     doubt = (
         share * (1 - share) / len(answers)
         + value**2 * _doubt(sensitivity, sum(people))
@@ -286,24 +271,24 @@ def _doubt(share: float, count: float) -> float:
     return rate * (1 - rate) / (count + 1)
 
 
-def _shown(one: Stratum) -> dict[str, Any]:
+def _shown(stratum: Stratum) -> dict[str, Any]:
     return {
-        "answers": one.answers,
-        "labels": one.labels,
-        "share": one.share,
-        "judge": one.judge,
-        "person_minus_judge": one.shift,
-        "deviation": sqrt(one.variance),
+        "answers": stratum.answers,
+        "labels": stratum.labels,
+        "share": stratum.share,
+        "judge": stratum.judge,
+        "person_minus_judge": stratum.shift,
+        "deviation": sqrt(stratum.variance),
     }
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for run, study in found.items():
-        for task, one in study["tasks"].items():
-            yield f"{run}, {task}: {study['metric']} {said(one)}; the judge alone said {_range(one['judge'])}."
-            yield f"{run}, {task}: after Rogan and Gladen {_said_after(one['rogan_gladen'])}."
-            unlabelled = [name for name, stratum in one["strata"].items() if not stratum["labels"]]
+    for run, study in result.items():
+        for task, mark in study["tasks"].items():
+            yield f"{run}, {task}: {study['metric']} {said(mark)}; the judge alone said {_range(mark['judge'])}."
+            yield f"{run}, {task}: after Rogan and Gladen {_said_after(mark['rogan_gladen'])}."
+            unlabelled = [name for name, stratum in mark["strata"].items() if not stratum["labels"]]
             if unlabelled:
                 yield f"{run}, {task}: no answer that rules decided is labelled; the judge card bounds their errors."
         if study["labels_of_open_answers"]:
@@ -315,23 +300,26 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{run}: {study['labels_left_out']} labels are of answers that were not planned and do not count."
 
 
-def _said_after(found: Mapping[str, Any] | None) -> str:
-    if found is None:
+def _said_after(result: Mapping[str, Any] | None) -> str:
+    if result is None:
         return "there is no value, since there are marks between right and wrong"
-    if found["value"] is None:
+    if result["value"] is None:
         return "there is no value: the labels do not show that the judge tells right from wrong"
-    low, high = (rounded(100 * end) for end in found["interval"])
-    return f"{rounded(100 * found['value'])} [{low}, {high}] of the decided answers"
+    low, high = (rounded(100 * end) for end in result["interval"])
+    return f"{rounded(100 * result['value'])} [{low}, {high}] of the decided answers"
 
 
-def said(one: Mapping[str, Any]) -> str:
+def said(mark: Mapping[str, Any]) -> str:
     """A mark in words: "71.3 [68.9, 73.5], of which the judge ±0.8 (60 labels)"."""
-    low, high = one["interval"]
+    low, high = mark["interval"]
     return (
-        f"{_range(one['corrected'])} [{rounded(100 * low)}, {rounded(100 * high)}], of which the judge"
-        f" ±{rounded(100 * one['judge_alone'])} ({one['labels']} labels)"
+        f"{_range(mark['corrected'])} [{rounded(100 * low)}, {rounded(100 * high)}], of which the judge"
+        f" ±{rounded(100 * mark['judge_alone'])} ({mark['labels']} labels)"
     )
 
 
 def _range(ends: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(rounded(100 * end) for end in ends))
+
+
+STUDY = Study("corrected", sentences)

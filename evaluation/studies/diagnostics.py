@@ -28,6 +28,7 @@ from livek12.evaluation.studies.paired_shares import (
     mean_said,
     mean_share,
 )
+from livek12.evaluation.studies.study import Study
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
@@ -38,9 +39,6 @@ def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
     """Answers of another run to the whole questions.
 
     `base` None is the run whose failures were asked about, if it still exists.
-
-    Raises:
-        UserError: `base` is no run, or one of another model.
     """
     spec = folder.spec()
     if base is None:
@@ -77,13 +75,9 @@ Units = dict[int, Share]
 class Diagnosed:
     """Answers to the derived tasks of one task.
 
-    Attributes:
-        conditions: condition → question → unit → share of right samples.
-        lengths: question → units of its flow.
-        whole: question → share of right answers to the whole of it.
-        samples: answers by condition.
-        silent: those without text.
-        missing: those that never came.
+    `conditions`: condition → question → unit → share of right samples; `lengths`: units of each flow; `whole`: share
+    of right answers to the whole question; `samples` by condition; of them `silent` without text, `missing` never
+    came.
     """
 
     conditions: dict[str, dict[str, Units]] = field(default_factory=dict)
@@ -95,12 +89,8 @@ class Diagnosed:
 
 
 def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, Diagnosed]:
-    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers.
-
-    Raises:
-        UserError: the run asked no task that is derived unit by unit.
-    """
-    found: defaultdict[str, Diagnosed] = defaultdict(Diagnosed)
+    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers."""
+    by_task: defaultdict[str, Diagnosed] = defaultdict(Diagnosed)
     units: defaultdict[tuple[str, str, str, int], list[Share]] = defaultdict(list)
     ends: defaultdict[tuple[str, str], list[Share]] = defaultdict(list)
     elsewhere: defaultdict[tuple[str, str], list[Share]] = defaultdict(list)
@@ -108,7 +98,7 @@ def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, 
         base, _, condition = row.task.partition(":")
         variant, share = row.question.variant, outcome_bounds(row)[1]
         if variant and variant.unit and _is_derived(row.task):
-            own = found[base]
+            own = by_task[base]
             own.lengths[variant.of] = variant.units or 0
             own.samples[condition] += 1
             own.missing += row.response is None
@@ -116,18 +106,18 @@ def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, 
             units[base, condition, variant.of, variant.unit].append(share)
         else:
             ends[row.task, row.question.id].append(share)
-    if not found:
+    if not by_task:
         raise UserError(
             "this run asks no questions unit by unit: `livek12 run --task cfe_text:all --questions failed-in RUN …`"
         )
     for row in whole:
         elsewhere[row.task, row.question.id].append(outcome_bounds(row)[1])
     for (base, condition, id, unit), shares in sorted(units.items()):
-        found[base].conditions.setdefault(condition, {}).setdefault(id, {})[unit] = mean_share(shares)
+        by_task[base].conditions.setdefault(condition, {}).setdefault(id, {})[unit] = mean_share(shares)
     for (task, id), shares in {**elsewhere, **ends}.items():
-        if id in found.get(task, Diagnosed()).lengths:
-            found[task].whole[id] = mean_share(shares)
-    return dict(found)
+        if id in by_task.get(task, Diagnosed()).lengths:
+            by_task[task].whole[id] = mean_share(shares)
+    return dict(by_task)
 
 
 def _is_derived(name: str) -> bool:
@@ -136,28 +126,29 @@ def _is_derived(name: str) -> bool:
 
 
 def diagnostics(
-    found: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
+    by_task: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
 ) -> dict[str, Any]:
     """Curves, buckets and contrasts of each task; `chosen`: the questions are those that the model failed."""
-    return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in found.items()}
+    return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in by_task.items()}
 
 
-def _of_task(found: Diagnosed, fewest: tuple[int, int]) -> dict[str, Any]:
-    told = {
-        "questions": len(found.lengths),
+def _of_task(diagnosed: Diagnosed, fewest: tuple[int, int]) -> dict[str, Any]:
+    result = {
+        "questions": len(diagnosed.lengths),
         "fewest": list(fewest),
-        "answers": sum(found.samples.values()),
-        "silent": found.silent,
-        "missing": found.missing,
-        "whole": mean_of(list(found.whole.values())) if found.whole else None,
+        "answers": sum(diagnosed.samples.values()),
+        "silent": diagnosed.silent,
+        "missing": diagnosed.missing,
+        "whole": mean_of(list(diagnosed.whole.values())) if diagnosed.whole else None,
         "conditions": {
-            name: _of_condition(questions, found, name, fewest) for name, questions in _ordered(found.conditions)
+            name: _of_condition(questions, diagnosed, name, fewest)
+            for name, questions in _ordered(diagnosed.conditions)
         },
-        "contrasts": list(_contrasts(found, fewest[0])),
+        "contrasts": list(_contrasts(diagnosed, fewest[0])),
     }
-    if EXECUTION_TEXT in found.conditions:
-        told["pictures"] = _pictures(found.conditions[EXECUTION_TEXT])
-    return told
+    if EXECUTION_TEXT in diagnosed.conditions:
+        result["pictures"] = _pictures(diagnosed.conditions[EXECUTION_TEXT])
+    return result
 
 
 def _ordered(conditions: Mapping[str, dict[str, Units]]) -> list[tuple[str, dict[str, Units]]]:
@@ -166,14 +157,14 @@ def _ordered(conditions: Mapping[str, dict[str, Units]]) -> list[tuple[str, dict
 
 
 def _of_condition(
-    questions: Mapping[str, Units], found: Diagnosed, name: str, fewest: tuple[int, int]
+    questions: Mapping[str, Units], diagnosed: Diagnosed, name: str, fewest: tuple[int, int]
 ) -> dict[str, Any]:
     buckets: defaultdict[int, dict[str, Units]] = defaultdict(dict)
     for id, units in questions.items():
-        buckets[found.lengths[id]][id] = units
+        buckets[diagnosed.lengths[id]][id] = units
     kept = {length: bucket for length, bucket in sorted(buckets.items()) if len(bucket) >= fewest[1]}
     return {
-        "answers": found.samples[name],
+        "answers": diagnosed.samples[name],
         "questions": len(questions),
         "mean": mean_of([mean_share(list(units.values())) for units in questions.values()]),
         "by_unit": _by_unit(questions, fewest[0]),
@@ -197,10 +188,10 @@ def _by_unit(questions: Mapping[str, Units], fewest: int) -> list[dict[str, Any]
     return [{"unit": unit, **mean_of(own)} for unit, own in sorted(shares.items()) if len(own) >= fewest]
 
 
-def _contrasts(found: Diagnosed, fewest: int) -> Iterator[dict[str, Any]]:
+def _contrasts(diagnosed: Diagnosed, fewest: int) -> Iterator[dict[str, Any]]:
     cells = []
-    for one, other, what in CONTRASTS:
-        a, b = found.conditions.get(one), _other(found, other)
+    for condition, other, what in CONTRASTS:
+        a, b = diagnosed.conditions.get(condition), _other(diagnosed, other)
         if not a or not b:
             continue
         both = {id: [unit for unit in a[id] if unit in b[id]] for id in a if id in b}
@@ -218,15 +209,15 @@ def _contrasts(found: Diagnosed, fewest: int) -> Iterator[dict[str, Any]]:
             and cell["questions"] >= fewest
         ]
         corrected(by_unit)
-        cells.append({"condition": one, "beside": other, "says": what, **whole, "by_unit": by_unit})
+        cells.append({"condition": condition, "beside": other, "says": what, **whole, "by_unit": by_unit})
     corrected(cells)
     yield from cells
 
 
-def _other(found: Diagnosed, name: str) -> dict[str, Units]:
+def _other(diagnosed: Diagnosed, name: str) -> dict[str, Units]:
     if name != WHOLE:
-        return found.conditions.get(name, {})
-    return {id: dict.fromkeys(range(1, found.lengths[id] + 1), share) for id, share in found.whole.items()}
+        return diagnosed.conditions.get(name, {})
+    return {id: dict.fromkeys(range(1, diagnosed.lengths[id] + 1), share) for id, share in diagnosed.whole.items()}
 
 
 def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
@@ -241,43 +232,43 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
     }
 
 
-def for_people(found: Mapping[str, Any]) -> dict[str, Any]:
+def for_people(result: Mapping[str, Any]) -> dict[str, Any]:
     """The result without contrasts by unit, for which a terminal has no room (`--json` has them)."""
 
-    def shorter(told: Mapping[str, Any]) -> dict[str, Any]:
-        cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in told["contrasts"]]
-        return {**told, "contrasts": cells}
+    def shorter(study: Mapping[str, Any]) -> dict[str, Any]:
+        cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in study["contrasts"]]
+        return {**study, "contrasts": cells}
 
-    return {run: {base: shorter(told) for base, told in tasks.items()} for run, tasks in found.items()}
+    return {run: {base: shorter(study) for base, study in tasks.items()} for run, tasks in result.items()}
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for run, tasks in found.items():
-        for base, told in tasks.items():
-            yield from _sentences(f"{run}, {base}", told)
+    for run, tasks in result.items():
+        for base, study in tasks.items():
+            yield from _sentences(f"{run}, {base}", study)
 
 
-def _sentences(name: str, told: Mapping[str, Any]) -> Iterator[str]:
-    whole = f"; the whole of them is answered in {mean_said(told['whole'])}" if told["whole"] else ""
-    yield f"{name}: {told['questions']} questions, {told['answers']} answers{whole}. Shares are of right samples."
-    if told["missing"] or told["silent"]:
+def _sentences(name: str, study: Mapping[str, Any]) -> Iterator[str]:
+    whole = f"; the whole of them is answered in {mean_said(study['whole'])}" if study["whole"] else ""
+    yield f"{name}: {study['questions']} questions, {study['answers']} answers{whole}. Shares are of right samples."
+    if study["missing"] or study["silent"]:
         yield (
-            f"{name}: {told['missing']} answers never came (they count at their worst and at their best) and"
-            f" {told['silent']} have no text (they count as wrong)."
+            f"{name}: {study['missing']} answers never came (they count at their worst and at their best) and"
+            f" {study['silent']} have no text (they count as wrong)."
         )
-    for condition, each in told["conditions"].items():
+    for condition, each in study["conditions"].items():
         yield f"{name}: {condition} {mean_said(each['mean'])} over {each['questions']} questions."
-    for cell in told["contrasts"]:
+    for cell in study["contrasts"]:
         yield f"{name}: {cell['condition']} minus {cell['beside']} {difference_said(cell)}: {cell['says']}."
-    if few := max((each["too_few"] for each in told["conditions"].values()), default=0):
-        yield f"{name}: unit indices with fewer than {told['fewest'][0]} questions, which are in no curve: {few}."
-    if told["chosen"]:
+    if few := max((each["too_few"] for each in study["conditions"].values()), default=0):
+        yield f"{name}: unit indices with fewer than {study['fewest'][0]} questions, which are in no curve: {few}."
+    if study["chosen"]:
         yield f"{name}: they were chosen because the model failed them: their whole is low by choice."
-    if not told["whole"]:
+    if not study["whole"]:
         yield f"{name}: nothing is known of the whole questions; --base RUN says where they were asked."
-    if "pictures" in told:
-        seen = told["pictures"]
+    if "pictures" in study:
+        seen = study["pictures"]
         yield (
             f"{name}: {seen['needed']} of {seen['questions']} questions need their pictures, since not all of their"
             f" units are answered without; {len(seen['answered_without'])} do not, {seen['undecided']} are undecided."
@@ -296,16 +287,16 @@ NAMES = {
 Found = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
-def charts(found: Found) -> Iterator[Chart]:
+def charts(result: Found) -> Iterator[Chart]:
     """Figures of each run and task; none where every point has too few questions."""
-    for run, tasks in found.items():
-        for base, told in tasks.items():
-            yield from (chart for chart in _charts(f"{run}, {base}", told) if any(s.points for s in chart.series))
+    for run, tasks in result.items():
+        for base, study in tasks.items():
+            yield from (chart for chart in _charts(f"{run}, {base}", study) if any(s.points for s in chart.series))
 
 
-def _charts(name: str, told: Mapping[str, Any]) -> Iterator[Chart]:
-    units, bucket = told["fewest"]
-    conditions = told["conditions"]
+def _charts(name: str, study: Mapping[str, Any]) -> Iterator[Chart]:
+    units, bucket = study["fewest"]
+    conditions = study["conditions"]
     others = [each for each in conditions if each not in EXECUTIONS]
     behind = f"mean over the questions that have the unit, {units} or more; thin strokes are 95 % intervals"
     yield Chart(
@@ -344,18 +335,18 @@ def _named(condition: str) -> str:
     return NAMES.get(word, word) + at + budget
 
 
-def tables(found: Found) -> Iterator[TableShown]:
+def tables(result: Found) -> Iterator[TableShown]:
     """Numbers behind the figures, and the contrasts."""
-    for run, tasks in found.items():
-        for base, told in tasks.items():
+    for run, tasks in result.items():
+        for base, study in tasks.items():
             name = f"{run}, {base}"
             for axis, key, what in (("by_unit", "unit", "unit"), ("by_length", "units", "length of the flow")):
-                if rows := list(_rows(told["conditions"], axis, key)):
-                    yield TableShown(f"{name}: by {what}", [key, *map(_named, told["conditions"])], rows)
+                if rows := list(_rows(study["conditions"], axis, key)):
+                    yield TableShown(f"{name}: by {what}", [key, *map(_named, study["conditions"])], rows)
             yield TableShown(
                 f"{name}: conditions beside each other",
                 ["", "questions", "difference in points", "95 %", "p", "p (Holm)"],
-                [_contrast(cell) for cell in told["contrasts"]],
+                [_contrast(cell) for cell in study["contrasts"]],
             )
 
 
@@ -369,19 +360,22 @@ def _rows(conditions: Mapping[str, Any], axis: str, key: str) -> Iterator[list[s
 def _cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return "–"
-    said = "–".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    text = "–".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
     ends = f" [{rounded(100 * cell['interval'][0])}–{rounded(100 * cell['interval'][1])}]" if cell["interval"] else ""
-    return f"{said}{ends} n={cell['questions']}"
+    return f"{text}{ends} n={cell['questions']}"
 
 
 def _contrast(cell: Mapping[str, Any]) -> list[str]:
-    said = " to ".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    text = " to ".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
     ends = " to ".join(rounded(100 * end) for end in cell["interval"]) if cell["interval"] else ""
     return [
         f"{_named(cell['condition'])} − {_named(cell['beside'])}",
         str(cell["questions"]),
-        said,
+        text,
         ends,
         p_value(cell["p"]) if cell["p"] is not None else "–",
         p_value(cell["p_holm"]) if cell["p_holm"] is not None else "–",
     ]
+
+
+STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, tables, for_people)

@@ -35,7 +35,7 @@ from livek12.evaluation.sieve import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
 from livek12.evaluation.studies.label_plan import PLAN
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import listed, number, percent
+from livek12.evaluation.studies.study import Study, listed, number, percent
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
@@ -125,12 +125,12 @@ class KindReply:
         Raises:
             Unreadable: the reply is not in the form, or names a kind that there is not.
         """
-        found = fields_of(parse_object(text), "reason", "kind" if self.one else "kinds")
-        a_text(found["reason"], "reason")
-        said = [found["kind"]] if self.one else a_list(found["kinds"], "kinds")
-        if strange := [kind for kind in said if kind not in self.names]:
+        fields = fields_of(parse_object(text), "reason", "kind" if self.one else "kinds")
+        a_text(fields["reason"], "reason")
+        kinds = [fields["kind"]] if self.one else a_list(fields["kinds"], "kinds")
+        if strange := [kind for kind in kinds if kind not in self.names]:
             raise Unreadable(f"names the kind {str(strange[0])[:40]!r} instead of {', '.join(self.names)}")
-        return frozenset(map(str, said))
+        return frozenset(map(str, kinds))
 
 
 def put_to_judges() -> AskedOf[Kinds]:
@@ -164,11 +164,11 @@ def _values(row: Row, case: Case) -> Values:
 
 def by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[Wrong]:
     """The answers with the judges' statements."""
-    found = []
+    typed = []
     for row, opinion in zip(rows, opinions, strict=True):
-        said = tuple((judge, kinds) for judge, kinds, _ in opinion.given if kinds is not None)
-        found.append(Wrong(row, most(row, [kinds for _, kinds in said]), said, opinion.problem))
-    return found
+        statements = tuple((judge, kinds) for judge, kinds, _ in opinion.given if kinds is not None)
+        typed.append(Wrong(row, most(row, [kinds for _, kinds in statements]), statements, opinion.problem))
+    return typed
 
 
 def by_itself(row: Row) -> Wrong | None:
@@ -197,11 +197,13 @@ def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[W
     def key(row: Row) -> tuple[str, str, int]:
         return row.task, row.question.id, row.trial
 
-    said = sorted(
+    statements = sorted(
         ((key(row), label.rater, kinds) for label, row in pairs if (kinds := label_kinds(label, row)) is not None),
         key=lambda each: each[:2],
     )
-    by_answer = {of: [(rater, kinds) for _, rater, kinds in each] for of, each in groupby(said, key=lambda e: e[0])}
+    by_answer = {
+        of: [(rater, kinds) for _, rater, kinds in each] for of, each in groupby(statements, key=lambda e: e[0])
+    }
     return [
         Wrong(row, most(row, [kinds for _, kinds in own]), tuple(own))
         for row in rows
@@ -209,17 +211,17 @@ def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[W
     ]
 
 
-def most(row: Row, said: Sequence[Kinds]) -> Kinds | None:
+def most(row: Row, votes: Sequence[Kinds]) -> Kinds | None:
     """The majority: the one kind, or for each kind its presence (a tie: None)."""
-    if not said:
+    if not votes:
         return None
-    counts = Counter(kind for kinds in said for kind in kinds)
+    counts = Counter(kind for kinds in votes for kind in kinds)
     if one_each(row.question.benchmark):
-        top = [kind for kind, count in counts.items() if 2 * count > len(said)]
+        top = [kind for kind, count in counts.items() if 2 * count > len(votes)]
         return frozenset(top) if top else None
-    if any(2 * count == len(said) for count in counts.values()):
+    if any(2 * count == len(votes) for count in counts.values()):
         return None
-    return frozenset(kind for kind, count in counts.items() if 2 * count > len(said))
+    return frozenset(kind for kind, count in counts.items() if 2 * count > len(votes))
 
 
 LEAST = 10
@@ -259,60 +261,60 @@ def error_types_study(
 
 def _of_benchmark(name: str, runs: Mapping[str, TypedRun], groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     kinds = [kind.name for kind in kinds_of(name)]
-    known = {run: [one for one in told.sample if one.kinds is not None] for run, told in runs.items()}
-    pooled = [one for ones in known.values() for one in ones]
+    typed = {run: [wrong for wrong in typed_run.sample if wrong.kinds is not None] for run, typed_run in runs.items()}
+    pooled = [wrong for ones in typed.values() for wrong in ones]
     return {
         "kinds": kinds,
         "one_each": bool(one_each(name)),
-        "runs": {run: _of_run(told, known[run], kinds) for run, told in runs.items()},
+        "runs": {run: _of_run(typed_run, typed[run], kinds) for run, typed_run in runs.items()},
         **{f"by_{axis}": _by_axis(pooled, of, kinds) for axis, of in AXES.items()},
         "agreement": {
-            run: found for run, told in runs.items() if (found := _agreement(told, kinds, bool(one_each(name))))
+            run: agreement
+            for run, typed_run in runs.items()
+            if (agreement := _agreement(typed_run, kinds, bool(one_each(name))))
         },
         "regressions": {
-            group: _regression({run: runs[run] for run in names if run in runs}, known, kinds)
+            group: _regression({run: runs[run] for run in names if run in runs}, typed, kinds)
             for group, names in groups.items()
         },
     }
 
 
-def _of_run(told: TypedRun, known: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, Any]:
-    problems = Counter(one.problem for one in told.sample if one.problem)
+def _of_run(run: TypedRun, typed: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, Any]:
+    problems = Counter(wrong.problem for wrong in run.sample if wrong.problem)
     return {
-        "answers": told.right + told.wrong + told.undecided,
-        "accuracy": told.accuracy,
-        "wrong": told.wrong,
-        "undecided": told.undecided,
-        "looked_at": len(told.sample),
-        "without_kind": len(told.sample) - len(known),
+        "answers": run.right + run.wrong + run.undecided,
+        "accuracy": run.accuracy,
+        "wrong": run.wrong,
+        "undecided": run.undecided,
+        "looked_at": len(run.sample),
+        "without_kind": len(run.sample) - len(typed),
         "problems": dict(problems.most_common(3)),
-        "kinds": {
-            kind: {**share, "rate": _rate(told, share["share"])} for kind, share in _shares(known, kinds).items()
-        },
+        "kinds": {kind: {**share, "rate": _rate(run, share["share"])} for kind, share in _shares(typed, kinds).items()},
     }
 
 
-def _shares(known: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
-    found = {}
+def _shares(typed: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
+    shares = {}
     for kind in kinds:
-        count = sum(kind in (one.kinds or ()) for one in known)
-        found[kind] = {
+        count = sum(kind in (wrong.kinds or ()) for wrong in typed)
+        shares[kind] = {
             "answers": count,
-            "share": count / len(known) if known else None,
-            "interval": list(wilson_interval(count, len(known))) if known else None,
+            "share": count / len(typed) if typed else None,
+            "interval": list(wilson_interval(count, len(typed))) if typed else None,
         }
-    return found
+    return shares
 
 
-def _rate(told: TypedRun, share: float | None) -> float | None:
-    return None if share is None or told.accuracy is None else share * (1 - told.accuracy)
+def _rate(run: TypedRun, share: float | None) -> float | None:
+    return None if share is None or run.accuracy is None else share * (1 - run.accuracy)
 
 
 def _by_axis(pooled: Sequence[Wrong], of: Callable[[Row], str | None], kinds: Sequence[str]) -> dict[str, Any]:
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
-    for one in pooled:
-        if value := of(one.row):
-            values[value].append(one)
+    for wrong in pooled:
+        if value := of(wrong.row):
+            values[value].append(wrong)
     return {
         value: {"answers": len(ones), "kinds": _shares(ones, kinds)}
         for value, ones in sorted(values.items())
@@ -323,60 +325,60 @@ def _by_axis(pooled: Sequence[Wrong], of: Callable[[Row], str | None], kinds: Se
 # --- beside people --------------------------------------------------------------------------------------------------
 
 
-def _agreement(told: TypedRun, kinds: Sequence[str], one: bool) -> dict[str, Any]:
+def _agreement(run: TypedRun, kinds: Sequence[str], single: bool) -> dict[str, Any]:
     """Pairs of judges and raters; empty with fewer than two."""
-    said: defaultdict[str, dict[tuple[str, str, int], Kinds]] = defaultdict(dict)
-    for wrong in [*told.sample, *told.people]:
+    statements: defaultdict[str, dict[tuple[str, str, int], Kinds]] = defaultdict(dict)
+    for wrong in [*run.sample, *run.people]:
         key = wrong.row.task, wrong.row.question.id, wrong.row.trial
         for who, what in wrong.said:
-            said[who][key] = what
-        if len(wrong.said) > 1 and wrong.kinds is not None and wrong in told.sample:
-            said[PANEL][key] = wrong.kinds
+            statements[who][key] = what
+        if len(wrong.said) > 1 and wrong.kinds is not None and wrong in run.sample:
+            statements[PANEL][key] = wrong.kinds
     return {
-        f"{a} / {b}": _beside(said[a], said[b], kinds, one)
-        for a, b in combinations(said, 2)
-        if PANEL not in (a, b) or a in _raters(told) or b in _raters(told)
-        if said[a].keys() & said[b].keys()
+        f"{a} / {b}": _beside(statements[a], statements[b], kinds, single)
+        for a, b in combinations(statements, 2)
+        if PANEL not in (a, b) or a in _raters(run) or b in _raters(run)
+        if statements[a].keys() & statements[b].keys()
     }
 
 
-def _raters(told: TypedRun) -> set[str]:
-    return {who for wrong in told.people for who, _ in wrong.said}
+def _raters(run: TypedRun) -> set[str]:
+    return {who for wrong in run.people for who, _ in wrong.said}
 
 
 def _beside(
-    a: Mapping[tuple[str, str, int], Kinds], b: Mapping[tuple[str, str, int], Kinds], kinds: Sequence[str], one: bool
+    a: Mapping[tuple[str, str, int], Kinds], b: Mapping[tuple[str, str, int], Kinds], kinds: Sequence[str], single: bool
 ) -> dict[str, Any]:
     both = [(a[key], b[key]) for key in a if key in b]
-    found: dict[str, Any] = {"answers": len(both), "agreed": sum(x == y for x, y in both) / len(both)}
-    if one:
-        found["kappa"] = cohen_kappa([min(x) for x, _ in both], [min(y) for _, y in both])
+    result: dict[str, Any] = {"answers": len(both), "agreed": sum(x == y for x, y in both) / len(both)}
+    if single:
+        result["kappa"] = cohen_kappa([min(x) for x, _ in both], [min(y) for _, y in both])
     by_kind = {kind: cohen_kappa([kind in x for x, _ in both], [kind in y for _, y in both]) for kind in kinds}
-    return {**found, **{f"kappa {kind}": value for kind, value in by_kind.items()}}
+    return {**result, **{f"kappa {kind}": value for kind, value in by_kind.items()}}
 
 
 # --- what rates say of accuracy -------------------------------------------------------------------------------------
 
 
 def _regression(
-    runs: Mapping[str, TypedRun], known: Mapping[str, Sequence[Wrong]], kinds: Sequence[str]
+    runs: Mapping[str, TypedRun], typed: Mapping[str, Sequence[Wrong]], kinds: Sequence[str]
 ) -> dict[str, Any]:
     """Accuracy on rates of unit variance; `why_not` where there is no such fit."""
-    usable = {run: told for run, told in runs.items() if told.accuracy is not None and known[run]}
-    accuracy = [told.accuracy or 0.0 for told in usable.values()]
+    usable = {run: result for run, result in runs.items() if result.accuracy is not None and typed[run]}
+    accuracy = [result.accuracy or 0.0 for result in usable.values()]
     rates = {
-        kind: [_rate(told, _shares(known[run], [kind])[kind]["share"]) or 0.0 for run, told in usable.items()]
+        kind: [_rate(result, _shares(typed[run], [kind])[kind]["share"]) or 0.0 for run, result in usable.items()]
         for kind in kinds
     }
     scaled = {kind: column for kind, values in rates.items() if values and (column := unit_variance(values))}
-    told: dict[str, Any] = {"runs": len(usable), "left_out": [kind for kind in kinds if kind not in scaled]}
+    result: dict[str, Any] = {"runs": len(usable), "left_out": [kind for kind in kinds if kind not in scaled]}
     if len(usable) < len(scaled) + 2 or not scaled:
-        return {**told, "why_not": f"{len(scaled)} kinds need {len(scaled) + 2} runs or more, not {len(usable)}"}
+        return {**result, "why_not": f"{len(scaled)} kinds need {len(scaled) + 2} runs or more, not {len(usable)}"}
     fit = least_squares(accuracy, list(scaled.values()))
     if fit is None:
-        return {**told, "why_not": "the rates of the kinds depend on each other"}
+        return {**result, "why_not": "the rates of the kinds depend on each other"}
     return {
-        **told,
+        **result,
         "r2": fit.r2,
         "identity": fit.r2 >= IDENTITY,
         "freedom": fit.freedom,
@@ -390,16 +392,16 @@ def _regression(
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for benchmark, told in found.items():
-        for run, each in told["runs"].items():
+    for benchmark, study in result.items():
+        for run, each in study["runs"].items():
             yield from _run_sentences(f"{run}, {benchmark}", each)
-        for run, pairs in told["agreement"].items():
+        for run, pairs in study["agreement"].items():
             for pair, seen in pairs.items():
                 kappa = f", Cohen's κ {number(seen['kappa'])}" if "kappa" in seen else ""
                 yield f"{run}, {pair}: the same kinds on {percent(seen['agreed'])} of {seen['answers']} answers{kappa}."
-        for group, fit in told["regressions"].items():
+        for group, fit in study["regressions"].items():
             yield f"{benchmark}, {group}: {_fit_said(fit)}"
 
 
@@ -445,7 +447,7 @@ def gathered(
         UserError: the runs have no way of asking in common, no answer is wrong, or all that are wrong are of benchmarks
             whose article tells no kinds apart.
     """
-    found: defaultdict[str, dict[str, TypedRun]] = defaultdict(dict)
+    typed: defaultdict[str, dict[str, TypedRun]] = defaultdict(dict)
     without = set[str]()
     taken = one_way({name: RunRows(folder) for name, folder in folders.items()}, choice)
     for name, answers in taken.items():
@@ -455,7 +457,7 @@ def gathered(
             if not kinds_of(benchmark):
                 without.add(benchmark)
                 continue
-            own = found[benchmark].setdefault(name, TypedRun())
+            own = typed[benchmark].setdefault(name, TypedRun())
             if is_wrong(row):
                 own.wrong += 1
                 wrong[benchmark].append(row)
@@ -464,35 +466,35 @@ def gathered(
             else:
                 own.undecided += 1
         for benchmark, rows in wrong.items():
-            own = found[benchmark][name]
+            own = typed[benchmark][name]
             own.sample = [Wrong(row) for row in sampled(rows, size, seed)]
             own.people = by_people(rows, labels.get(name, ()))
-    if not any(own.wrong for runs in found.values() for own in runs.values()):
-        said = f"; the articles of {', '.join(sorted(without))} tell no kinds of errors apart" if without else ""
-        raise UserError(f"no answer of these runs is decided and wrong: there is nothing to look at{said}")
-    return dict(found)
+    if not any(own.wrong for runs in typed.values() for own in runs.values()):
+        note = f"; the articles of {', '.join(sorted(without))} tell no kinds of errors apart" if without else ""
+        raise UserError(f"no answer of these runs is decided and wrong: there is nothing to look at{note}")
+    return dict(typed)
 
 
-def to_ask(found: Found) -> int:
+def to_ask(typed: Found) -> int:
     """Number of answers that judges are asked about."""
-    return sum(by_itself(one.row) is None for runs in found.values() for own in runs.values() for one in own.sample)
+    return sum(by_itself(wrong.row) is None for runs in typed.values() for own in runs.values() for wrong in own.sample)
 
 
-def typed_by_judges(found: Found, folders: Mapping[str, RunFolder], jury: Jury, step: Callable[[], None]) -> None:
+def typed_by_judges(typed: Found, folders: Mapping[str, RunFolder], jury: Jury, step: Callable[[], None]) -> None:
     """Asks judges for the kinds of the sample."""
     for name, folder in folders.items():
         pictures = None
-        for runs in found.values():
+        for runs in typed.values():
             if name not in runs:
                 continue
             pictures = pictures or reload_task_data(folder, jury.options.data)
             own = runs[name]
-            told = [by_itself(one.row) for one in own.sample]
-            asked = [one.row for one, known in zip(own.sample, told, strict=True) if known is None]
-            rows = list(illustrated(asked, pictures))
+            settled = [by_itself(wrong.row) for wrong in own.sample]
+            open_rows = [wrong.row for wrong, answer in zip(own.sample, settled, strict=True) if answer is None]
+            rows = list(illustrated(open_rows, pictures))
             opinions = consult(jury, rows, put_to_judges(), authors_of(folder), _sees, step)
             judged = iter(by_judges(rows, opinions))
-            own.sample = [known or next(judged) for known in told]
+            own.sample = [answer or next(judged) for answer in settled]
 
 
 def _sees(row: Row) -> bool:
@@ -500,26 +502,22 @@ def _sees(row: Row) -> bool:
     return task is None or not task.without_pictures
 
 
-def typed_by_people(found: Found) -> None:
+def typed_by_people(typed: Found) -> None:
     """Takes people's labels as the kinds, without judges."""
-    for runs in found.values():
+    for runs in typed.values():
         for own in runs.values():
             own.sample = own.people
-    if not any(own.sample for runs in found.values() for own in runs.values()):
+    if not any(own.sample for runs in typed.values() for own in runs.values()):
         raise UserError(
             "no label says of a wrong answer of what kind it is: labels name error_type, or CIE, LAE and DRE"
         )
 
 
-def write_plans(found: Found, folders: Mapping[str, RunFolder]) -> list[Path]:
-    """Writes the sample of each run as its label plan.
-
-    Raises:
-        UserError: a run has another plan already, or its folder cannot be written.
-    """
+def write_plans(typed: Found, folders: Mapping[str, RunFolder]) -> list[Path]:
+    """Writes the sample of each run as its label plan."""
     written = []
     for name, folder in folders.items():
-        rows = [one.row for runs in found.values() if name in runs for one in runs[name].sample]
+        rows = [wrong.row for runs in typed.values() if name in runs for wrong in runs[name].sample]
         text = "".join(_line(row) for row in rows)
         path = folder.path / PLAN
         if path.exists() and path.read_text("utf-8") != text:
@@ -532,17 +530,13 @@ def write_plans(found: Found, folders: Mapping[str, RunFolder]) -> list[Path]:
 
 def _line(row: Row) -> str:
     stratum = " / ".join(filter(None, stratum_of(row)[1:]))
-    told = {"task": row.task, "question_id": row.question.id, "trial": row.trial, "stratum": f"wrong, {stratum}"}
-    return json.dumps(told, ensure_ascii=False) + "\n"
+    planned = {"task": row.task, "question_id": row.question.id, "trial": row.trial, "stratum": f"wrong, {stratum}"}
+    return json.dumps(planned, ensure_ascii=False) + "\n"
 
 
 def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]:
-    """The groups of `--group NAME=RUN,RUN…`; all runs together without any.
-
-    Raises:
-        UserError: no such form, a run that is not there, or a group named twice.
-    """
-    found: dict[str, list[str]] = {}
+    """The groups of `--group NAME=RUN,RUN…`; all runs together without any."""
+    groups: dict[str, list[str]] = {}
     for text in given:
         name, sign, names = text.partition("=")
         members = [part.strip() for part in names.split(",") if part.strip()]
@@ -550,10 +544,10 @@ def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]
             raise UserError(f"--group {text!r}: write NAME=RUN,RUN,…")
         if strange := [run for run in members if run not in runs]:
             raise UserError(f"--group {name}: {strange[0]!r} is none of the runs {', '.join(runs)}")
-        if name.strip() in found:
+        if name.strip() in groups:
             raise UserError(f"--group {name}: is named twice")
-        found[name.strip()] = members
-    return found or {"all runs": list(runs)}
+        groups[name.strip()] = members
+    return groups or {"all runs": list(runs)}
 
 
 MOST_SERIES = 6
@@ -565,13 +559,13 @@ AXIS_NAMES = {
 }
 
 
-def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     """Composition of errors by run, kind of pictures and subject."""
-    for benchmark, told in found.items():
-        kinds = told["kinds"]
+    for benchmark, study in result.items():
+        kinds = study["kinds"]
         runs = {
             run: each["kinds"]
-            for run, each in told["runs"].items()
+            for run, each in study["runs"].items()
             if any(k["answers"] for k in each["kinds"].values())
         }
         for part in range(0, len(runs), MOST_SERIES):
@@ -585,7 +579,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
                 names=[_short(kind) for kind in kinds],
             )
         for axis, name in AXIS_NAMES.items():
-            if values := told[f"by_{axis}"]:
+            if values := study[f"by_{axis}"]:
                 yield Chart(
                     f"{benchmark}: kinds of errors by {name}",
                     "Share of the wrong answers of all runs; groups of 10 answers or more.",
@@ -617,10 +611,10 @@ def _short(name: str) -> str:
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
-def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Shares by run and group, agreement, and regressions."""
-    for benchmark, told in found.items():
-        kinds = told["kinds"]
+    for benchmark, study in result.items():
+        kinds = study["kinds"]
         heads = [kind.replace("_", " ") for kind in kinds]
         yield TableShown(
             f"{benchmark}: share of the wrong answers, and rate of all answers, by run",
@@ -628,11 +622,11 @@ def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
             [
                 [run, _percent(each["accuracy"]), str(each["wrong"]), str(each["looked_at"])]
                 + [f"{_share(each['kinds'][kind])}; {_percent(each['kinds'][kind]['rate'])}" for kind in kinds]
-                for run, each in told["runs"].items()
+                for run, each in study["runs"].items()
             ],
         )
         for axis, name in AXIS_NAMES.items():
-            if values := told[f"by_{axis}"]:
+            if values := study[f"by_{axis}"]:
                 yield TableShown(
                     f"{benchmark}: share of the wrong answers by {name} (KMMMU, table 6)",
                     ["", "answers", *heads],
@@ -641,7 +635,7 @@ def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
                         for value, each in values.items()
                     ],
                 )
-        for group, fit in told["regressions"].items():
+        for group, fit in study["regressions"].items():
             if "coefficients" in fit:
                 yield TableShown(
                     f"{benchmark}, {group}: accuracy on the rates of unit variance (KMMMU, table 24)",
@@ -666,3 +660,6 @@ def _share(share: Mapping[str, Any]) -> str:
 
 def _p(p: float | None) -> str:
     return "–" if p is None else p_value(p)
+
+
+STUDY = Study("error types", sentences, "What goes wrong?", charts, tables)

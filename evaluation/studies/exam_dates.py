@@ -26,10 +26,10 @@ class Period:
 
 def period(text: str) -> Period | None:
     """The period of "2025", "2025-06" or "2025-06-07"; None for other texts."""
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
         return None
-    year, month, day = (int(part) if part else None for part in found.groups())
+    year, month, day = (int(part) if part else None for part in match.groups())
     try:
         if year is None or month is None:
             return Period(date(year or 0, 1, 1), date(year or 0, 12, 31))
@@ -46,19 +46,15 @@ def exam_period(release: str | None, year: int | str | None) -> Period | None:
 
 
 def released(given: list[str], runs: list[str]) -> dict[str, Period]:
-    """Release dates by run, from NAME=DATE.
-
-    Raises:
-        UserError: not of that form, no run of that name, or a name given twice.
-    """
-    found: dict[str, Period] = {}
-    for one in given:
-        name, _, when = one.rpartition("=")
+    """Release dates by run, from NAME=DATE."""
+    dates: dict[str, Period] = {}
+    for text in given:
+        name, _, when = text.rpartition("=")
         if (meant := period(when)) is None or not name:
-            raise UserError(f"--released {one}: give RUN=DATE with a date like 2025-08 or 2025-08-31")
+            raise UserError(f"--released {text}: give RUN=DATE with a date like 2025-08 or 2025-08-31")
         if name not in runs:
-            raise UserError(f"--released {one}: there is no run {name!r}; there are {', '.join(runs)}")
-        if name in found:
-            raise UserError(f"--released {one}: {name} has a date already")
-        found[name] = meant
-    return found
+            raise UserError(f"--released {text}: there is no run {name!r}; there are {', '.join(runs)}")
+        if name in dates:
+            raise UserError(f"--released {text}: {name} has a date already")
+        dates[name] = meant
+    return dates

@@ -19,7 +19,7 @@ from typing import Any
 from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError, why
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
-from livek12.evaluation.studies.study import interval
+from livek12.evaluation.studies.study import Study, interval
 from livek12.judges.llm.audit import Auditor, is_quoted
 from livek12.judges.llm.prompts import Case
 
@@ -35,20 +35,16 @@ class Solution:
 
 
 def read_solutions(file: Path, warn: Callable[[str], None]) -> list[Solution]:
-    """Labelled solutions of an MR-Ben file (JSON: a mapping of lists, a list, or one object a line).
-
-    Raises:
-        UserError: the file cannot be read or holds no usable row.
-    """
-    found = []
+    """Labelled solutions of an MR-Ben file (JSON: a mapping of lists, a list, or one object a line)."""
+    solutions = []
     for number, row in enumerate(_rows(file), start=1):
         try:
-            found.append(_solution(row, number))
+            solutions.append(_solution(row, number))
         except (KeyError, TypeError, ValueError) as error:
             warn(f"{file.name}: solution {number}: passed over: {error!r}")
-    if not found:
+    if not solutions:
         raise UserError(f"{file}: no labelled solution; rows have Question, Model_Solution_Steps and its labels")
-    return found
+    return solutions
 
 
 def _rows(file: Path) -> Iterator[Any]:
@@ -117,8 +113,10 @@ def _place(quotation: str, steps: Sequence[str]) -> int:
     """The first step that holds a quotation; of one over several steps, the step of its beginning."""
     for end in range(1, len(steps) + 1):
         if is_quoted(quotation, "\n".join(steps[:end])):
-            held = [number for number in range(1, end + 1) if is_quoted(quotation, "\n".join(steps[number - 1 : end]))]
-            return held[-1]
+            starts = [
+                number for number in range(1, end + 1) if is_quoted(quotation, "\n".join(steps[number - 1 : end]))
+            ]
+            return starts[-1]
     return len(steps)
 
 
@@ -129,9 +127,9 @@ def first_errors(
 
     def audit(solution: Solution) -> Process | None:
         case = Case(solution.question.id, solution.question, "\n".join(solution.steps))
-        found = auditor.audit(_blank(solution), case, {solution.author} if solution.author else ()).process
+        first_steps = auditor.audit(_blank(solution), case, {solution.author} if solution.author else ()).process
         step()
-        return found
+        return first_steps
 
     with ThreadPoolExecutor(threads) as pool:
         processes = list(pool.map(audit, solutions))
@@ -144,7 +142,7 @@ def first_errors(
         "solutions": len(solutions),
         "with_errors": sum(solution.first_error is not None for solution in solutions),
         "panel": _measure(solutions, panel),
-        "critics": {critic: _measure(solutions, found) for critic, found in judged.items()},
+        "critics": {critic: _measure(solutions, first_steps) for critic, first_steps in judged.items()},
     }
 
 
@@ -172,9 +170,9 @@ def _of_panel(process: Process | None, solution: Solution) -> int | None:
     return UNDECIDED if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
 
 
-def _measure(solutions: Sequence[Solution], found: Sequence[int | None]) -> dict[str, Any]:
+def _measure(solutions: Sequence[Solution], first_steps: Sequence[int | None]) -> dict[str, Any]:
     """Wrong or not (Matthews' coefficient), and the exact step (over the wrong solutions)."""
-    pairs = [(solution.first_error, step) for solution, step in zip(solutions, found, strict=True)]
+    pairs = [(solution.first_error, step) for solution, step in zip(solutions, first_steps, strict=True)]
     decided = [(human, critic) for human, critic in pairs if critic != UNDECIDED]
     seen = binary_agreement([human is not None for human, _ in decided], [critic is not None for _, critic in decided])
     wrong = [(human, critic) for human, critic in pairs if human is not None]
@@ -203,12 +201,15 @@ def _blank(solution: Solution) -> Verdict:
     return Verdict(key=key, state="ungraded", points=None, low=0, high=1, max_points=1, correct=None, judge=UNMARKED)
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    yield f"{found['with_errors']} of {found['solutions']} solutions have a first wrong step that experts marked."
-    for critic, seen in [("The panel", found["panel"]), *found["critics"].items()]:
+    yield f"{result['with_errors']} of {result['solutions']} solutions have a first wrong step that experts marked."
+    for critic, seen in [("The panel", result["panel"]), *result["critics"].items()]:
         yield (
             f"{critic} decided {seen['decided']}: saw {seen['errors_seen']} wrong solutions, missed"
             f" {seen['errors_missed']}, raised {seen['false_alarms']} false alarms, and named the very step of"
             f" {interval(seen['step_accuracy_low'], seen['step_accuracy_high'])} of the wrong ones."
         )
+
+
+STUDY = Study("first-error", sentences)

@@ -15,7 +15,7 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.statistics import wilson_interval
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.study import number, share
+from livek12.evaluation.studies.study import Study, number, share
 
 EXAMPLES = 10
 Marked = tuple[Label, Row, bool]
@@ -25,11 +25,7 @@ Decided = tuple[Row, bool, bool]
 
 
 def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stranger] = ()) -> dict[str, Any]:
-    """The run against each rater, and raters against each other, on right or wrong and on marks.
-
-    Raises:
-        UserError: no label says of an answer of the run whether it is right.
-    """
+    """The run against each rater, and raters against each other, on right or wrong and on marks."""
     raters: defaultdict[str, list[Marked]] = defaultdict(list)
     for label, row in pairs:
         if label.correct is not None:
@@ -48,13 +44,13 @@ def _beside(pairs: Sequence[Marked]) -> dict[str, Any]:
     decided = [
         (row, right, row.verdict.correct) for _, row, right in pairs if row.verdict and row.verdict.correct is not None
     ]
-    found = binary_agreement([right for _, right, _ in decided], [correct for _, _, correct in decided])
-    agreed, open_ = found["true_accepts"] + found["true_rejects"], len(pairs) - len(decided)
+    agreement = binary_agreement([right for _, right, _ in decided], [correct for _, _, correct in decided])
+    agreed, open_ = agreement["true_accepts"] + agreement["true_rejects"], len(pairs) - len(decided)
     return {
         "labelled": len(pairs),
         "decided": len(decided),
         "undecided": open_,
-        **found,
+        **agreement,
         "accuracy_low": agreed / len(pairs),
         "accuracy_high": (agreed + open_) / len(pairs),
         "accuracy_ci": list(wilson_interval(agreed, len(decided))) if decided else None,
@@ -124,17 +120,17 @@ def _between(raters: Mapping[str, Sequence[Marked]]) -> dict[str, dict[str, Any]
         rater: {(row.task, row.question.id, row.trial): right for _, row, right in pairs}
         for rater, pairs in raters.items()
     }
-    found = {}
+    pairs_of = {}
     for a, b in combinations(sorted(marks), 2):
         shared = sorted(marks[a].keys() & marks[b].keys())
         kappa = cohen_kappa([marks[a][key] for key in shared], [marks[b][key] for key in shared])
-        found[f"{a} / {b}"] = {"n": len(shared), "kappa": kappa}
-    return found
+        pairs_of[f"{a} / {b}"] = {"n": len(shared), "kappa": kappa}
+    return pairs_of
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for run, beside in found.items():
+    for run, beside in result.items():
         for rater, marks in beside["raters"].items():
             agreed = marks["true_accepts"] + marks["true_rejects"]
             yield (
@@ -144,3 +140,6 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
                 f" person rejected, and rejected {marks['false_rejects']} that the person accepted. Cohen's κ"
                 f" {number(marks['kappa'])}."
             )
+
+
+STUDY = Study("agreement", sentences)

@@ -23,7 +23,7 @@ from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.core.text import one_line
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, one_way
-from livek12.evaluation.studies.study import number, percent
+from livek12.evaluation.studies.study import Study, number, percent
 from livek12.evaluation.studies.suspects import AnswerSaid, SameAnswer, Suspicion, suspicion
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
@@ -71,19 +71,15 @@ class ExamItem:
 
     def said(self) -> list[AnswerSaid]:
         """The decided answers with text; the trials of a run together weigh one."""
-        found = []
+        answers = []
         for run, given in self.answers.items():
             usable = [answer for answer in given if answer.right is not None and any(answer.said)]
-            found += [AnswerSaid(run, bool(a.right), a.said, 1 / len(usable)) for a in usable]
-        return found
+            answers += [AnswerSaid(run, bool(a.right), a.said, 1 / len(usable)) for a in usable]
+        return answers
 
 
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
-    """The items of several runs, by exam and question.
-
-    Raises:
-        UserError: there are no answers, or the runs have no way of asking in common.
-    """
+    """The items of several runs, by exam and question."""
     items: dict[QuestionKey, ExamItem] = {}
     exams = _Exams()
     for run, rows in one_way(runs, choice).items():
@@ -137,13 +133,13 @@ def items_study(
         negative = seen["discrimination"] is not None and seen["discrimination"] < 0
         if doubt.chance >= SUSPECT or negative:
             suspects.append(_suspect(item, seen, doubt, len(runs)))
-    suspects.sort(key=lambda one: (-one["chance"], one["discrimination"] or 0.0))
-    known = [row["discrimination"] for row in rows if row["discrimination"] is not None]
+    suspects.sort(key=lambda suspect: (-suspect["chance"], suspect["discrimination"] or 0.0))
+    values = [row["discrimination"] for row in rows if row["discrimination"] is not None]
     return {
         "runs": runs,
         "questions": len(rows),
-        "negative": sum(value < 0 for value in known),
-        "without_discrimination": len(rows) - len(known),
+        "negative": sum(value < 0 for value in values),
+        "without_discrimination": len(rows) - len(values),
         "prior": prior,
         "suspects": suspects,
         "items": rows,
@@ -174,11 +170,11 @@ class _Rest:
         """By run, the logit of its right share on the other items (one right and one wrong added)."""
         from math import log
 
-        found = {}
+        logits = {}
         for run, count in self._counts.items():
             n, right = count - (run in own), self._rights[run] - own.get(run, 0.0)
-            found[run] = log((right + 1) / (n - right + 1))
-        return found
+            logits[run] = log((right + 1) / (n - right + 1))
+        return logits
 
     def discrimination(self, own: Mapping[str, float]) -> float | None:
         """Item-rest correlation; None without spread or with fewer than three runs."""
@@ -240,9 +236,9 @@ def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> N
     """Adds to each suspect the places of its graded papers, of runs that have a report."""
     papers = {run: path / "report.html" for run, path in folders.items()}
     papers = {run: paper for run, paper in papers.items() if paper.is_file()}
-    for one in suspects:
-        one["papers"] = [
-            f"{paper}#{anchor_of(one.get('asked_as', {}).get(run, one['task']), one['question_id'])}"
+    for suspect in suspects:
+        suspect["papers"] = [
+            f"{paper}#{anchor_of(suspect.get('asked_as', {}).get(run, suspect['task']), suspect['question_id'])}"
             for run, paper in papers.items()
         ]
 
@@ -250,27 +246,27 @@ def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> N
 def plan(suspects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A label plan with the first answer of each run to each suspect question."""
     names = ("task", "question_id")
-    return [{**{name: one[name] for name in names}, "trial": 0, "stratum": "suspect key"} for one in suspects]
+    return [{**{name: suspect[name] for name in names}, "trial": 0, "stratum": "suspect key"} for suspect in suspects]
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
     yield (
-        f"{found['questions']} questions over {len(found['runs'])} runs: {found['negative']} have a negative"
-        f" discrimination; {found['without_discrimination']} have none, since all or no decided answers are right or"
+        f"{result['questions']} questions over {len(result['runs'])} runs: {result['negative']} have a negative"
+        f" discrimination; {result['without_discrimination']} have none, since all or no decided answers are right or"
         " too few are decided."
     )
-    sure = [one for one in found["suspects"] if one["chance"] >= SUSPECT]
+    sure = [suspect for suspect in result["suspects"] if suspect["chance"] >= SUSPECT]
     if sure:
         yield (
             f"{len(sure)} keys look wrong from what the models answered (chance {percent(SUSPECT)} or more, with"
-            f" {percent(found['prior'])} before any answer was seen). A person should look at each."
+            f" {percent(result['prior'])} before any answer was seen). A person should look at each."
         )
-    for one in sure:
+    for key in sure:
         yield (
-            f"{one['task']}/{one['question_id']}: the key is {one['key'] or '(empty)'}; {one['agreed_runs']} of"
-            f" {one['of_runs']} runs say {one['agreed']}. Chance {percent(one['chance'])}, discrimination"
-            f" {number(one['discrimination'])}."
+            f"{key['task']}/{key['question_id']}: the key is {key['key'] or '(empty)'}; {key['agreed_runs']}"
+            f" of {key['of_runs']} runs say {key['agreed']}. Chance {percent(key['chance'])}, discrimination"
+            f" {number(key['discrimination'])}."
         )
 
 
@@ -283,16 +279,9 @@ FEWEST_CHOOSING = 6
 
 
 def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
-    """Difficulty b and discrimination a of each item, and the test information at some abilities.
+    """Difficulty b and discrimination a of each item, and the test information {ability: sum of a²P(1-P)}.
 
     Items that all sittings, or none, have right carry no information and have neither.
-
-    Returns:
-        `items`: {task, question_id, a, b}; `sittings`: ability by "run/trial"; `information`: {ability: sum of
-        a²P(1-P)}.
-
-    Raises:
-        UserError: girth is not installed, or there are fewer than three sittings or items that tell anything.
     """
     try:
         from girth import tag_missing_data, twopl_mml_eap
@@ -307,8 +296,8 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
             f"a two-parameter fit needs 3 sittings and 3 questions that some have right and some wrong, not"
             f" {len(sittings)} and {len(telling)}"
         )
-    found = twopl_mml_eap(tag_missing_data(marks[telling], [0, 1]), options={"max_iteration": ITERATIONS})
-    slopes, places = np.asarray(found["Discrimination"]), np.asarray(found["Difficulty"])
+    fitted = twopl_mml_eap(tag_missing_data(marks[telling], [0, 1]), options={"max_iteration": ITERATIONS})
+    slopes, places = np.asarray(fitted["Discrimination"]), np.asarray(fitted["Difficulty"])
     chances = 1 / (1 + np.exp(-slopes[:, None] * (np.array(ABILITIES)[None] - places[:, None])))
     information = (slopes[:, None] ** 2 * chances * (1 - chances)).sum(axis=0)
     return {
@@ -317,7 +306,7 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
             for place, a, b in zip(telling, slopes, places, strict=True)
         ],
         "untold": len(items) - len(telling),
-        "sittings": {name: float(ability) for name, ability in zip(sittings, found["Ability"], strict=True)},
+        "sittings": {name: float(ability) for name, ability in zip(sittings, fitted["Ability"], strict=True)},
         "information": {str(ability): float(value) for ability, value in zip(ABILITIES, information, strict=True)},
     }
 
@@ -340,12 +329,8 @@ def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
 def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, Any]:
     """A representative choice: of each of `size` layers of like difficulty the question that discriminates best.
 
-    The cost is cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean
-    absolute error of the accuracy and Kendall's τ of the ranking against all questions; beside it the same for random
-    draws.
-
-    Raises:
-        UserError: fewer than six runs, or no more questions than are to be chosen.
+    Cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean absolute error
+    of the accuracy and Kendall's τ against all questions; beside it the same for random draws.
     """
     import numpy as np
 
@@ -408,19 +393,19 @@ def _telling(shares: Floats, size: int) -> list[int]:
     rest = centred.sum(axis=0) - centred
     rest -= rest.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred**2).sum(axis=1) * (rest**2).sum(axis=1))
-    told = np.divide((centred * rest).sum(axis=1), spread, out=np.full(len(shares), -1.0), where=spread > 1e-12)
+    correlations = np.divide((centred * rest).sum(axis=1), spread, out=np.full(len(shares), -1.0), where=spread > 1e-12)
     layers = np.array_split(np.argsort(shares.mean(axis=1), kind="stable"), size)
-    return [int(layer[told[layer].argmax()]) for layer in layers]
+    return [int(layer[correlations[layer].argmax()]) for layer in layers]
 
 
-def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     """Difficulty against discrimination; test information where it was fitted."""
-    suspect = {(one["task"], one["question_id"]) for one in found["suspects"]}
-    known = [one for one in found["items"] if one["discrimination"] is not None]
+    suspect = {(item["task"], item["question_id"]) for item in result["suspects"]}
+    located = [item for item in result["items"] if item["discrimination"] is not None]
     places: dict[bool, list[PlotPoint]] = {True: [], False: []}
-    for one in sorted(known, key=_right):
-        places[(one["task"], one["question_id"]) in suspect].append(
-            PlotPoint(100 * _right(one), one["discrimination"], one["discrimination"])
+    for item in sorted(located, key=_right):
+        places[(item["task"], item["question_id"]) in suspect].append(
+            PlotPoint(100 * _right(item), item["discrimination"], item["discrimination"])
         )
     yield Chart(
         "How easy questions are, and how well they tell models apart",
@@ -433,8 +418,8 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
         top=1.0,
         across=(0.0, 100.0),
     )
-    if "irt" in found:
-        information = found["irt"]["information"].items()
+    if "irt" in result:
+        information = result["irt"]["information"].items()
         yield Chart(
             "Where the exam tells models apart",
             "Test information of the two-parameter fit, by ability in standard deviations of the models.",
@@ -444,34 +429,34 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def _right(one: Mapping[str, Any]) -> float:
-    return float(one["difficulty_low"] + one["difficulty_high"]) / 2
+def _right(item: Mapping[str, Any]) -> float:
+    return float(item["difficulty_low"] + item["difficulty_high"]) / 2
 
 
-def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Suspect keys, and the representative choice."""
     yield TableShown(
         "Keys that look wrong",
         ["question", "key", "models say", "how many", "chance", "discrimination"],
         [
             [
-                f"{one['task']}/{one['question_id']}",
-                one["key"],
-                one["agreed"],
-                f"{one['agreed_runs']} of {one['of_runs']}",
-                f"{rounded(100 * one['chance'])} %",
-                _number(one["discrimination"]),
+                f"{suspect['task']}/{suspect['question_id']}",
+                suspect["key"],
+                suspect["agreed"],
+                f"{suspect['agreed_runs']} of {suspect['of_runs']}",
+                f"{rounded(100 * suspect['chance'])} %",
+                _number(suspect["discrimination"]),
             ]
-            for one in found["suspects"]
+            for suspect in result["suspects"]
         ],
     )
-    if "chosen" in found:
-        told = found["chosen"]
+    if "chosen" in result:
+        chosen = result["chosen"]
         yield TableShown(
-            f"What {len(told['questions'])} questions cost, over {told['halves']} halves of the models",
+            f"What {len(chosen['questions'])} questions cost, over {chosen['halves']} halves of the models",
             ["", "error of the accuracy, points", "τ of the ranking"],
             [
-                [name, rounded(100 * told[key]["error"], 2), _number(told[key]["tau"])]
+                [name, rounded(100 * chosen[key]["error"], 2), _number(chosen[key]["tau"])]
                 for name, key in (("chosen by the other half", "chosen"), ("drawn by chance", "by_chance"))
             ],
         )
@@ -479,3 +464,6 @@ def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else rounded(value, 2)
+
+
+STUDY = Study("items", sentences, "Which keys are wrong?", charts, tables)

@@ -54,11 +54,7 @@ class Judged:
 
 
 def judged(rows: Iterable[Row], metric: str) -> dict[str, list[Judged]]:
-    """Answers by task, in the order of question and trial.
-
-    Raises:
-        UserError: `mark` where only some questions state their points.
-    """
+    """Answers by task, in the order of question and trial."""
     slim = Slim()
     tasks: dict[str, list[_Seen]] = {}
     for row in rows:
@@ -109,8 +105,8 @@ def _stratum(outcome: Outcome, voted: bool, low: float, high: float) -> str:
 @cache
 def rules_record() -> tuple[int, int]:
     """Labelled answers of the judge card that rules decided, and the wrong ones of them."""
-    found = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
-    return int(found["decided"]), int(found["wrong"])
+    record = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
+    return int(record["decided"]), int(record["wrong"])
 
 
 PLAN = "label-plan.jsonl"
@@ -119,11 +115,7 @@ _Key = tuple[str, str, int]
 
 
 def read_plan(file: Path) -> list[_Key]:
-    """Task, question and trial of each answer of a plan, without repetition.
-
-    Raises:
-        UserError: the file cannot be read, is empty, or a row names no answer.
-    """
+    """Task, question and trial of each answer of a plan, without repetition."""
     try:
         lines = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -151,24 +143,21 @@ def planned(rows: Iterable[Row], plan: list[_Key] | None, name: str, tell: Calla
     """The answers to label, in the order of the plan; all answers without one.
 
     `tell` gets one line on planned answers that never came.
-
-    Raises:
-        UserError: the plan names an answer that the run did not ask for, or there is nothing to label.
     """
     if plan is None:
-        found = [row for row in rows if row.response is not None]
+        answers = [row for row in rows if row.response is not None]
     else:
         wanted = set(plan)
-        asked = {key: row for row in rows if (key := (row.task, row.question.id, row.trial)) in wanted}
-        if strange := next((key for key in plan if key not in asked), None):
+        by_key = {key: row for row in rows if (key := (row.task, row.question.id, row.trial)) in wanted}
+        if strange := next((key for key in plan if key not in by_key), None):
             task, id, trial = strange
             raise UserError(f"{name}: {one_line(f'{task}/{id}/{trial}', 120)} is no answer of the run")
-        found = [row for key in plan if (row := asked[key]).response is not None]
-        if len(found) < len(plan):
-            tell(f"{name}: {len(plan) - len(found)} of its answers never came: there is nothing to label")
-    if not found:
+        answers = [row for key in plan if (row := by_key[key]).response is not None]
+        if len(answers) < len(plan):
+            tell(f"{name}: {len(plan) - len(answers)} of its answers never came: there is nothing to label")
+    if not answers:
         raise UserError("there is no answer to label: the run holds none yet")
-    return found
+    return answers
 
 
 SUPPOSED = 0.15
@@ -179,11 +168,7 @@ Place = tuple[str, str]
 
 
 def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "accuracy") -> list[dict[str, Any]]:
-    """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling.
-
-    Raises:
-        UserError: nothing is decided yet, or the budget is too small for the strata of models.
-    """
+    """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling."""
     strata: dict[Place, list[Judged]] = defaultdict(list)
     for task, answers in judged(rows, metric).items():
         for answer in answers:
@@ -210,11 +195,7 @@ def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "a
 
 
 def allocate(strata: Mapping[Place, Sequence[Judged]], budget: int) -> dict[Place, int]:
-    """Number of labels by stratum.
-
-    Raises:
-        UserError: the budget is smaller than what the strata of models need.
-    """
+    """Number of labels by stratum."""
     sizes = {place: len(answers) for place, answers in strata.items()}
     counts = {place: min(FEWEST, size) if place[1] in MODELS else 0 for place, size in sizes.items()}
     if sum(counts.values()) > budget:
@@ -249,11 +230,7 @@ def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
 
 
 def planned_strata(file: Path) -> dict[Key, str]:
-    """Strata of planned answers (plans of other studies have none).
-
-    Raises:
-        UserError: the file cannot be read or a row names no answer.
-    """
+    """Strata of planned answers (plans of other studies have none)."""
     keys = read_plan(file)
     rows = [json.loads(line) for line in file.read_text("utf-8-sig").splitlines() if line.strip()]
     strata = {(row["task"], row["question_id"], row.get("trial", 0)): row.get("stratum") for row in rows}

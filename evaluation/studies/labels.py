@@ -43,21 +43,9 @@ _TOLD = 10
 class Label:
     """One person's label of one answer.
 
-    Attributes:
-        question_id: of the question.
-        correct: fully right or not; None where only errors are stated.
-        share: marks over full marks, 0 to 1; None where only right or wrong is stated.
-        task: of the run; None where the question's id is enough.
-        trial: of the answer, from 0.
-        rater: UNNAMED without a name.
-        errors: presence of stated error types in the reasoning (LiveK12Bench, section 2.3).
-        error_type: the one kind of a wrong answer, by its name in `core.error_types`.
-        note: free text.
-        model: that answered.
-        response_sha256: of the response that was read.
-        at: time in ISO 8601, or "".
-        withdrawn: the rater took the label back.
-        place: file and line.
+    `correct` None: only errors are stated; `share`: marks over full marks; `task` None: the id is enough; `errors`:
+    presence of error types (LiveK12Bench, section 2.3); `error_type`: the one kind, by its name in `core.error_types`;
+    `response_sha256`: of the response that was read; `at`: ISO 8601; `place`: file and line.
     """
 
     question_id: str
@@ -88,10 +76,7 @@ Stranger = tuple[Label, str]
 def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[[str], None]) -> list[Label]:
     """One label for each rater and answer of .csv or JSON lines files, in the order of the files.
 
-    `model` selects labels where the files name several models; `warn` gets a line for each unusable row or column.
-
-    Raises:
-        UserError: a file cannot be read or has no label, a row cannot be used, or a rater contradicts themselves.
+    `model` selects labels where files name several; `warn` gets a line for each unusable row or column.
     """
     files = [files] if isinstance(files, Path) else files
     labels = [label for file in files for label in _of_file(file, warn)]
@@ -145,18 +130,17 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The non-empty columns, by their names in `COLUMNS`."""
-    found: dict[str, Any] = {}
+    cells: dict[str, Any] = {}
     lower = {name.lower(): name for name in (*COLUMNS, *_ALIASES)}
     for name, value in sorted(row.items(), key=lambda cell: cell[0] in _ALIASES):  # our own names come first
         if name == _BEYOND:
             raise ValueError("more cells than columns")
         if name in COLUMNS or name in _ALIASES:
             if value is not None and value != "":
-                found.setdefault(_ALIASES.get(name, name), value)
+                cells.setdefault(_ALIASES.get(name, name), value)
         elif near := get_close_matches(name.strip().lower(), lower, n=1, cutoff=0.84):
             raise ValueError(f"unknown column {name!r}: write {lower[near[0]]!r}, or give it another name")
-    return found
+    return cells
 
 
 def label_of(given: Mapping[str, Any], place: str = "") -> Label:
@@ -168,7 +152,7 @@ def label_of(given: Mapping[str, Any], place: str = "") -> Label:
     correct = _yes_no(row, "correct", lenient=share is not None)
     if share is not None and correct is not None and correct != (share == 1):
         raise ValueError(f"{id}: correct is {row['correct']!r}, but score is {row['score']} of {row.get('max_score')}")
-    errors = {kind: found for kind in ERROR_TYPES if (found := _yes_no(row, kind)) is not None}
+    errors = {kind: present for kind in ERROR_TYPES if (present := _yes_no(row, kind)) is not None}
     withdrawn = bool(_yes_no(row, "withdrawn"))
     if correct is None and share is None and not (errors or row.get("error_type") or withdrawn):
         raise ValueError(f"{id}: says nothing: neither correct, nor score and max_score, nor an error")
@@ -201,10 +185,10 @@ def _yes_no(row: Mapping[str, Any], name: str, lenient: bool = False) -> bool | 
     """A truth value; None for an empty cell, and for other words if `lenient`."""
     if name not in row:
         return None
-    found = _YES_NO.get(str(row[name]).strip().lower())
-    if found is None and not lenient:
+    value = _YES_NO.get(str(row[name]).strip().lower())
+    if value is None and not lenient:
         raise ValueError(f"{row['question_id']}: {name} is {str(row[name])[:40]!r}: write true or false")
-    return found
+    return value
 
 
 def _trial(row: Mapping[str, Any]) -> int:
@@ -231,55 +215,53 @@ def _share(row: Mapping[str, Any]) -> float | None:
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:
     """One label for each rater and answer: the latest where rows have times; without withdrawn ones."""
-    found: dict[tuple[object, ...], Label] = {}
+    latest: dict[tuple[object, ...], Label] = {}
     for label in labels:
         key = label.rater, label.model, label.task, label.question_id, label.trial
-        before = found.get(key)
+        before = latest.get(key)
         if before is not None and not (before.at and label.at) and before.said != label.said:
             raise UserError(
                 f"{label.place}: {label.rater} says something else of {label.question_id} (trial {label.trial}) than"
                 f" in {before.place}; keep one of them, or say in `at` when each was written"
             )
         if before is None or label.at >= before.at:
-            found[key] = label
-    return [label for label in found.values() if not label.withdrawn]
+            latest[key] = label
+    return [label for label in latest.values() if not label.withdrawn]
 
 
 def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
     """All labels if they are about one model, under whatever name; else those of the run's model."""
     named = {label.model for label in labels if label.model}
-    found = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]
-    if labels and not found:
+    chosen = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]
+    if labels and not chosen:
         names = ", ".join(sorted(named))
         raise UserError(f"{files[0]}: labels of {one_line(names, 200)}, none of {model}; give the file of this model")
-    return found
+    return chosen
 
 
 # --- labels and the answers they are of -----------------------------------------------------------------------------
 
 
 def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
-    """Pairs of labels (which then name their task) and answers, and labels without an answer with the reason.
-
-    Raises:
-        UserError: a label without a task fits several tasks, or names a kind of error that the benchmark does not have.
-    """
+    """Pairs of labels and answers, and labels without an answer with the reason."""
     answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in rows:
         answers[row.question.id, row.trial].append(row)
-    tasks = {row.task for found in answers.values() for row in found}
+    tasks = {row.task for answers_of in answers.values() for row in answers_of}
     pairs, strangers = list[tuple[Label, Row]](), list[Stranger]()
     for label in labels:
-        found = [row for row in answers.get((label.question_id, label.trial), []) if label.task in (None, row.task)]
-        if len(found) > 1:
+        answers_of = [
+            row for row in answers.get((label.question_id, label.trial), []) if label.task in (None, row.task)
+        ]
+        if len(answers_of) > 1:
             raise UserError(f"{_named(label)}: is in several tasks of the run: name the task in the label")
-        if not found:
+        if not answers_of:
             strangers.append((label, _why_none(label, tasks, {id for id, _ in answers})))
-        elif found[0].response and label.response_sha256 not in (None, found[0].response.sha256):
+        elif answers_of[0].response and label.response_sha256 not in (None, answers_of[0].response.sha256):
             strangers.append((label, f"{_named(label)}: the label is of another response than the run's"))
         else:
-            check_kind(label, found[0])
-            pairs.append((replace(label, task=found[0].task), found[0]))
+            check_kind(label, answers_of[0])
+            pairs.append((replace(label, task=answers_of[0].task), answers_of[0]))
     return pairs, strangers
 
 
@@ -298,8 +280,8 @@ def check_kind(label: Label, row: Row) -> None:
     kinds = error_types(row.question.benchmark)
     if label.error_type and kinds is not None and label.error_type not in {kind.name for kind in kinds}:
         names = ", ".join(kind.name for kind in kinds) or "none"
-        said = f"{one_line(label.error_type, 40)!r} is no kind of error of {row.question.benchmark}"
-        raise UserError(f"{_named(label)}: {said}, which has {names}")
+        problem = f"{one_line(label.error_type, 40)!r} is no kind of error of {row.question.benchmark}"
+        raise UserError(f"{_named(label)}: {problem}, which has {names}")
 
 
 def _why_none(label: Label, tasks: set[str], questions: set[str]) -> str:

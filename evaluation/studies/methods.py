@@ -19,7 +19,7 @@ from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consistency import require_every_answer
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.study import percent
+from livek12.evaluation.studies.study import Study, percent
 from livek12.report.marks import rounded
 
 FIGURES = ("accuracy", "auc", "precision", "recall", "f1", "false_rejects", "false_accepts")
@@ -28,45 +28,43 @@ Labelled = tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]]
 
 
 def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
-    """Each way of judging against the labels of its runs.
-
-    Raises:
-        UserError: a run has no label that says right or wrong, mixes ways, or its judges did not see every answer.
-    """
+    """Each way of judging against the labels of its runs."""
     require_every_answer({name: [row for _, row in pairs] for name, (pairs, _) in runs.items()})
     by_method: defaultdict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for name, (pairs, _) in runs.items():
-        said = [(label.correct, row.verdict) for label, row in pairs if label.correct is not None and row.verdict]
-        if not said:
+        labelled = [(label.correct, row.verdict) for label, row in pairs if label.correct is not None and row.verdict]
+        if not labelled:
             raise UserError(f"{name}: no label says of a judged answer whether it is right")
-        ways = {method_of(verdict) for _, verdict in said}
+        ways = {method_of(verdict) for _, verdict in labelled}
         if len(ways) > 1:
             raise UserError(
                 f"{name}: is judged in {len(ways)} ways ({', '.join(sorted(ways))}): judge it `--again` in one"
             )
-        by_method[ways.pop()][name] = beside_people(said)
+        by_method[ways.pop()][name] = beside_people(labelled)
     return {
-        "methods": {method: _summary(list(found.values())) for method, found in sorted(by_method.items())},
+        "methods": {method: _summary(list(by_run.values())) for method, by_run in sorted(by_method.items())},
         "runs": {
-            f"{method}: {name}": one for method, found in sorted(by_method.items()) for name, one in found.items()
+            f"{method}: {name}": figures
+            for method, by_run in sorted(by_method.items())
+            for name, figures in by_run.items()
         },
     }
 
 
 def method_of(verdict: Verdict) -> str:
     """The way of judging named in the verdict's version; `rules` without models."""
-    found = _METHOD.match(verdict.judge)
-    return found[1] if found else "rules"
+    match = _METHOD.match(verdict.judge)
+    return match[1] if match else "rules"
 
 
-def beside_people(said: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
+def beside_people(labelled: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
     """The figures of one run, from (people's right, verdict)."""
-    decided = [(right, verdict) for right, verdict in said if verdict.correct is not None]
-    found = binary_agreement([right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided])
+    decided = [(right, verdict) for right, verdict in labelled if verdict.correct is not None]
+    agreement = binary_agreement([right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided])
     return {
-        "labels": len(said),
-        "undecided": len(said) - len(decided),
-        **{name: found[name] for name in FIGURES if name != "auc"},  # type: ignore[literal-required]
+        "labels": len(labelled),
+        "undecided": len(labelled) - len(decided),
+        **{name: agreement[name] for name in FIGURES if name != "auc"},  # type: ignore[literal-required]
         "auc": auc([(right, _share(verdict)) for right, verdict in decided]),
     }
 
@@ -95,20 +93,23 @@ def auc(scored: Sequence[tuple[bool, float]]) -> float | None:
 
 
 def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {"runs": len(runs)}
+    summary: dict[str, Any] = {"runs": len(runs)}
     for name in ("labels", "undecided", *FIGURES):
-        found[name], std = mean_std([float(run[name]) for run in runs if run[name] is not None])
+        summary[name], std = mean_std([float(run[name]) for run in runs if run[name] is not None])
         if len(runs) > 1 and name in FIGURES:
-            found[f"{name}_std"] = std
-    return found
+            summary[f"{name}_std"] = std
+    return summary
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for method, one in found["methods"].items():
-        over = f", mean of {one['runs']} runs" if one["runs"] > 1 else ""
+    for method, own in result["methods"].items():
+        over = f", mean of {own['runs']} runs" if own["runs"] > 1 else ""
         yield (
-            f"{method}: {percent(one['accuracy'])} as people said{over}; {rounded(one['false_accepts'])} accepted"
-            f" wrongly, {rounded(one['false_rejects'])} rejected wrongly, {rounded(one['undecided'])} undecided of"
-            f" {rounded(one['labels'])} labelled answers."
+            f"{method}: {percent(own['accuracy'])} as people said{over}; {rounded(own['false_accepts'])} accepted"
+            f" wrongly, {rounded(own['false_rejects'])} rejected wrongly, {rounded(own['undecided'])} undecided of"
+            f" {rounded(own['labels'])} labelled answers."
         )
+
+
+STUDY = Study("methods", sentences)

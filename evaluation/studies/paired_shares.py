@@ -59,19 +59,19 @@ def _p(apart: Sequence[Share]) -> float | None:
     return max(sign_flip_tests(np.array(apart)))
 
 
-def mean_said(found: Mapping[str, Any]) -> str:
+def mean_said(mean: Mapping[str, Any]) -> str:
     """A mean in words: "12.5 % (8 to 17 %)"."""
-    low, high = found["low"], found["high"]
-    said = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
-    ends = found["interval"]
-    return f"{said} ({percent(ends[0])} to {percent(ends[1])})" if ends else said
+    low, high = mean["low"], mean["high"]
+    text = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+    ends = mean["interval"]
+    return f"{text} ({percent(ends[0])} to {percent(ends[1])})" if ends else text
 
 
-def difference_said(found: Mapping[str, Any]) -> str:
+def difference_said(cell: Mapping[str, Any]) -> str:
     """A difference in words: "+12.5 (95 % interval +8 to +17, p 0.004)"."""
-    ends, p = found["interval"], found["p"]
-    said = points([found["low"], found["high"]])
+    ends, p = cell["interval"], cell["p"]
+    text = points([cell["low"], cell["high"]])
     if not ends:
-        return said
+        return text
     test = "no test" if p is None else "p < 0.001" if p < 0.001 else f"p {p:.3f}"
-    return f"{said} (95 % interval {points(ends[:1])} to {points(ends[1:])}, {test})"
+    return f"{text} (95 % interval {points(ends[:1])} to {points(ends[1:])}, {test})"

@@ -1,8 +1,8 @@
 """Reliability of the process audit: critics and panel against people, each other and themselves; rankings.
 
-LiveK12Bench, appendix C, tables 8 and 9. Decisions that an evaluator did not make are in no coefficient, but in
-`accuracy_low` and `accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is
-"the error is there"; of `ANSWER`, "the answer is right".
+LiveK12Bench, appendix C, tables 8 and 9. Missing decisions are in no coefficient, but in `accuracy_low` and
+`accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is "the error is there";
+of `ANSWER`, "the answer is right".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from livek12.evaluation.studies.consistency import (
 )
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import stability
-from livek12.evaluation.studies.study import number, percent
+from livek12.evaluation.studies.study import Study, number, percent
 
 ANSWER = "answer"
 CONSENSUS = "consensus"
@@ -47,22 +47,10 @@ def reliability(
     halves: int = 100,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The whole study.
-
-    Args:
-        runs: by model, the rows of each repeat of the judging; the first is the run itself.
-        labels: by model, labels with their answers.
-        metric: of the ranking.
-        profile: of the formulas.
-        halves: random splits of the questions.
-        seed: of the splits.
-
-    Raises:
-        UserError: copies of a run were marked by other judges or from remembered replies.
-    """
+    """The whole study: `runs` has by model the rows of each repeat of the judging, the run itself first."""
     first = {name: repeats[0] for name, repeats in runs.items()}
     audits = [row.verdict.process for rows in first.values() for row in rows if row.verdict and row.verdict.process]
-    pairs = [(name, label, row) for name, found in labels.items() for label, row in found]
+    pairs = [(name, label, row) for name, labelled in labels.items() for label, row in labelled]
     return {
         "answers": sum(map(len, first.values())),
         "audited": len(audits),
@@ -99,11 +87,14 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
         key = run, row.task, row.question.id, row.trial
         rows[key] = row
         right = {} if label.correct is None else {ANSWER: label.correct}
-        people[label.rater][key] = {**with_any({str(kind): said for kind, said in label.errors.items()}), **right}
+        people[label.rater][key] = {
+            **with_any({str(kind): statements for kind, statements in label.errors.items()}),
+            **right,
+        }
     if not people:
         return {name: _note("no labels: give --labels FILE") for name in ("people", "against_people")}
-    said = {key: evaluators(row) for key, row in rows.items()}
-    names = [*sorted({name for found in said.values() for name in found} - {PANEL}), PANEL]
+    statements = {key: evaluators(row) for key, row in rows.items()}
+    names = [*sorted({name for by_name in statements.values() for name in by_name} - {PANEL}), PANEL]
     references: dict[str, Mapping[_Key, Mapping[str, bool]]] = dict(sorted(people.items()))
     if len(people) > 1:
         references[CONSENSUS] = _consensus(list(people.values()))
@@ -111,9 +102,12 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
         "people": _between_people(people),
         "against_people": {
             reference: {
-                kind: {name: _beside(labels, {key: said[key].get(name, {}) for key in labels}, kind) for name in names}
+                kind: {
+                    name: _beside(labels, {key: statements[key].get(name, {}) for key in labels}, kind)
+                    for name in names
+                }
                 for kind in (*KINDS, ANSWER)
-                if any(decisions(one, kind) for one in labels.values())
+                if any(decisions(labelled, kind) for labelled in labels.values())
             }
             for reference, labels in references.items()
         },
@@ -124,68 +118,74 @@ def evaluators(row: Row) -> dict[str, dict[str, bool]]:
     """Statements of each critic, judge and the panel on an answer: errors by type, and right or wrong."""
     if row.verdict is None:
         return {}
-    found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-    for critic, said in critics_said(row.verdict.process).items():
-        found[critic].update(said)
+    by_evaluator: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for critic, statements in critics_said(row.verdict.process).items():
+        by_evaluator[critic].update(statements)
     votes: defaultdict[str, list[str]] = defaultdict(list)
     for part in row.verdict.parts:
         for vote in part.votes:
             votes[vote.judge].append(vote.decision)
     for judge, decided in votes.items():
         if len(decided) == len(row.verdict.parts) and "undecided" not in decided:
-            found[judge][ANSWER] = all(decision == "accept" for decision in decided)
+            by_evaluator[judge][ANSWER] = all(decision == "accept" for decision in decided)
     if row.verdict.correct is not None:
-        found[PANEL][ANSWER] = row.verdict.correct
-    return dict(found)
+        by_evaluator[PANEL][ANSWER] = row.verdict.correct
+    return dict(by_evaluator)
 
 
 def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key, dict[str, bool]]:
     """Unanimous statements on answers that two or more labelled."""
-    found: dict[_Key, dict[str, bool]] = {}
+    consensus: dict[_Key, dict[str, bool]] = {}
     for key in {key for person in people for key in person}:
         given = [person[key] for person in people if key in person]
-        kinds = {kind for one in given for kind in one}
-        said = {kind: [one[kind] for one in given if kind in one] for kind in kinds}
-        alike = {kind: values[0] for kind, values in said.items() if len(values) > 1 and len(set(values)) == 1}
+        kinds = {kind for person_view in given for kind in person_view}
+        statements = {kind: [person_view[kind] for person_view in given if kind in person_view] for kind in kinds}
+        alike = {kind: values[0] for kind, values in statements.items() if len(values) > 1 and len(set(values)) == 1}
         if alike:
-            found[key] = alike
-    return found
+            consensus[key] = alike
+    return consensus
 
 
 def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> dict[str, Any]:
     """By kind, each pair of people, the first as the reference."""
     if len(people) < 2:
         return _note("the labels are of one person: the ceiling, two people beside each other, needs two")
-    found: dict[str, dict[str, Any]] = {}
+    pairs: dict[str, dict[str, Any]] = {}
     for kind in (*KINDS, ANSWER):
         for a, b in combinations(sorted(people), 2):
             shared = {key: people[a][key] for key in people[a].keys() & people[b].keys()}
             beside = _beside(shared, people[b], kind)
             if beside["labelled"]:
-                found.setdefault(kind, {})[f"{a} / {b}"] = beside
-    return found or _note("no answer was labelled by two people")
+                pairs.setdefault(kind, {})[f"{a} / {b}"] = beside
+    return pairs or _note("no answer was labelled by two people")
 
 
 def _beside(
-    labels: Mapping[_Key, Mapping[str, bool]], said: Mapping[_Key, Mapping[str, bool]], kind: str
+    labels: Mapping[_Key, Mapping[str, bool]], statements: Mapping[_Key, Mapping[str, bool]], kind: str
 ) -> dict[str, Any]:
     pairs = [
-        (person, said[key].get(one)) for key, label in labels.items() for one, person in decisions(label, kind).items()
+        (person, statements[key].get(error_type))
+        for key, label in labels.items()
+        for error_type, person in decisions(label, kind).items()
     ]
     decided = [(person, judge) for person, judge in pairs if judge is not None]
-    found = binary_agreement([person for person, _ in decided], [judge for _, judge in decided])
-    agreed, open_ = found["true_accepts"] + found["true_rejects"], len(pairs) - len(decided)
+    agreement = binary_agreement([person for person, _ in decided], [judge for _, judge in decided])
+    agreed, open_ = agreement["true_accepts"] + agreement["true_rejects"], len(pairs) - len(decided)
     return {
         "labelled": len(pairs),
         "undecided": open_,
-        **{name: value for name, value in found.items() if name in ("accuracy", "precision", "recall", "f1", "kappa")},
+        **{
+            name: value
+            for name, value in agreement.items()
+            if name in ("accuracy", "precision", "recall", "f1", "kappa")
+        },
         "accuracy_ci": list(wilson_interval(agreed, len(decided))) if decided else None,
         "accuracy_low": agreed / len(pairs) if pairs else None,
         "accuracy_high": (agreed + open_) / len(pairs) if pairs else None,
-        "both": found["true_accepts"],
-        "only_evaluator": found["false_accepts"],
-        "only_person": found["false_rejects"],
-        "neither": found["true_rejects"],
+        "both": agreement["true_accepts"],
+        "only_evaluator": agreement["false_accepts"],
+        "only_person": agreement["false_rejects"],
+        "neither": agreement["true_rejects"],
     }
 
 
@@ -196,8 +196,8 @@ def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
     """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
     groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
     for name, rows in runs.items():
-        said = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
-        groups.setdefault(frozenset(said), []).append(name)
+        responses = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
+        groups.setdefault(frozenset(responses), []).append(name)
     return {names[0]: names for names in groups.values()}
 
 
@@ -230,25 +230,25 @@ _FIGURES = {"n": "labelled", "open": "undecided", "acc": "accuracy", "prec": "pr
 _FIGURES |= {"F1": "f1", "κ": "kappa"}
 
 
-def tables(found: Mapping[str, Any]) -> dict[str, Any]:
+def tables(result: Mapping[str, Any]) -> dict[str, Any]:
     """The result for a terminal: a row an evaluator against people (table 8), and agreement (table 9).
 
     Undecided decisions are counted; bounds and further counts are in the result itself.
     """
-    against, people = found["against_people"], found["people"]
+    against, people = result["against_people"], result["people"]
     beside: dict[str, Any] = {}
     for reference, kinds in against.items() if "note" not in against else ():
         for kind, evaluators in kinds.items():
             pairs = people.get(kind, {}) if "note" not in people and reference == CONSENSUS else {}
-            rows = {**evaluators, **{f"{pair} (people)": one for pair, one in pairs.items()}}
-            beside[f"{reference}, {kind}"] = {name: _row(one) for name, one in rows.items()}
-    alike = {f"critics {name}": one for name, one in _agreed(found["inter_judge"]).items()}
-    alike |= {f"{name}, again": one for name, one in _agreed(found["intra_judge"]).items()}
-    return {**beside, **({"agreement": alike} if alike else {}), **_rankings(found["rankings"])}
+            rows = {**evaluators, **{f"{pair} (people)": figures for pair, figures in pairs.items()}}
+            beside[f"{reference}, {kind}"] = {name: _row(figures) for name, figures in rows.items()}
+    alike = {f"critics {name}": figures for name, figures in _agreed(result["inter_judge"]).items()}
+    alike |= {f"{name}, again": figures for name, figures in _agreed(result["intra_judge"]).items()}
+    return {**beside, **({"agreement": alike} if alike else {}), **_rankings(result["rankings"])}
 
 
-def _row(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {short: one[name] for short, name in _FIGURES.items()}
+def _row(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {short: figures[name] for short, name in _FIGURES.items()}
 
 
 def _agreed(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -266,56 +266,61 @@ def _rankings(rankings: Mapping[str, Any]) -> dict[str, Any]:
     of = f"τ of rankings by {rankings['metric']}"
     return {
         of if len(bounds) == 1 else f"{of}, undecided at its {'worst' if bound == 'low' else 'best'}": {
-            **{f"by {axis.replace('_', ' ')}": one for axis, one in rankings[bound]["partitions"].items()},
+            **{f"by {axis.replace('_', ' ')}": figures for axis, figures in rankings[bound]["partitions"].items()},
             "random halves": rankings[bound]["halves"],
         }
         for bound in bounds
     }
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    yield f"{found['answers']} answers, {found['audited']} of them with an audit; {found['labels']} labels of people."
-    against, people = found["against_people"], found["people"]
+    yield (
+        f"{result['answers']} answers, {result['audited']} of them with an audit; {result['labels']} labels of people."
+    )
+    against, people = result["against_people"], result["people"]
     if "note" not in against:
         reference = CONSENSUS if CONSENSUS in against else next(iter(against))
-        for name, one in against[reference].get(OVERALL, {}).items():
-            yield f"{name} beside {_who(reference)}, over the three types of errors: {_figures(one)}."
-        for name, one in against[reference].get(ANSWER, {}).items():
-            yield f"{name} beside {_who(reference)}, on right or wrong: {_figures(one)}."
-    for name, one in people.get(OVERALL, {}).items():
-        yield f"{name}, two people, over the three types of errors: {_figures(one)}."
-    for title, section in (("Between critics", found["inter_judge"]), ("Over repeats", found["intra_judge"])):
-        for name, one in section.get(OVERALL, {}).items():
+        for name, figures in against[reference].get(OVERALL, {}).items():
+            yield f"{name} beside {_who(reference)}, over the three types of errors: {_figures(figures)}."
+        for name, figures in against[reference].get(ANSWER, {}).items():
+            yield f"{name} beside {_who(reference)}, on right or wrong: {_figures(figures)}."
+    for name, figures in people.get(OVERALL, {}).items():
+        yield f"{name}, two people, over the three types of errors: {_figures(figures)}."
+    for title, section in (("Between critics", result["inter_judge"]), ("Over repeats", result["intra_judge"])):
+        for name, figures in section.get(OVERALL, {}).items():
             if name in ("all pairs", PANEL):
-                yield f"{title}, {name}: {percent(one['agreed'])} of {one['n']} decisions alike."
+                yield f"{title}, {name}: {percent(figures['agreed'])} of {figures['n']} decisions alike."
     for section in ("people", "against_people", "inter_judge", "intra_judge", "rankings"):
-        if "note" in found[section]:
-            yield f"{section.replace('_', ' ')}: not available: {found[section]['note']}."
-    yield from _ranking_sentences(found["rankings"])
+        if "note" in result[section]:
+            yield f"{section.replace('_', ' ')}: not available: {result[section]['note']}."
+    yield from _ranking_sentences(result["rankings"])
 
 
 def _who(reference: str) -> str:
     return "what the people agree on" if reference == CONSENSUS else reference
 
 
-def _figures(one: Mapping[str, Any]) -> str:
-    figures = ((name, one[name]) for name in ("accuracy", "precision", "recall"))
-    said = ", ".join(f"{name} {percent(value)}" for name, value in figures)
-    left = f", {one['undecided']} of {one['labelled']} undecided" if one["undecided"] else ""
-    return f"{said}, F1 {percent(one['f1'])}, κ {number(one['kappa'])} ({one['labelled']} decisions{left})"
+def _figures(own: Mapping[str, Any]) -> str:
+    figures = ((name, own[name]) for name in ("accuracy", "precision", "recall"))
+    text = ", ".join(f"{name} {percent(value)}" for name, value in figures)
+    left = f", {own['undecided']} of {own['labelled']} undecided" if own["undecided"] else ""
+    return f"{text}, F1 {percent(own['f1'])}, κ {number(own['kappa'])} ({own['labelled']} decisions{left})"
 
 
 def _ranking_sentences(rankings: Mapping[str, Any]) -> Iterator[str]:
     if "note" in rankings:
         return
     low = rankings["low"]
-    for axis, found in low["partitions"].items():
-        if found["mean"] is not None:
+    for axis, figures in low["partitions"].items():
+        if figures["mean"] is not None:
             yield (
-                f"Rankings by {rankings['metric']} on each {axis.replace('_', ' ')} ({found['n']}) beside the whole:"
-                f" Kendall's τ {number(found['mean'])} ± {number(found['std'])}."
+                f"Rankings by {rankings['metric']} on each {axis.replace('_', ' ')} ({figures['n']}) beside the whole:"
+                f" Kendall's τ {number(figures['mean'])} ± {number(figures['std'])}."
             )
     halves = low["halves"]
     if halves["mean"] is not None:
         yield f"Between {halves['n']} random halves: τ {number(halves['mean'])} ± {number(halves['std'])}."
+
+
+STUDY = Study("reliability", sentences, terminal=tables)

@@ -21,7 +21,7 @@ from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_std
 from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
-from livek12.evaluation.studies.study import interval, number
+from livek12.evaluation.studies.study import Study, interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")
 _Scores = Mapping[QuestionKey, tuple[float, ...]]
@@ -36,12 +36,9 @@ def stability(
     seed: int = 0,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """Rankings of two or more runs on all shared questions, on each group, and on random halves.
+    """Rankings on all shared questions, on each group, and on random halves.
 
     `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
-
-    Raises:
-        UserError: fewer than two runs, or fewer than two shared questions.
     """
     slim = Slim()
     answers = {name: Outcomes.of(map(slim, rows)) for name, rows in one_way(runs, choice).items()}
@@ -52,55 +49,55 @@ def stability(
     shared = sorted(set.intersection(*map(set, questions))) if len(runs) > 1 else []
     if len(shared) < 2:
         raise UserError("a ranking needs two runs or more that asked the same questions, and two such questions")
-    asked = {key: questions[0][key] for key in shared}
+    shared_questions = {key: questions[0][key] for key in shared}
     return {
         "metric": metric,
         "profile": profile,
-        "questions": len(asked),
-        "not_shared": {name: len(own) - len(asked) for name, own in zip(runs, questions, strict=True)},
-        **{bound: _study(answers, asked, metric, profile, bound, halves, seed) for bound in ("low", "high")},
+        "questions": len(shared_questions),
+        "not_shared": {name: len(own) - len(shared_questions) for name, own in zip(runs, questions, strict=True)},
+        **{bound: _study(answers, shared_questions, metric, profile, bound, halves, seed) for bound in ("low", "high")},
     }
 
 
 def _study(
     runs: Mapping[str, Outcomes],
-    asked: Mapping[QuestionKey, SlimQuestion],
+    questions: Mapping[QuestionKey, SlimQuestion],
     metric: str,
     profile: Profile,
     bound: str,
     halves: int,
     seed: int,
 ) -> dict[str, Any]:
-    scores = {name: _scores(rows, asked, metric, profile, bound) for name, rows in runs.items()}
-    overall = _means(scores, list(asked))
-    taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(asked), halves, seed)]
-    groups = {axis: _groups(scores, asked, overall, axis) for axis in STABILITY_AXES}
+    scores = {name: _scores(rows, questions, metric, profile, bound) for name, rows in runs.items()}
+    overall = _means(scores, list(questions))
+    taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(questions), halves, seed)]
+    groups = {axis: _groups(scores, questions, overall, axis) for axis in STABILITY_AXES}
     return {
         "scores": dict(zip(scores, overall, strict=True)),
         "groups": groups,
-        "partitions": {axis: _summary([one["tau"] for one in found.values()]) for axis, found in groups.items()},
+        "partitions": {axis: _summary([group["tau"] for group in values.values()]) for axis, values in groups.items()},
         "halves": _summary(taus),
     }
 
 
 def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
     """Mean and standard deviation of existing τ (LiveK12Bench, table 9), number of missing ones, and the least."""
-    known = [tau for tau in taus if tau is not None]
-    mean, std = mean_std(known)
+    existing = [tau for tau in taus if tau is not None]
+    mean, std = mean_std(existing)
     return {
-        "n": len(known),
-        "tied": len(taus) - len(known),
+        "n": len(existing),
+        "tied": len(taus) - len(existing),
         "mean": mean,
         "std": std,
-        "min": min(known, default=None),
+        "min": min(existing, default=None),
     }
 
 
 def _groups(
-    scores: Mapping[str, _Scores], asked: Mapping[QuestionKey, SlimQuestion], overall: Sequence[float], axis: str
+    scores: Mapping[str, _Scores], questions: Mapping[QuestionKey, SlimQuestion], overall: Sequence[float], axis: str
 ) -> dict[str, dict[str, Any]]:
     members: defaultdict[str, list[QuestionKey]] = defaultdict(list)
-    for key, question in asked.items():
+    for key, question in questions.items():
         for value in question.on(axis):
             members[value].append(key)
     return {
@@ -117,38 +114,38 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 
 
 def _scores(
-    rows: Outcomes, asked: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
+    rows: Outcomes, questions: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
 ) -> _Scores:
     """Numerator and weight of the metric, summed over the trials of each question."""
     by_task = rows.by_task()
-    table = tabulate(Outcomes.joined([by_task[task].where(partial(_among, asked, task)) for task in by_task]))
+    table = tabulate(Outcomes.joined([by_task[task].where(partial(_among, questions, task)) for task in by_task]))
     term = task_terms(table, profile, parameters_of(profile))[metric]
     if isinstance(term, str):
         raise UserError(f"{metric}: {term}; choose another --metric")
     return exam_sums(table, term.low if bound == "low" else term.high, term.weight)
 
 
-def _among(asked: Mapping[QuestionKey, SlimQuestion], task: str, question: SlimQuestion) -> bool:
-    return (exam_of(task), question.id) in asked
+def _among(questions: Mapping[QuestionKey, SlimQuestion], task: str, question: SlimQuestion) -> bool:
+    return (exam_of(task), question.id) in questions
 
 
 def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[float]:
     """The metric of each run over some questions; 0 without weight."""
-    found = []
+    means = []
     for sums in scores.values():
         weight = sum(sums[key][1] for key in keys)
-        found.append(sum(sums[key][0] for key in keys) / weight if weight else 0.0)
-    return found
+        means.append(sum(sums[key][0] for key in keys) / weight if weight else 0.0)
+    return means
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    low, high = found["low"], found["high"]
+    low, high = result["low"], result["high"]
     ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
     scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)
-    yield f"{len(ranked)} runs on {found['questions']} shared questions, by {found['metric']}: {'; '.join(scores)}."
+    yield f"{len(ranked)} runs on {result['questions']} shared questions, by {result['metric']}: {'; '.join(scores)}."
     for bound, counted in (("low", "wrong"), ("high", "right")):
-        halves = found[bound]["halves"]
+        halves = result[bound]["halves"]
         if halves["mean"] is None:
             yield f"Random halves of the questions give no ranking (undecided counted as {counted})."
         else:
@@ -158,3 +155,6 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
             )
         if low == high:
             return
+
+
+STUDY = Study("stability", sentences)

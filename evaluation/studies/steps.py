@@ -17,7 +17,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.study import number
+from livek12.evaluation.studies.study import Study, number
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
@@ -69,7 +69,7 @@ class Splittable:
 
 def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
     """The answers to whole questions with a reasoning flow; the first `limit`."""
-    found, silent, without = list[Row](), 0, 0
+    usable, silent, without = list[Row](), 0, 0
     for row in rows:
         if row.question.variant is not None or row.response is None:
             continue
@@ -78,42 +78,42 @@ def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
         elif not row.response.text.strip():
             silent += 1
         else:
-            found.append(row)
-    if not found:
+            usable.append(row)
+    if not usable:
         raise UserError(
             f"no answer to split into steps: {silent} answers have no text, {without} are to questions without a"
             " reasoning flow (cfe_text and cfe_multimodal have one)"
         )
-    return Splittable(found[:limit], silent, without)
+    return Splittable(usable[:limit], silent, without)
 
 
-def step_density(jury: Jury, found: Splittable, authors: Iterable[str], step: Callable[[], None]) -> dict[str, Any]:
+def step_density(jury: Jury, answers: Splittable, authors: Iterable[str], step: Callable[[], None]) -> dict[str, Any]:
     """Lengths of responses and references, by outcome."""
-    asked = AskedOf(PROMPT, _values, lambda row: StepList())
-    opinions = consult(jury, found.rows, asked, authors, lambda row: False, step)
+    request = AskedOf(PROMPT, _values, lambda row: StepList())
+    opinions = consult(jury, answers.rows, request, authors, lambda row: False, step)
     counts = [sum(each.values) / len(each.values) if each.values else None for each in opinions]
-    known = [(row, count) for row, count in zip(found.rows, counts, strict=True) if count is not None]
+    counted = [(row, count) for row, count in zip(answers.rows, counts, strict=True) if count is not None]
     problems = Counter(each.problem for each in opinions if each.problem)
     return {
-        "answers": len(found.rows),
-        "silent": found.silent,
-        "without_flow": found.without_flow,
+        "answers": len(answers.rows),
+        "silent": answers.silent,
+        "without_flow": answers.without_flow,
         "not_split": sum(problems.values()),
         "why_not": [{"why": why, "answers": count} for why, count in problems.most_common(5)],
-        "outcomes": {name: _lengths(rows) for name, rows in _parted(known).items()},
+        "outcomes": {name: _lengths(rows) for name, rows in _parted(counted).items()},
         "distribution": {
-            "response": _histogram(count for _, count in known),
-            "reference": _histogram(len(row.question.reasoning_flow) for row, _ in known),
+            "response": _histogram(count for _, count in counted),
+            "reference": _histogram(len(row.question.reasoning_flow) for row, _ in counted),
         },
     }
 
 
-def _parted(known: Sequence[tuple[Row, float]]) -> dict[str, list[tuple[Row, float]]]:
-    bounds = [(row, count, outcome_bounds(row)[1]) for row, count in known]
+def _parted(counted: Sequence[tuple[Row, float]]) -> dict[str, list[tuple[Row, float]]]:
+    bounds = [(row, count, outcome_bounds(row)[1]) for row, count in counted]
     return {
         SOLVED: [(row, count) for row, count, (low, _) in bounds if low == 1],
         UNSOLVED: [(row, count) for row, count, (_, high) in bounds if high == 0],
-        ALL: list(known),
+        ALL: list(counted),
     }
 
 
@@ -132,14 +132,14 @@ def _lengths(rows: Sequence[tuple[Row, float]]) -> dict[str, Any]:
 
 
 def _histogram(counts: Iterable[float]) -> dict[str, int]:
-    found = Counter(round(count) for count in counts)
-    return {str(length): found[length] for length in sorted(found)}
+    histogram = Counter(round(count) for count in counts)
+    return {str(length): histogram[length] for length in sorted(histogram)}
 
 
-def sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
-    for run, told in found.items():
-        for name, each in told["outcomes"].items():
+    for run, study in result.items():
+        for name, each in study["outcomes"].items():
             if each["answers"]:
                 yield (
                     f"{run}, {name}: {each['answers']} answers, responses {_spread(each, 'response')} steps, references"
@@ -148,15 +148,15 @@ def sentences(found: Mapping[str, Any]) -> Iterator[str]:
         left_out = [
             f"{count} {what}"
             for count, what in (
-                (told["not_split"], "that no judge split"),
-                (told["silent"], "without text"),
-                (told["without_flow"], "to questions without a reasoning flow"),
+                (study["not_split"], "that no judge split"),
+                (study["silent"], "without text"),
+                (study["without_flow"], "to questions without a reasoning flow"),
             )
             if count
         ]
         if left_out:
             yield f"{run}: left out are answers: {', '.join(left_out)}."
-        for why in told["why_not"]:
+        for why in study["why_not"]:
             yield f"{run}: not split, {why['answers']}: {why['why']}"
 
 
@@ -164,10 +164,10 @@ def _spread(each: Mapping[str, Any], what: str) -> str:
     return f"{number(each[what])} ± {number(each[f'{what}_std'])}"
 
 
-def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
+def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     """Distribution of lengths of each run, means as dashed lines."""
-    for run, told in found.items():
-        counts = told["distribution"]
+    for run, study in result.items():
+        counts = study["distribution"]
         yield Chart(
             f"{run}: steps of responses and references (CFE-Bench, figure 6)",
             "How many answers have so many steps; dashed lines are the means.",
@@ -176,7 +176,7 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
                 Series(
                     name,
                     [PlotPoint(int(n), count, count) for n, count in counts[name].items()],
-                    told["outcomes"]["all"][name],
+                    study["outcomes"]["all"][name],
                 )
                 for name in ("reference", "response")
             ],
@@ -185,16 +185,16 @@ def charts(found: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def tables(found: Mapping[str, Any]) -> Iterator[TableShown]:
+def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Lengths by outcome, as in table 4."""
-    for run, told in found.items():
+    for run, study in result.items():
         yield TableShown(
             f"{run}: lengths in steps (CFE-Bench, table 4)",
-            ["", *told["outcomes"]],
+            ["", *study["outcomes"]],
             [
-                ["answers", *(str(each["answers"]) for each in told["outcomes"].values())],
+                ["answers", *(str(each["answers"]) for each in study["outcomes"].values())],
                 *(
-                    [what, *(_spread_cell(each, what) for each in told["outcomes"].values())]
+                    [what, *(_spread_cell(each, what) for each in study["outcomes"].values())]
                     for what in ("reference", "response")
                 ),
             ],
@@ -206,3 +206,6 @@ def _spread_cell(each: Mapping[str, Any], what: str) -> str:
     if mean is None:
         return "–"
     return f"{rounded(mean, 2)} ± {'–' if std is None else rounded(std, 2)}"
+
+
+STUDY = Study("steps", sentences, "How many steps does the model take?", charts, tables)

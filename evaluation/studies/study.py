@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from livek12.core.visible import visible
+from livek12.report.charts import Chart, TableShown, write_study
 from livek12.report.marks import rounded
 
 
@@ -38,22 +41,46 @@ def listed(names: Sequence[str]) -> str:
 
 def points(shares: Sequence[float]) -> str:
     """A difference of shares, least to greatest, in signed points of 100."""
-    said = dict.fromkeys(("+" if share > 0 else "") + rounded(100 * share) for share in shares)
-    return " to ".join(said)
+    texts = dict.fromkeys(("+" if share > 0 else "") + rounded(100 * share) for share in shares)
+    return " to ".join(texts)
 
 
 Found = Mapping[str, Any]
 
 
-def show(kind: str, found: Found, sentences: Callable[[Found], Iterator[str]]) -> None:
-    """Prints a result: its sentences, then tables."""
-    from rich.console import Console
+@dataclass(frozen=True)
+class Study:
+    """A kind of study: its result in sentences, on the terminal and on a page.
 
-    console = Console(markup=False, highlight=False)
-    for sentence in sentences(found):
-        console.print(visible(sentence), soft_wrap=True)
-    console.print()
-    _section(console, kind, found)
+    Attributes:
+        name: title of the terminal's tables.
+        sentences: of a result.
+        question: title of the page.
+        charts: of the page.
+        tables: of the page.
+        terminal: shortens a result for a terminal's width; JSON has all of it.
+    """
+
+    name: str
+    sentences: Callable[[Found], Iterator[str]]
+    question: str = ""
+    charts: Callable[[Found], Iterable[Chart]] = lambda result: ()
+    tables: Callable[[Found], Iterable[TableShown]] = lambda result: ()
+    terminal: Callable[[Found], Found] = lambda result: result
+
+    def show(self, result: Found) -> None:
+        """Prints the sentences, then all tables."""
+        from rich.console import Console
+
+        console = Console(markup=False, highlight=False)
+        for sentence in self.sentences(result):
+            console.print(visible(sentence), soft_wrap=True)
+        console.print()
+        _section(console, self.name, self.terminal(result))
+
+    def write_page(self, path: Path, result: Found) -> None:
+        """Writes the page."""
+        write_study(path, self.question, self.sentences(result), self.charts(result), self.tables(result))
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
@@ -67,11 +94,11 @@ _GAP = 3
 """Characters between two columns."""
 
 
-def _section(console: Any, title: str, found: Found) -> None:
-    single = {name: value for name, value in found.items() if not isinstance(value, Mapping) and not _is_list(value)}
+def _section(console: Any, title: str, result: Found) -> None:
+    single = {name: value for name, value in result.items() if not isinstance(value, Mapping) and not _is_list(value)}
     if single:
         _table(console, title, {_words(name): {"value": value} for name, value in single.items()})
-    for name, value in found.items():
+    for name, value in result.items():
         below = f"{title}: {_words(name) if name in _OURS else name}"
         if _is_list(value):
             _table(console, below, {str(number): row for number, row in enumerate(value, 1)})

@@ -37,11 +37,11 @@ def same_by_rules() -> Iterator[SameAnswer]:
     config = GradingConfig()
     with Jury(JudgeOptions()) as jury:
 
-        def same(question: Question, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-            if len(one) != len(other):
+        def same(question: Question, first: tuple[str, ...], other: tuple[str, ...]) -> bool:
+            if len(first) != len(other):
                 return False
-            named = [v.model_copy(update={"value": said}) for v, said in zip(question.variables, one, strict=False)]
-            keyed = question.model_copy(update={"answer": list(one), "variables": named})
+            named = [v.model_copy(update={"value": text}) for v, text in zip(question.variables, first, strict=False)]
+            keyed = question.model_copy(update={"answer": list(first), "variables": named})
             key = Key(task="same", question_id=question.id)
             return grade(keyed, key, list(other), config=config, cascade=jury.cascade).correct is True
 
@@ -69,69 +69,67 @@ _KEY = -1
 
 
 def suspicion(
-    question: Question, said: Sequence[AnswerSaid], abilities: Mapping[str, float], same: SameAnswer, prior: float
+    question: Question, answers: Sequence[AnswerSaid], abilities: Mapping[str, float], same: SameAnswer, prior: float
 ) -> Suspicion:
     """The chance that the key is wrong, from the decided answers and the runs' abilities (logits)."""
-    kinds, groups = _grouped(question, said, same)
+    kinds, groups = _grouped(question, answers, same)
     if not kinds:
         return Suspicion(0.0, (), 0)
-    logs = _fits(len(kinds), said, groups, abilities)
+    logs = _fits(len(kinds), answers, groups, abilities)
     others = {kind: logs[kind] + log(prior / len(kinds)) for kind in range(len(kinds))}
     best = max(others, key=lambda kind: others[kind])
     key = logs[_KEY] + log(1 - prior)
     chance = 1 - exp(key - _log_sum([key, *others.values()]))
-    runs = {answer.run for answer, group in zip(said, groups, strict=True) if group == best}
+    runs = {answer.run for answer, group in zip(answers, groups, strict=True) if group == best}
     return Suspicion(chance, kinds[best], len(runs))
 
 
 def _grouped(
-    question: Question, said: Sequence[AnswerSaid], same: SameAnswer
+    question: Question, answers: Sequence[AnswerSaid], same: SameAnswer
 ) -> tuple[list[tuple[str, ...]], list[int]]:
     """The different wrong answers, and the group of each answer (_KEY: right)."""
     kinds: list[tuple[str, ...]] = []
-    known: dict[tuple[str, ...], int] = {}
+    spellings: dict[tuple[str, ...], int] = {}
     groups = []
-    for answer in said:
+    for answer in answers:
         if answer.right:
             groups.append(_KEY)
             continue
         spelt = tuple(folded(part) for part in answer.parts)
-        if spelt not in known:
+        if spelt not in spellings:
             alike = (place for place, kind in enumerate(kinds) if same(question, kind, answer.parts))
             if (place := next(alike, None)) is None:
                 place = len(kinds)
                 kinds.append(answer.parts)
-            known[spelt] = place
-        groups.append(known[spelt])
+            spellings[spelt] = place
+        groups.append(spellings[spelt])
     return kinds, groups
 
 
 def _fits(
-    kinds: int, said: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]
+    kinds: int, answers: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]
 ) -> dict[int, float]:
     """Log-chance of all answers under the key and under each kind of wrong answer, difficulty summed out.
 
-    A right answer has the log-chance of a wrong one plus its logit: so the sum over wrong ones is taken once, and each
-    candidate adds its own logits.
+    A right answer has the log-chance of a wrong one plus its logit: the sum over wrong ones is taken once.
     """
     import numpy as np
 
     places, prior = _grid()
-    weights, of = np.array([answer.weight for answer in said]), np.array(groups)
-    logits = SLOPE * (np.array([abilities[answer.run] for answer in said])[:, None] - places)
+    weights, of = np.array([answer.weight for answer in answers]), np.array(groups)
+    logits = SLOPE * (np.array([abilities[answer.run] for answer in answers])[:, None] - places)
     wrong = prior - weights @ np.logaddexp(0.0, logits)
     own = weights[:, None] * logits
     counts = {kind: float(weights[of == kind].sum()) for kind in dict.fromkeys(groups)}
-    found = {}
+    logs = {}
     for candidate in (_KEY, *range(kinds)):
         total = wrong + own[of == candidate].sum(axis=0)
-        found[candidate] = _log_sum(total.tolist()) + _urn([n for kind, n in counts.items() if kind != candidate])
-    return found
+        logs[candidate] = _log_sum(total.tolist()) + _urn([n for kind, n in counts.items() if kind != candidate])
+    return logs
 
 
 @cache
 def _grid() -> tuple[Floats, Floats]:
-    """Difficulties, and the log of their prior."""
     import numpy as np
 
     places = np.linspace(-4.0, 4.0, 33)

@@ -39,11 +39,7 @@ main()
 
 
 def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedRun, list[str]]]:
-    """The submitting command of each model; the scripts it names are not written.
-
-    Raises:
-        UserError: no bucket is named, or a model or data set is not on the Hub.
-    """
+    """The submitting command of each model; the scripts it names are not written."""
     return [(run, _command(plan, run)) for run in runs]
 
 
@@ -55,11 +51,7 @@ def script(plan: SweepPlan, run: PlannedRun) -> str:
 
 
 def submit(plan: SweepPlan, runs: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits models without a living job.
-
-    Raises:
-        UserError: `hf` is not here, or refuses; or something is not on the Hub.
-    """
+    """Submits models without a living job."""
     wanted, note = commands(plan, runs), plan.work / NOTE
     jobs = _noted(note)
     plan.work.mkdir(parents=True, exist_ok=True)
@@ -101,24 +93,23 @@ def _script_file(plan: SweepPlan, run: PlannedRun) -> Path:
 
 def _noted(note: Path) -> dict[str, str]:
     try:
-        found: Mapping[str, Any] = json.loads(note.read_bytes()) if note.is_file() else {}
-        return {str(label): str(job) for label, job in found.items()}
+        content: Mapping[str, Any] = json.loads(note.read_bytes()) if note.is_file() else {}
+        return {str(label): str(job) for label, job in content.items()}
     except (OSError, ValueError, AttributeError) as error:
         raise UserError(f"{note}: cannot be read ({one_line(error, 80)}); move it away to submit anew") from None
 
 
 def _stage(job: str) -> str:
     """State of a job on the Hub, such as RUNNING."""
-    said = _called(["hf", "jobs", "inspect", job])
+    output = _called(["hf", "jobs", "inspect", job])
     try:
-        (found,) = json.loads(said)
-        return str(found["status"]["stage"])
+        (record,) = json.loads(output)
+        return str(record["status"]["stage"])
     except (ValueError, KeyError, TypeError):
-        raise UserError(f"job {job}: `hf jobs inspect` says what nobody can read: {one_line(said, 120)}") from None
+        raise UserError(f"job {job}: `hf jobs inspect` says what nobody can read: {one_line(output, 120)}") from None
 
 
 def _called(command: Sequence[str]) -> str:
-    """Output of a command of the Hub's client."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except FileNotFoundError:

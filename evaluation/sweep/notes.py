@@ -73,11 +73,7 @@ def note_file(work: Path, label: str, part: int = 0) -> Path:
 
 
 def take(work: Path, label: str) -> int | None:
-    """The lock of a run, inherited by its process; None while a living process holds it.
-
-    Raises:
-        UserError: the folder cannot be written, or its file system has no locks.
-    """
+    """The lock of a run, inherited by its process; None while a living process holds it."""
     path = work / f"{label}.lock"
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -133,14 +129,14 @@ def why(note: Note) -> str:
         return note.said
     lines = _tail(note)
     errors = [line for line in lines if line.startswith("error:")]
-    said = errors[-1] if errors else lines[-1] if lines else ""
-    said = "".join(sign for sign in said if sign.isprintable())[:_LONGEST]
+    last = errors[-1] if errors else lines[-1] if lines else ""
+    last = "".join(sign for sign in last if sign.isprintable())[:_LONGEST]
     code = note.code or 0
     if code > 128 and code != STOPPED:
-        names = {int(known): known.name for known in signal.Signals}
+        names = {int(number): number.name for number in signal.Signals}
         hint = " (out of memory?)" if code == KILLED else ""
-        return f"killed by {names.get(code - 128, f'signal {code - 128}')}{hint}" + (f"; last: {said}" if said else "")
-    return said or f"ended with code {code}"
+        return f"killed by {names.get(code - 128, f'signal {code - 128}')}{hint}" + (f"; last: {last}" if last else "")
+    return last or f"ended with code {code}"
 
 
 def crashed(note: Note) -> bool:

@@ -1,9 +1,8 @@
 """Plans of sweeps: SWEEP.yaml, its run folders, and the very commands that fill them.
 
 A file is read whole or refused; a mistake is one line with the path of its key (`models[1].gpus`). Texts have no
-control characters, so that none can begin a line of its own in a script. A run is a model with all its tasks in one
-folder, OUT/LABEL; its command is a list of words that no shell reads. Errors that would only show later are refused
-here.
+control characters, so that none can begin a line of its own in a script. A run is a model with all its tasks in
+one folder, OUT/LABEL; its command is a list of words that no shell reads. Later errors are refused here.
 """
 
 from __future__ import annotations
@@ -211,11 +210,7 @@ class Sweep(Strict):
 
 
 def read_sweep(path: Path) -> Sweep:
-    """Reads SWEEP.yaml.
-
-    Raises:
-        UserError: it cannot be read, or the first thing in it that is wrong.
-    """
+    """Reads SWEEP.yaml."""
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
@@ -223,11 +218,11 @@ def read_sweep(path: Path) -> Sweep:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     if len(content) > _MOST_BYTES:
         raise UserError(f"{path}: is longer than a sweep can be ({_MOST_BYTES} bytes)")
-    said = _parsed(path, content)
-    if not isinstance(said, dict):
+    values = _parsed(path, content)
+    if not isinstance(values, dict):
         raise UserError(f"{path}: is not a mapping with out, tasks and models")
     try:
-        return Sweep.model_validate(said)
+        return Sweep.model_validate(values)
     except ValidationError as error:
         raise UserError(f"{path}: {_first(error)}") from error
 
@@ -322,20 +317,8 @@ LEAST_SHARE = 0.35
 class PlannedRun:
     """One model of the sweep.
 
-    Attributes:
-        label: its name, and that of its folder.
-        entry: of the file.
-        folder: of the run.
-        tasks: by name.
-        engine: None where the machine of the model settles `auto`.
-        engine_args: of the engine.
-        data: the data set; None where the environment states it.
-        trials: answers a question.
-        limit: questions a task at most.
-        sampling: over the tasks' own.
-        mark: arguments on judges, for `livek12 judge` and `run`.
-        finish: arguments for `livek12 report` and `run`.
-        price: of a GPU-hour, if stated.
+    `engine` None: settled on the machine of the model; `data` None: stated by the environment; `mark` are arguments on
+    judges, `finish` those for reports; `price` of a GPU-hour, if stated.
     """
 
     label: str
@@ -355,7 +338,7 @@ class PlannedRun:
     @property
     def ask(self) -> list[str]:
         """The arguments of `livek12 generate`."""
-        said = {
+        flags = {
             "task": ",".join(self.tasks),
             "model": self.entry.name,
             "engine": self.entry.engine,
@@ -366,7 +349,7 @@ class PlannedRun:
             **{name.replace("_", "-"): value for name, value in self.sampling.items()},
             "out": self.folder,
         }
-        return _flags(said)
+        return _flags(flags)
 
     @property
     def whole(self) -> list[str]:
@@ -462,7 +445,7 @@ def safe_label(text: str) -> str:
 
 
 def _labels(sweep: Sweep, file: Path) -> list[str]:
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     labels = []
     for number, entry in enumerate(sweep.models):
         where = f"{file}: models[{number}]"
@@ -471,9 +454,9 @@ def _labels(sweep: Sweep, file: Path) -> list[str]:
         if not label or label in (JSON_REPORT, HTML_REPORT):
             raise UserError(f"{where}: {entry.label or last!r} makes no folder name; give it a label")
         folded = label.casefold()  # some file systems do not tell A from a
-        if folded in found:
-            raise UserError(f"{where}: has the label of models[{found[folded]}], {label!r}; give one of them a label")
-        found[folded] = number
+        if folded in places:
+            raise UserError(f"{where}: has the label of models[{places[folded]}], {label!r}; give one of them a label")
+        places[folded] = number
         labels.append(label)
     return labels
 
@@ -529,11 +512,7 @@ def elsewhere(entry: ModelEntry) -> str | None:
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:
-    """The mapping for `--engine-args`: K=V,K2=V2.
-
-    Raises:
-        UserError: a value that cannot be written that way.
-    """
+    """The mapping for `--engine-args`: K=V,K2=V2."""
     from livek12.engines import parse_engine_args
 
     _refuse_secrets(args, where)
@@ -643,9 +622,9 @@ def _check_gpus(sweep: Sweep, file: Path) -> None:
         raise UserError(f"{file}: slurm.judging.gpus: {judging:g}: Slurm gives whole GPUs")
 
 
-def _flags(said: Mapping[str, object]) -> list[str]:
+def _flags(values: Mapping[str, object]) -> list[str]:
     """One word a flag, so that no value looks like a flag."""
-    return [f"--{name}={value}" for name, value in said.items() if value is not None]
+    return [f"--{name}={value}" for name, value in values.items() if value is not None]
 
 
 @contextmanager

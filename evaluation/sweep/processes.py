@@ -82,7 +82,7 @@ def work_off(
     """
     waiting = deque((run, Tries()) for run in runs)
     living: list[_Child] = []
-    told: set[str] = set()
+    announced: set[str] = set()
     try:
         while waiting or living:
             for _ in range(len(waiting)):
@@ -92,8 +92,8 @@ def work_off(
                 lock = take(work, run.label)
                 if lock is None:
                     waiting.append((run, tries))
-                    if run.label not in told:
-                        told.add(run.label)
+                    if run.label not in announced:
+                        announced.add(run.label)
                         say(f"{run.label}: a process of an earlier sweep still has it; waiting for its end")
                     continue
                 _begin(work, run, lock, tries, living, say)
@@ -129,15 +129,14 @@ def shown(run: PlannedRun, arguments: list[str]) -> str:
 def _begin(
     work: Path, run: PlannedRun, lock: int, tries: Tries, living: list[_Child], say: Callable[[str], None]
 ) -> None:
-    """Starts a run; a failed start is noted."""
     stored, on_devices = stored_bytes(run.folder), measure().on_devices
     note = Note(by="livek12 sweep", host=socket.gethostname(), started=time.time(), log=str(run.folder / LOG))
     try:
         process, note = _started(run, lock, note)
     except OSError as error:
         os.close(lock)
-        said = f"cannot begin: {error.strerror or error} ({run.folder})"
-        note = note.model_copy(update={"ended": time.time(), "code": 2, "said": said})
+        reason = f"cannot begin: {error.strerror or error} ({run.folder})"
+        note = note.model_copy(update={"ended": time.time(), "code": 2, "said": reason})
         say(f"{run.label}: {note.said}")
         _keep(work, run, note, say)
         return
@@ -147,7 +146,6 @@ def _begin(
 
 
 def _started(run: PlannedRun, lock: int, note: Note) -> tuple[subprocess.Popen[bytes], Note]:
-    """The process of a run, with its note."""
     run.folder.mkdir(parents=True, exist_ok=True)
     with os.fdopen(open_file(run.folder / LOG), "ab") as log:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(note.started))

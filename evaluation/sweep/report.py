@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from livek12.core.scoring.schema import TaskComparison
 
 
-def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, CellState]) -> dict[str, Any]:
+def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, CellState]) -> dict[str, Any]:
     """Writes both reports; returns the content of sweep.json."""
-    comparison, why = _comparison(plan, found)
+    comparison, why = _comparison(plan, states)
     report = {
         "sweep": json.loads(plan.sweep.model_dump_json()),
         "cells": [cell.as_json() for cell in cells],
@@ -29,7 +29,7 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, Cel
         "comparison": comparison,
         "not_compared": why,
         "sessions": {
-            label: [session.model_dump(mode="json") for session in run.sessions] for label, run in found.items()
+            label: [session.model_dump(mode="json") for session in run.sessions] for label, run in states.items()
         },
     }
     try:
@@ -41,20 +41,20 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], found: Mapping[str, Cel
     return report
 
 
-def _comparison(plan: SweepPlan, found: Mapping[str, CellState]) -> tuple[Any, str]:
+def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, str]:
     """The comparison of existing runs, or the reason without one."""
     from livek12.core.scoring import compare, profile_named, score
     from livek12.evaluation.reporting import read_rows
 
     profile = profile_named(plan.sweep.profile)
-    rows = {run.label: read_rows(RunFolder(run.folder)) for run in plan.runs if found[run.label].tallies}
+    rows = {run.label: read_rows(RunFolder(run.folder)) for run in plan.runs if states[run.label].tallies}
     if not rows:
         return None, "no run has begun"
     try:
         if len(rows) > 1:
             return compare(rows, profile), ""
-        ((label, asked),) = rows.items()
-        scored = score(asked, profile=profile)
+        ((label, own_rows),) = rows.items()
+        scored = score(own_rows, profile=profile)
     except UserError as error:
         return None, str(error)
     tasks = {
@@ -86,13 +86,13 @@ def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
     billed = [cell.bill for cell in cells if cell.bill]
     taken = [bill.counted for bill in billed]
     costs = [bill.cost for bill in billed]
-    known = [cost for cost in costs if cost is not None]
+    stated = [cost for cost in costs if cost is not None]
     return {
         "cells": len(cells),
         "done": sum(cell.state == "done" for cell in cells),
         "gpu_hours": None if None in taken else sum(gpu_hours or 0.0 for gpu_hours in taken),
         "hours": sum(bill.hours for bill in billed),
-        "cost": sum(known) if known and len(known) == len(costs) else None,
+        "cost": sum(stated) if stated and len(stated) == len(costs) else None,
     }
 
 
@@ -140,10 +140,12 @@ def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
     from livek12.report.marks import interval_heading, shown
     from livek12.report.ranking import about, rank_range, ranking
 
-    known = compared["metrics"]
-    metrics = [name for name in ranking_metrics() if any(e["low"] is not None for e in known.get(name, {}).values())]
+    estimates = compared["metrics"]
+    metrics = [
+        name for name in ranking_metrics() if any(e["low"] is not None for e in estimates.get(name, {}).values())
+    ]
     columns = [
-        [shown(name, known[name][label]) if label in known[name] else None for label in compared["counts"]]
+        [shown(name, estimates[name][label]) if label in estimates[name] else None for label in compared["counts"]]
         for name in metrics
     ]
     ranked = ranking(compared)
@@ -152,13 +154,13 @@ def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
         (
             pair["a"],
             pair["b"],
-            shown(tested, found["difference"]),
-            found["test"],
-            about(found["needed"]),
+            shown(tested, pair_metric["difference"]),
+            pair_metric["test"],
+            about(pair_metric["needed"]),
             pair["shared"],
         )
         for pair in compared["pairs"]
-        if tested and (found := pair["metrics"].get(tested))
+        if tested and (pair_metric := pair["metrics"].get(tested))
     ]
     return {
         "name": task,

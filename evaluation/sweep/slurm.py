@@ -163,7 +163,7 @@ def _head(plan: SweepPlan, name: str, resources: Resources, more: Sequence[str] 
 
 def _resources(entry: Resources, slurm: SlurmSettings) -> str:
     """Options of sbatch for resources; of duplicates, Slurm takes the later."""
-    said = {
+    values = {
         "partition": slurm.partition,
         "account": slurm.account,
         "qos": slurm.qos,
@@ -173,7 +173,7 @@ def _resources(entry: Resources, slurm: SlurmSettings) -> str:
         "mem": entry.memory,
         "gres": f"gpu:{entry.gpus:g}" if entry.gpus else None,
     }
-    options = [f"--{name}={value}" for name, value in said.items() if value is not None]
+    options = [f"--{name}={value}" for name, value in values.items() if value is not None]
     return "\n".join(f"#SBATCH {option}" for option in [*options, *slurm.sbatch, *entry.sbatch])
 
 
@@ -205,11 +205,7 @@ class Queued:
 
 
 def submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    """Submits missing work, and the last job.
-
-    Raises:
-        UserError: Slurm is not here, or refuses a job; or another command submits this sweep right now.
-    """
+    """Submits missing work, and the last job."""
     lock = take(plan.work, "_submit")
     if lock is None:
         raise UserError(f"{plan.work}: another `livek12 sweep` submits this sweep right now; see --status")
@@ -284,12 +280,12 @@ def _place(
     if waiting:
         reason = f"in the queue: {queue[waiting[0]].reason}"
         return WorkPlace(state="waiting", by=f"Slurm job {', '.join(waiting)}", reason=reason)
-    found = [read_note(plan.work, run.label, part) for part in parts]
+    notes = [read_note(plan.work, run.label, part) for part in parts]
     submitted = [part for part in parts if (run.label, part) in elements]
-    place = ended([note for note in found if note is not None])
+    place = ended([note for note in notes if note is not None])
     if place.state == "failed":
         return place
-    if submitted and any(note is None for note in found):
+    if submitted and any(note is None for note in notes):
         return WorkPlace(
             state="failed", reason="its job ended without a word: killed or cancelled; the same command goes on"
         )
@@ -318,11 +314,7 @@ def read_jobs(work: Path) -> Jobs:
 
 
 def read_queue() -> dict[str, Queued]:
-    """This user's waiting and running jobs, by array element.
-
-    Raises:
-        UserError: Slurm is not here or does not answer.
-    """
+    """This user's waiting and running jobs, by array element."""
     queue = {}
     for line in _call(["squeue", "--me", "-h", "-r", "-o", "%i|%T|%N|%r"]).splitlines():
         job, state, node, reason = (*line.split("|", 3), "", "", "")[:4]
@@ -332,7 +324,6 @@ def read_queue() -> dict[str, Queued]:
 
 
 def _elements(jobs: Jobs) -> dict[tuple[str, int], str]:
-    """The last job of each (label, part)."""
     return {
         (label, part): f"{job}_{number}"
         for job, parts in jobs.arrays.items()
@@ -366,6 +357,6 @@ def _call(words: list[str]) -> str:
     except subprocess.TimeoutExpired as error:
         raise UserError(f"{words[0]}: no answer within {_SECONDS} s; is Slurm up?") from error
     if done.returncode:
-        said = " ".join(done.stderr.split())[:300]
-        raise UserError(f"{words[0]}: {said or f'ended with code {done.returncode}'}")
+        message = " ".join(done.stderr.split())[:300]
+        raise UserError(f"{words[0]}: {message or f'ended with code {done.returncode}'}")
     return done.stdout

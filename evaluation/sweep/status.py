@@ -91,12 +91,12 @@ def bills(
     hours, gpu_hours = _spent(sessions, "generate", gpus)
     judged_hours, judged_gpu_hours = _spent(sessions, "judge", judging_gpus)
     elsewhere = any(kind_of(session.engine).place == "endpoint" for session in sessions if session.stage == "generate")
-    found = {}
+    by_task = {}
     for task in work:
         of_judges = None if judged_gpu_hours is None else judged_gpu_hours * judging[task]
         unknown = elsewhere or gpu_hours is None or of_judges is None
         total = None if unknown else (gpu_hours or 0.0) * asking[task] + (of_judges or 0.0)
-        found[task] = Bill(
+        by_task[task] = Bill(
             hours=hours * asking[task] + judged_hours * judging[task],
             gpu_hours=total,
             judging_gpu_hours=of_judges,
@@ -104,15 +104,15 @@ def bills(
             cost=None if price is None or total is None else total * price,
             shared_by=shared_by,
         )
-    return found
+    return by_task
 
 
 def _spent(sessions: Iterable[Session], stage: Stage, stated: float | None) -> tuple[float, float | None]:
     """Hours and GPU-hours of a stage, `stated` GPUs a replica where a session has none."""
     mine = [session for session in sessions if session.stage == stage]
     taken = [_gpu_seconds(session, stated) for session in mine]
-    known = [seconds for seconds in taken if seconds is not None]
-    return sum(session.seconds for session in mine) / 3600, sum(known) / 3600 if len(known) == len(taken) else None
+    counted = [seconds for seconds in taken if seconds is not None]
+    return sum(session.seconds for session in mine) / 3600, sum(counted) / 3600 if len(counted) == len(taken) else None
 
 
 def _gpu_seconds(session: Session, stated: float | None) -> float | None:
@@ -137,7 +137,6 @@ def _judging_shares(work: Mapping[str, Work]) -> dict[str, float]:
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
-    """Parts of 1; equal ones before any work."""
     total = sum(weights.values())
     return {name: weight / total if total else 1 / len(weights) for name, weight in weights.items()}
 
@@ -269,21 +268,21 @@ def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
     from livek12.evaluation.task_data import load_task_data, make_spec, sampling_of
     from livek12.tasks.registry import get_task
 
-    asked = {name: get_task(name) for name in run.tasks}
+    tasks = {name: get_task(name) for name in run.tasks}
     hashes: dict[str, str] = {}
     if run.data and any(task.data != run.data for task in spec.tasks):  # moved, or another: the questions tell
-        exam = load_task_data(run.data, list(asked.values()), run.limit)
+        exam = load_task_data(run.data, list(tasks.values()), run.limit)
         made = make_spec(exam, spec.model, spec.engine, {}, run.trials, run.limit, run.sampling)
         hashes = {task.name: task.data_sha256 for task in made.tasks}
     now = {
         task.name: task.model_copy(
             update={
-                "sampling": sampling_of(asked[task.name], run.sampling, run.engine or spec.engine),
+                "sampling": sampling_of(tasks[task.name], run.sampling, run.engine or spec.engine),
                 "data_sha256": hashes.get(task.name, task.data_sha256),
             }
         )
         for task in spec.tasks
-        if task.name in asked
+        if task.name in tasks
     }
     wanted = {
         # A recorded file says whose answers it has.
@@ -294,9 +293,9 @@ def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
         "trials": run.trials,
         "limit": run.limit,
     }
-    found = differences(spec, spec.model_copy(update=wanted))
-    was, names = sorted(task.name for task in spec.tasks), sorted(asked)
-    return found if was == names else [*found, f"tasks was {was!r}, now {names!r}"]
+    changes = differences(spec, spec.model_copy(update=wanted))
+    was, names = sorted(task.name for task in spec.tasks), sorted(tasks)
+    return changes if was == names else [*changes, f"tasks was {was!r}, now {names!r}"]
 
 
 def _counted(folder: RunFolder) -> CellState:
@@ -308,11 +307,11 @@ def _counted(folder: RunFolder) -> CellState:
     return CellState(tallies, read_sessions(folder.path))
 
 
-def look(plan: SweepPlan, found: Mapping[str, CellState] | None = None) -> list[Cell]:
+def look(plan: SweepPlan, states: Mapping[str, CellState] | None = None) -> list[Cell]:
     """The cells, model by model."""
-    found = found or {run.label: find(run) for run in plan.runs}
+    states = states or {run.label: find(run) for run in plan.runs}
     places, judging = whereabouts(plan), judges_gpus(plan)
-    return [cell for run in plan.runs for cell in _cells(run, found[run.label], places[run.label], judging)]
+    return [cell for run in plan.runs for cell in _cells(run, states[run.label], places[run.label], judging)]
 
 
 def judges_gpus(plan: SweepPlan) -> float | None:
@@ -329,15 +328,15 @@ def whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
     return {run.label: here(plan.work, run.label) for run in plan.runs}
 
 
-def _cells(run: PlannedRun, found: CellState, place: WorkPlace, judging: float | None) -> list[Cell]:
-    if found.problem:
-        place = WorkPlace(state="failed", reason=found.problem)
-    tallies = {task: found.tallies.get(task, RunTally()) for task in run.tasks}
+def _cells(run: PlannedRun, content: CellState, place: WorkPlace, judging: float | None) -> list[Cell]:
+    if content.problem:
+        place = WorkPlace(state="failed", reason=content.problem)
+    tallies = {task: content.tallies.get(task, RunTally()) for task in run.tasks}
     work = {task: tally.work for task, tally in tallies.items()}
-    billed = bills(found.sessions, work, run.price, run.entry.gpus, judging)
+    billed = bills(content.sessions, work, run.price, run.entry.gpus, judging)
     cells = []
     for task, tally in tallies.items():
-        begun = task in found.tallies
+        begun = task in content.tallies
         state, reason = _state(tally, place)
         cells.append(
             Cell(

@@ -59,7 +59,7 @@ def answer_fragment(rows: Sequence[Row]) -> str:
 
 def page_places(question: Question, where: Places, pictures: SitePictures) -> list[dict[str, Any]]:
     """The shown pages of a question: file, size in pixels, and its boxes."""
-    found = []
+    places = []
     for sheet in sorted(question.page_numbers):
         key = (question.paper_id or "", sheet)
         if key in where.hidden or key not in where.pages:
@@ -67,8 +67,8 @@ def page_places(question: Question, where: Places, pictures: SitePictures) -> li
         placed = pictures.place(where.pages[key], PAGE_WIDTH)
         if not isinstance(placed, str):
             boxes = [_sides(box) for box in question.boxes if box.page == sheet]
-            found.append({"page": sheet, "file": placed[0], "size": placed[1:], "boxes": boxes})
-    return found
+            places.append({"page": sheet, "file": placed[0], "size": placed[1:], "boxes": boxes})
+    return places
 
 
 def _sides(box: PageBox) -> list[float]:

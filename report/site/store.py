@@ -39,7 +39,6 @@ _TEMPORARY = re.compile(r"\.[\w.~-]+\.[0-9a-f]{32}")
 
 
 def _quoted(value: Any) -> bytes:
-    """JSON inside a single-quoted string of a script."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("'", "\\u0027").replace("\\", "\\\\").encode("utf-8", "replace")
 
@@ -48,9 +47,6 @@ class SiteStore:
     """Writes below one folder, of which the caller is the only writer (`core.run.access.only_writer`).
 
     `before` are the files of the build before.
-
-    Raises:
-        UserError: something of it is a link, or it cannot be written.
     """
 
     def __init__(self, root: Path, before: Iterable[str] = ()) -> None:
@@ -65,11 +61,7 @@ class SiteStore:
         self._listed = {*before, *cut_off.splitlines()}
 
     def data(self, name: str, value: Any) -> None:
-        """Writes a data file.
-
-        Raises:
-            UserError: it is larger than a file may be, or the disk does not take it.
-        """
+        """Writes a data file."""
         content = b"livek12.data(\"%s\",'%s');\n" % (name.encode(), _quoted(value))
         if len(content) > LARGEST:
             raise UserError(f"{name}: {len(content):,} bytes are more than a file of a site may have ({LARGEST:,})")
@@ -158,10 +150,10 @@ class SitePictures(PictureFiles):
 
     def show(self, image: Image, label: str, width: int = FIGURE_WIDTH) -> Markup:
         """The picture as HTML."""
-        found = self.place(image, width)
-        if isinstance(found, str):
-            return Markup('<span class="missing">{}</span>').format(f"{label}: {found}")
-        name, wide, high = found
+        placed = self.place(image, width)
+        if isinstance(placed, str):
+            return Markup('<span class="missing">{}</span>').format(f"{label}: {placed}")
+        name, wide, high = placed
         return Markup(
             '<img class="picture" alt="{}" src="{}" width="{}" height="{}" loading="lazy" decoding="async">'
         ).format(label, name, wide, high)
@@ -171,10 +163,10 @@ class SitePictures(PictureFiles):
         if not image.bytes:
             return "the picture is not at hand"
         stem = f"{image.sha256[:20]}-{width}"
-        known = next(iter(self._store.root.glob(f"images/{stem}.*")), None)
-        if known is not None and (size := _size(known)):
-            self._store.keep(f"images/{known.name}")
-            return f"images/{known.name}", *size
+        stored = next(iter(self._store.root.glob(f"images/{stem}.*")), None)
+        if stored is not None and (size := _size(stored)):
+            self._store.keep(f"images/{stored.name}")
+            return f"images/{stored.name}", *size
         small = scaled(image.bytes, width)
         if isinstance(small, str):
             return small

@@ -10,7 +10,7 @@ EPILOG = options.example("livek12 study agreement runs/qwen3 --labels ann.jsonl"
 
 def command(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Compare the marks of each run with those of people."""
-    from livek12.evaluation.studies.human import human_agreement, sentences
+    from livek12.evaluation.studies.human import STUDY, human_agreement
 
     found = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
-    tell("agreement", found, sentences, as_json)
+    tell(STUDY, found, as_json)

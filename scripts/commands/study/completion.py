@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import JudgedBy, Page, Runs, folders, sitting, tell, write_page
+from livek12.scripts.commands.study.shared import JudgedBy, Page, Runs, folders, sitting, tell
 
 EPILOG = options.example("livek12 study completion runs/begun --html completion.html")
 
@@ -20,13 +20,11 @@ def command(
 
     from livek12.core.progress import Progress
     from livek12.evaluation.studies.completion import (
-        charts,
+        STUDY,
         completion_study,
         completions,
         judged,
         measured,
-        sentences,
-        tables,
     )
     from livek12.evaluation.studies.consulting import authors_of
 
@@ -43,6 +41,4 @@ def command(
                     for one, (compared, problem) in zip(ones[name], said, strict=True)
                 ]
     found = {name: completion_study(each) for name, each in ones.items()}
-    if html is not None:
-        write_page(html, "Has it seen the questions?", sentences(found), charts(found), tables(found))
-    tell("completion", found, sentences, as_json)
+    tell(STUDY, found, as_json, html)

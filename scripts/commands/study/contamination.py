@@ -29,11 +29,11 @@ def command(
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.core.scoring.schema import profile_named
     from livek12.evaluation.sieve import RunRows
-    from livek12.evaluation.studies.contamination import contamination, sentences
+    from livek12.evaluation.studies.contamination import STUDY, contamination
     from livek12.evaluation.studies.exam_dates import released as dates
 
     chosen, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
     found = folders(runs)
     when = dates(released or [], list(found))
     rows = {name: RunRows(folder, texts=False) for name, folder in found.items()}
-    tell("contamination", contamination(rows, chosen, formulas, when, choice(task, way)), sentences, as_json)
+    tell(STUDY, contamination(rows, chosen, formulas, when, choice(task, way)), as_json)

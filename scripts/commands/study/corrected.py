@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
     from livek12.core.arguments import one_of
-    from livek12.evaluation.studies.corrected import corrected_study, sentences
+    from livek12.evaluation.studies.corrected import STUDY, corrected_study
     from livek12.evaluation.studies.label_plan import METRICS, PLAN, planned_strata
 
     counted = one_of("--metric", metric, METRICS)
@@ -33,4 +33,4 @@ def command(
         file = folder.path / PLAN
         plan = planned_strata(file) if file.is_file() else None
         found[name] = corrected_study(rows[name], fitted[name], plan, counted)
-    tell("corrected", found, sentences, as_json)
+    tell(STUDY, found, as_json)

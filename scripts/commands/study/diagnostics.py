@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Page, Runs, folders, tell, write_page
+from livek12.scripts.commands.study.shared import Page, Runs, folders, tell
 
 EPILOG = options.example("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
 
@@ -25,12 +25,9 @@ def command(
     """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
     from livek12.evaluation.studies.diagnostics import (
         FEWEST,
-        charts,
+        STUDY,
         diagnostics,
-        for_people,
         read_diagnosed,
-        sentences,
-        tables,
         whole_rows,
     )
 
@@ -41,6 +38,4 @@ def command(
         )
         for name, folder in folders(runs).items()
     }
-    if html is not None:
-        write_page(html, "Why does the model fail?", sentences(found), charts(found), tables(found))
-    tell("diagnostics", found if as_json else for_people(found), sentences, as_json)
+    tell(STUDY, found, as_json, html)

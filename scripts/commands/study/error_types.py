@@ -19,7 +19,6 @@ from livek12.scripts.commands.study.shared import (
     labelled,
     sitting,
     tell,
-    write_page,
 )
 
 EPILOG = options.example(
@@ -50,12 +49,10 @@ def command(
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, say
     from livek12.evaluation.studies.error_kinds import (
-        charts,
+        STUDY,
         error_types_study,
         gathered,
         groups_of,
-        sentences,
-        tables,
         to_ask,
         typed_by_judges,
         typed_by_people,
@@ -81,6 +78,4 @@ def command(
     else:
         typed_by_people(typed)
     found = error_types_study(typed, together)
-    if html is not None:
-        write_page(html, "What goes wrong?", sentences(found), charts(found), tables(found))
-    tell("error types", found, sentences, as_json)
+    tell(STUDY, found, as_json, html)

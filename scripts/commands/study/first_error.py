@@ -28,7 +28,7 @@ def command(
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, warn
     from livek12.evaluation.options import JudgingOptions
-    from livek12.evaluation.studies.first_error import first_errors, read_solutions, sentences
+    from livek12.evaluation.studies.first_error import STUDY, first_errors, read_solutions
     from livek12.judges.jury import Jury
     from livek12.judges.llm.audit import Auditor
 
@@ -41,4 +41,4 @@ def command(
     ):
         assert judges.panel is not None
         found = first_errors(solutions, Auditor(judges.panel), judges.threads, progress.step)
-    tell("first-error", found, sentences, as_json)
+    tell(STUDY, found, as_json)

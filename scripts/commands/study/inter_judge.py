@@ -10,8 +10,8 @@ EPILOG = options.example("livek12 study inter-judge runs/qwen3")
 
 def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure how far the judges of a panel agree on the answers of each run."""
-    from livek12.evaluation.studies.consistency import between_judges, judges_sentences
+    from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
 
     taken = rows_of(folders(runs), choice(task, way), together=False, judged=True)
     found = {name: between_judges(rows) for name, rows in taken.items()}
-    tell("inter-judge", found, judges_sentences, as_json)
+    tell(INTER_JUDGE, found, as_json)

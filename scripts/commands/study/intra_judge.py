@@ -11,7 +11,7 @@ EPILOG = options.example("livek12 study intra-judge runs/qwen3")
 def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure how far a judge agrees with itself: a run judged with --repeats, or copies of one, each judged anew."""
     from livek12.evaluation.repeats import repeated_rows
-    from livek12.evaluation.studies.consistency import between_repeats, between_runs, runs_sentences
+    from livek12.evaluation.studies.consistency import INTRA_JUDGE, between_repeats, between_runs
 
     given, chosen = folders(runs), choice(task, way)
     if len(runs) > 1:
@@ -19,4 +19,4 @@ def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json =
     else:
         ((name, rows),) = rows_of(given, chosen, judged=True).items()
         found = between_repeats(name, repeated_rows(given[name], rows))
-    tell("intra-judge", found, runs_sentences, as_json)
+    tell(INTRA_JUDGE, found, as_json)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from livek12.scripts import options
-from livek12.scripts.commands.study.shared import Page, Runs, Tasks, Way, choice, folders, tell, write_page
+from livek12.scripts.commands.study.shared import Page, Runs, Tasks, Way, choice, folders, tell
 
 EPILOG = options.example("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
 
@@ -35,7 +35,7 @@ def command(
     """Measure each question over the runs of several models, and list the keys that look wrong."""
     from livek12.core.progress import Progress
     from livek12.evaluation.sieve import RunRows
-    from livek12.evaluation.studies.items import items_study, linked, plan, read_items, sentences
+    from livek12.evaluation.studies.items import STUDY, items_study, linked, plan, read_items
     from livek12.evaluation.studies.suspects import same_by_rules
 
     found_folders = folders(runs)
@@ -54,8 +54,4 @@ def command(
 
         rows = plan(found["suspects"])
         write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    if html is not None:
-        from livek12.evaluation.studies.items import charts, tables
-
-        write_page(html, "Which keys are wrong?", sentences(found), charts(found), tables(found))
-    tell("items", found, sentences, as_json)
+    tell(STUDY, found, as_json, html)

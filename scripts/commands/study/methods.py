@@ -10,6 +10,6 @@ EPILOG = options.example("livek12 study methods runs/s2s runs/l2s runs/l2l --lab
 
 def command(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
-    from livek12.evaluation.studies.methods import judging_methods, sentences
+    from livek12.evaluation.studies.methods import STUDY, judging_methods
 
-    tell("methods", judging_methods(labelled(runs, labels, choice(task, way), together=True)), sentences, as_json)
+    tell(STUDY, judging_methods(labelled(runs, labels, choice(task, way), together=True)), as_json)

@@ -30,7 +30,7 @@ def command(
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.repeats import repeated_rows
-    from livek12.evaluation.studies.reliability import as_repeats, reliability, sentences, tables
+    from livek12.evaluation.studies.reliability import STUDY, as_repeats, reliability
 
     ranked_by, chosen, opened = one_of("--metric", metric, contrasted_metrics()), choice(task, way), folders(runs)
     taken = rows_of(opened, chosen, judged=True)
@@ -40,4 +40,4 @@ def command(
     fitted = labelled(runs, labels, chosen, together=True) if labels else {}
     pairs = {name: found for name, (found, _) in fitted.items() if name in groups}
     found = reliability(groups, pairs, ranked_by, profile_named(profile))
-    tell("reliability", found if as_json else tables(found), lambda _: sentences(found), as_json)
+    tell(STUDY, found, as_json)

@@ -10,9 +10,9 @@ EPILOG = options.example("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2"
 
 def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
-    from livek12.evaluation.studies.consistency import between_runs, require_every_answer, runs_sentences
+    from livek12.evaluation.studies.consistency import SENSITIVITY, between_runs, require_every_answer
 
     rows = {name: list(taken) for name, taken in rows_of(folders(runs), choice(task, way)).items()}
     if len(rows) > 1:
         require_every_answer(rows)
-    tell("sensitivity", between_runs(rows, "different"), runs_sentences, as_json)
+    tell(SENSITIVITY, between_runs(rows, "different"), as_json)

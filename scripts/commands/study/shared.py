@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from livek12.core.scoring import Row
     from livek12.evaluation.sieve import AnswerChoice
     from livek12.evaluation.studies.labels import Label, Stranger
+    from livek12.evaluation.studies.study import Study
     from livek12.judges.jury import Jury
-    from livek12.report.charts import Chart, TableShown
 
 Runs = options.Runs
 
@@ -126,28 +126,18 @@ def sitting(judge: str, cache: bool, study: str) -> Jury:
     return Jury(JudgingOptions(judge, cache=cache).judges())
 
 
-def tell(
-    title: str, found: Mapping[str, Any], sentences: Callable[[Mapping[str, Any]], Iterator[str]], as_json: bool
-) -> None:
-    """Prints a result: as JSON, or as sentences and tables."""
-    from livek12.evaluation.studies.study import show
-
-    if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
-    else:
-        show(title, found, sentences)
-
-
-def write_page(
-    path: Path, title: str, said: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
-) -> None:
-    """Writes the page of a study and says where it is.
+def tell(study: Study, result: Mapping[str, Any], as_json: bool, page: Path | None = None) -> None:
+    """Writes the page of a result, if asked for, and prints the result: as JSON, or as sentences and tables.
 
     Raises:
-        UserError: it cannot be written.
+        UserError: the page cannot be written.
     """
     from livek12.core.progress import say
-    from livek12.report.charts import write_study
 
-    write_study(path, title, said, charts, tables)
-    say(f"{path}: figures and tables")
+    if page is not None:
+        study.write_page(page, result)
+        say(f"{page}: figures and tables")
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
+    else:
+        study.show(result)

@@ -25,9 +25,9 @@ def command(
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.sieve import RunRows
-    from livek12.evaluation.studies.stability import sentences, stability
+    from livek12.evaluation.studies.stability import STUDY, stability
 
     chosen = one_of("--metric", metric, contrasted_metrics())
     rows = {name: RunRows(folder, texts=False) for name, folder in folders(runs).items()}
     found = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
-    tell("stability", found, sentences, as_json)
+    tell(STUDY, found, as_json)

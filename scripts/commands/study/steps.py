@@ -18,7 +18,6 @@ from livek12.scripts.commands.study.shared import (
     rows_of,
     sitting,
     tell,
-    write_page,
 )
 
 EPILOG = options.example("livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1")
@@ -37,7 +36,7 @@ def command(
     """Have judges split responses into steps, and compare with the reference flow, solved and unsolved."""
     from livek12.core.progress import Progress
     from livek12.evaluation.studies.consulting import authors_of
-    from livek12.evaluation.studies.steps import charts, sentences, splittable, step_density, tables
+    from livek12.evaluation.studies.steps import STUDY, splittable, step_density
 
     given = folders(runs)
     taken = rows_of(given, choice(task, way), together=False)
@@ -49,6 +48,4 @@ def command(
     ):
         for name, (folder, each) in asked.items():
             found[name] = step_density(judges, each, authors_of(folder), progress.step)
-    if html is not None:
-        write_page(html, "How many steps does the model take?", sentences(found), charts(found), tables(found))
-    tell("steps", found, sentences, as_json)
+    tell(STUDY, found, as_json, html)
