@@ -90,7 +90,7 @@ class OpenAIEngine:
         base_url: address up to and with `/v1`; default OPENAI_BASE_URL. User, password and query in it are sent and
             never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
-        concurrency: requests in flight; default as many as the endpoint keeps up with (openai_pace.py).
+        concurrency: requests in flight; default as many as the endpoint keeps up with (pace.py).
         timeout: seconds the first attempt may take, from sending to the last byte; default ten minutes and a second for
             each five tokens that are asked for.
         max_retries: attempts after the first.
