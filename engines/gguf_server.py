@@ -13,14 +13,14 @@ import time
 
 
 def leave_with(parent: int) -> None:
-    """Ends this process, without ceremony, once its parent is another: the old one was killed."""
+    """Ends this process once its parent was killed."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)
 
 
 def main(parent: str, model: str, name: str, context: str, slots: str) -> None:
-    """Serves until the parent goes or a signal comes."""
+    """Serves until the parent ends or a signal comes."""
     threading.Thread(target=leave_with, args=(int(parent),), daemon=True).start()
     import xllamacpp
 

@@ -1,7 +1,7 @@
-"""Pictures checked once, before any engine sees them: bytes that open, decode and have a bounded size.
+"""Checks and decodes pictures once, before an engine sees them: bytes that open, decode and have a bounded size.
 
-`Pictures` decodes each distinct picture once, and those of the requests to come in threads of its own (Pillow's
-decoders free the interpreter), so that an engine need not wait for them. `InHand` tells an engine when to take no more.
+Pictures of coming requests are decoded in threads (Pillow's decoders free the interpreter), so that engines do not
+wait.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 MAX_PIXELS = 100_000_000
 """Larger pictures are refused: an A3 page at 600 dpi has 70 million pixels."""
 KEPT_PIXELS = 64_000_000
-"""How many pixels `Pictures` keeps decoded (192 MB): enough for the pages of one paper."""
+"""Pixels that `Pictures` keeps decoded (192 MB): enough for the pages of one paper."""
 LOOK_AHEAD = 16
-"""How many prompts ahead of the one asked for have their pictures decoded."""
+"""Prompts whose pictures are decoded ahead."""
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-"""What Pillow may open for an engine: the fewer of its decoders hostile bytes can reach, the better."""
+"""Formats that Pillow may open: hostile bytes should reach few of its decoders."""
 
 
 class BadImage(Exception):
-    """A picture that no engine should be given; the message says why on one line."""
+    """A picture that no engine should get; the message gives the reason on one line."""
 
 
 def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
@@ -87,7 +87,7 @@ def mime_of(image: Image) -> str:
 
 
 class InHand:
-    """Adds up the distinct pictures of the requests that an engine has in hand."""
+    """Counts the pixels of the distinct pictures that an engine has in hand."""
 
     def __init__(self) -> None:
         self.pixels = 0
@@ -95,7 +95,7 @@ class InHand:
         self._shown = Counter[str]()
 
     def taking(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes groups of requests on into the engine's hands."""
+        """Passes groups of requests on and counts their pictures."""
         for group in groups:
             for request in group:
                 self._requests[request.key] = request
@@ -104,7 +104,7 @@ class InHand:
             yield group
 
     def done(self, outcome: Outcome) -> Outcome:
-        """Passes an outcome on, whose request is in hand no longer."""
+        """Passes an outcome on and forgets its request."""
         if request := self._requests.pop(outcome.key, None):
             self._shown.subtract(request.images.keys())
             for name in request.images:
@@ -115,10 +115,7 @@ class InHand:
 
 
 class Pictures:
-    """Decodes the pictures of requests and keeps the latest: a page of twenty questions is decoded once.
-
-    Safe to use from several threads.
-    """
+    """Decodes pictures once and keeps the latest; safe for several threads."""
 
     def __init__(self, kept_pixels: int = KEPT_PIXELS) -> None:
         self._kept: OrderedDict[str, tuple[Future[Picture], int]] = OrderedDict()
@@ -129,7 +126,7 @@ class Pictures:
         self._workers: ThreadPoolExecutor | None = None
 
     def of(self, request: Request) -> dict[str, Picture]:
-        """The pictures that the messages show, by the name they are shown under.
+        """The pictures that the messages show, by name.
 
         Raises:
             BadImage: names the question, and which of its images is missing or broken.
@@ -147,9 +144,9 @@ class Pictures:
         return decoded
 
     def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes on groups of requests for one prompt, while threads decode the pictures of those that follow.
+        """Passes on groups of requests, decoding the pictures of those that follow in threads.
 
-        What is decoded ahead and not yet asked for is at most half of what is kept.
+        What is decoded ahead is at most half of what is kept.
         """
         waiting: deque[list[Request]] = deque()
         try:
@@ -215,7 +212,7 @@ def _shown(request: Request) -> list[str | None]:
 
 
 def pixels_of(image: Image) -> int:
-    """The size that a picture's header states; 0 for what is not worth beginning with."""
+    """Pixels by the picture's header; 0 if unreadable or too large."""
     from PIL import Image as PIL
 
     try:

@@ -1,9 +1,9 @@
-"""Sees to it that what a library starts does not outlive the process that it was started for, even when that is killed.
+"""Kills what a library has started when this process ends, even when this process is killed.
 
 Contract: a `Reaper` is a process of its own, from before the library starts any until `close`. All processes that ours
-starts until `settle` are its charges, and whatever these start. When our process is gone before `close`, they are
-killed. This file is also run alone, by an interpreter without packages, so that it imports nothing but Python's own.
-(A signal at the parent's death, which Linux could send, comes with the end of the thread that started a process.)
+starts until `settle`, and their descendants, are its charges; they are killed when our process is gone before `close`.
+This file also runs alone, in an interpreter without packages, so it imports nothing but Python's own. (Linux's signal
+at the parent's death comes with the end of the *thread* that started a process.)
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 LOOK_SECONDS = 0.2
-"""How often it is looked for new processes until `settle`."""
+"""Interval of looking for new processes until `settle`."""
 WATCH_SECONDS = 2.0
-"""How often after that, should a process that ours has forked keep the pipe open that tells of our end."""
+"""Interval after that, should a forked process keep the pipe open that tells of our end."""
 _PROC = Path("/proc")
 _TRIES = 50
 _SPARED = b"multiprocessing.resource_tracker"
@@ -45,14 +45,17 @@ class Reaper:
         )
 
     def settle(self, *charges: int) -> None:
-        """Says that all are there: what our process starts from now on is no charge."""
+        """Ends the list of charges: processes started from now on are none.
+
+        `charges` are killed even if this process ends before the reaper first looks.
+        """
         if self._process.stdin is not None:
             with suppress(OSError):  # somebody has ended it
                 self._process.stdin.write(b"%s." % b" ".join(b"%d" % charge for charge in charges))
                 self._process.stdin.flush()
 
     def close(self) -> None:
-        """Lets the charges be; to be called before they end, for their ids may then be another's."""
+        """Releases the charges; to be called before they end, for their ids may then be another's."""
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:
@@ -61,7 +64,7 @@ class Reaper:
 
 @contextmanager
 def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a command in a session of its own, which is killed at the end of the block and with this process."""
+    """Starts a command in a session of its own, killed at the end of the block and with this process."""
     reaper = Reaper()
     try:
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -77,7 +80,7 @@ def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Pop
 
 
 def processes() -> dict[int, tuple[int, str]]:
-    """Every process there is: its parent, and when it began; empty where the system does not tell (no /proc)."""
+    """All processes: parent and start time; empty without /proc."""
     table = {}
     for folder in _PROC.glob("[0-9]*"):
         if stat := _read(folder / "stat"):
@@ -88,7 +91,7 @@ def processes() -> dict[int, tuple[int, str]]:
 
 
 def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[int]:
-    """These processes, and all that they have started, and so on."""
+    """These processes and their descendants."""
     children: dict[int, list[int]] = {}
     for process, (parent, _) in there.items():
         children.setdefault(parent, []).append(process)
@@ -99,13 +102,13 @@ def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[i
 
 
 def begun(heads: Iterable[int]) -> dict[int, str]:
-    """These processes and all that they have started, as far as they are there, each with when it began."""
+    """These processes and their descendants, each with its start time."""
     there = processes()
     return {process: there[process][1] for process in family(heads, there) if process in there}
 
 
 def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
-    """Waits for processes that were told to end or killed: they hold their devices until they are gone."""
+    """Waits for ended or killed processes: they hold their devices until they are gone."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         there = processes()

@@ -1,11 +1,14 @@
 """Recorded responses in place of a model: a run folder's `responses-*.jsonl`, or JSONL from anywhere.
 
-A plain row holds `question_id` (or `id`) and `response` (or `text`); it may hold `task` (without one it serves
-every task), `trial` (default 0), `reasoning`, `finish_reason`, `model`, `seconds`, token counts, `max_tokens` (the
-most that the answer could have) and `last_token` (its id, an end sign included); other fields are passed over. Where
-the finish reason is missing, the numbers tell it if they can (`endings`). A damaged line is reported with its file and
-number and passed over; two different recordings for one request are an error, for nobody could say which one counts.
-Rows of other known forms are read too: see `recorded`. Only places in the files are kept in memory, not the texts.
+A plain row holds `question_id` (or `id`) and `response` (or `text`); it may hold `task` (without one it serves every
+task), `trial` (default 0), `reasoning`, `finish_reason`, `model`, `seconds`, token counts, `max_tokens` (the most that
+the answer could have) and `last_token` (its id, an end sign included); other fields are ignored. A missing finish
+reason is inferred from the numbers (`ending`). A damaged line costs a warning; two different recordings for one request
+are an error. Only places in the files are kept in memory, not the texts.
+
+Another known form, brought to the plain one by `plain`: two-turn (`item_id`, `final_response_text`,
+`model_config.name`, and for each turn in `raw_responses` an OpenAI-style `payload`). The last turn is the answer;
+tokens and seconds are those of all turns, empty if one turn lacks them.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_toke
 NUMBERS = (*COUNTS, "max_tokens", "last_token")
 TEXTS = ("reasoning", "finish_reason", "model", "model_revision", "prompt_sha256")
 CUT = frozenset({"max_tokens", "max_new_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
-"""What others call the finish reason `length`."""
+"""Other names of the finish reason `length`."""
 MAX_LINE_BYTES = 64 * 2**20
 
 _log = logging.getLogger(__name__)
@@ -40,13 +43,11 @@ _Name = tuple[str | None, str, int]
 
 
 class _BadRow(Exception):
-    """A line that is no recorded response; the message says why."""
+    """A line that is no recorded response; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A recorded response: what it answers, and the fields of the Response."""
-
     name: _Name
     fields: dict[str, Any]
 
@@ -113,7 +114,7 @@ class ReplayEngine:
         self.model = next(iter(self._models), Path(model).stem)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields the recorded response of each request, in the order asked."""
+        """Yields the recorded response of each request, in order."""
         for request in requests:
             key = request.key
             place = self._places.get((key.task, key.question_id, key.trial))
@@ -128,7 +129,7 @@ class ReplayEngine:
         return self._places.keys()
 
     def versions(self) -> dict[str, str]:
-        """Our own version; what made the recordings stands in them, if anywhere."""
+        """Our own version; the recordings name theirs, if at all."""
         return versions_of()
 
     def close(self) -> None:
@@ -245,7 +246,7 @@ def _read_row(raw: bytes) -> _Row:
 
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a plain row tells beside its text; what cannot be what it says is left out."""
+    """The further fields of a plain row; values of a wrong type are left out."""
     values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
@@ -265,7 +266,7 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    """The row in the plain form: `question_id`, `response`, and whatever else it tells."""
+    """The row in the plain form."""
     if "item_id" in row and "final_response_text" in row:
         return _two_turn(row)
     return row
@@ -290,13 +291,11 @@ def _two_turn(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _total(turns: list[Any], *path: str) -> float | int | None:
-    """The sum over the turns; None where any turn does not say."""
     values = [_at(turn, *path) for turn in turns]
     return sum(values) if values and all(isinstance(value, int | float) for value in values) else None
 
 
 def _at(value: Any, *path: str | int) -> Any:
-    """What lies at a path of keys and indices; None where the path ends early."""
     for step in path:
         if isinstance(value, Mapping):
             value = value.get(step)
@@ -315,18 +314,19 @@ SHARE = 0.01
 
 
 def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
-    """The finish reason of an answer; None where its tokens do not tell."""
+    """The finish reason by token counts; None if they do not tell.
+
+    As many tokens as the limit: cut off; fewer: ended by itself; more: the limit was not in force. Tokens `counted`
+    from the text may be off by a little (a cut within a sign, stripped blanks), so that a text just below its limit has
+    no known ending.
+    """
     if tokens >= limit:
         return "length" if tokens <= limit + OFF else None
     return None if counted and tokens >= limit - OFF - SHARE * limit else "stop"
 
 
 class Tokenizer:
-    """What a model's tokenizer tells of its answers.
-
-    Raises:
-        UserError: there is no such tokenizer, or the library that reads it is missing.
-    """
+    """A model's tokenizer, from a folder, a `tokenizer.json` or the Hub."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -344,11 +344,11 @@ class Tokenizer:
         self._special = {id for id, token in added.items() if token.special}
 
     def count(self, text: str) -> int:
-        """How many tokens a text has."""
+        """Number of tokens of a text."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def ends(self, token: int) -> bool:
-        """Whether a token ends an answer, or fills it up behind its end."""
+        """Tests whether a token ends or pads an answer."""
         return token in self._special
 
 

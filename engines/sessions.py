@@ -1,4 +1,4 @@
-"""Writes the session of an engine while it is up: its time, its devices, and the memory that it held."""
+"""Writes an engine's session while it is up: its time, devices and held memory."""
 
 from __future__ import annotations
 
@@ -33,16 +33,15 @@ from livek12.engines.devices import Gpus, bytes_written, measure, peak_rss
 
 BEAT_SECONDS = 20.0
 LOOK_SECONDS = 1.0
-"""How often the GPUs are asked how busy they are."""
+"""Interval of reading the GPUs' busy share."""
 CLOSING_TRIES = 15
 
 
 class SessionWriter:
-    """Writes one session while its engine is up; a context manager around making, using and closing the engine.
+    """A context manager around making, using and closing an engine.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving, which gives its memory back: on
-    leaving, what is held is measured and written. Without a folder nothing is written. A beat that cannot be stored is
-    passed over.
+    Call `loaded` when the engine is ready, and close the engine before leaving, when held memory is measured. Without a
+    folder nothing is written; a beat that cannot be stored is skipped.
     """
 
     def __init__(
@@ -80,14 +79,14 @@ class SessionWriter:
         )
 
     def loaded(self, engine: object = None) -> None:
-        """Says that the engine is ready; an engine that knows better says `gpus` and `replicas` itself."""
+        """Notes that the engine is ready; an engine may state `gpus` and `replicas` itself."""
         self._engine = engine
         sizes = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **sizes)
         self._meter()
 
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
-        """So many more requests have ended, and so many tokens were made for them; None: not stated."""
+        """Counts ended requests and their completion tokens; None: not stated."""
         with self._counting:
             if self._requests is None and self.session.loaded is not None:
                 self._first = round(self._now() - self.session.loaded, 2)
@@ -146,7 +145,7 @@ class SessionWriter:
                     self._write(**self._grown())
 
     def _used(self) -> dict[str, Any]:
-        """Energy and busy share so far; the last that is known where a counter says no more."""
+        """Energy and busy share so far; the last known if a counter fails."""
         if self._gpus is None:
             return {}
         now, used = self._gpus.joules(), {}
@@ -166,7 +165,7 @@ class SessionWriter:
         return None if now is None or self._written is None else now - self._written
 
     def _grown(self) -> dict[str, Memory]:
-        """What several engines hold when more of them are loaded than the first, which was ready when it was."""
+        """Memory of several engines when more of them are loaded than the first."""
         loaded = self.session.after_load
         if loaded is None or self.session.replicas < 2:
             return {}
@@ -185,12 +184,14 @@ class SessionWriter:
 
 
 def _first_devices(memory: Memory | None, gpus: float) -> Memory | None:
-    """What is held on the devices of an engine: the others may belong to others."""
     return memory and memory.model_copy(update={"devices": memory.devices[: math.ceil(gpus)]})
 
 
 def devices_of(args: Mapping[str, Any], memory: Memory | None, whole: bool = False) -> tuple[float, int]:
-    """Devices and replicas of an engine by its arguments."""
+    """Devices and replicas of an engine by its arguments.
+
+    `whole`: it takes every device unless told otherwise (accelerate does); the processes of one launch share them.
+    """
 
     def number(name: str, default: float) -> float:
         try:

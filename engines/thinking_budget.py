@@ -1,8 +1,7 @@
-"""A limit on thinking: which tags a model thinks between, and closing them where no library does it.
+"""Thinking budgets: finds a model's thinking tags, and closes thinking where no library does it.
 
-Contract: after at most N tokens of thinking the closing tag follows, whatever the model would have said; then the model
-goes on as it likes. Tags are token sequences, as the tokenizer spells them. A model of which no tags are known costs
-one clear UserError line, never a budget that nobody keeps.
+Contract: after at most N tokens of thinking the closing tag follows; then the model goes on freely. Tags are token
+sequences, as the tokenizer spells them. A model without known tags is one UserError, never a budget that nobody keeps.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Iterator[None]:
-    """Goes on without a thinking budget that is optional and cannot be held, and says so (once, given what was told).
-
-    Raises:
-        UserError: it is not optional.
-    """
+    """Drops an optional thinking budget that cannot be kept, with one warning for each problem not in `warned`."""
     try:
         yield
     except UserError as error:
@@ -43,11 +38,7 @@ def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Itera
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
     """The pair of tags that this model thinks between.
 
-    The pair the user named; else the first that the tokenizer has as tokens of their own; else the first that its chat
-    template writes.
-
-    Raises:
-        UserError: no pair is known.
+    The user's pair; else the first that the tokenizer has as tokens; else the first that its chat template writes.
     """
     if len(thinking.tags) == 1:
         return thinking.tags[0]
@@ -67,11 +58,7 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
 
 
 def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
-    """What vLLM has to be told at its start (its `reasoning_config`), so that requests may hold a thinking budget.
-
-    Raises:
-        UserError: the tokenizer cannot be read, or no tags are known.
-    """
+    """The `reasoning_config` that vLLM needs at its start, so that requests may hold a thinking budget."""
     mend_torch_builds()
     try:
         from transformers import AutoTokenizer
@@ -84,17 +71,13 @@ def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, t
 
 
 def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) -> ThinkingLimit:
-    """The limit for one batch of a model in transformers.
-
-    Raises:
-        UserError: no tags of the model are known.
-    """
+    """The limit for one batch in transformers."""
     start, end = (tokenizer.encode(tag, add_special_tokens=False) for tag in tags_of(tokenizer, thinking, model))
     return ThinkingLimit(start, end, budget)
 
 
 class ThinkingLimit:
-    """A logits processor that closes the thinking of each row after so many tokens."""
+    """A logits processor that closes the thinking of each row after `budget` tokens; a prompt may have opened it."""
 
     def __init__(self, start: Sequence[int], end: Sequence[int], budget: int) -> None:
         self.start, self.end, self.budget = list(start), list(end), budget
@@ -117,7 +100,7 @@ class ThinkingLimit:
 
 
 class _Row:
-    """Where one row stands: `spent` tokens of thinking, and what of the closing tag has still to be said."""
+    """One row: tokens of thinking `spent`, and the rest of the closing tag."""
 
     def __init__(self, prompt: list[int], limit: ThinkingLimit) -> None:
         self._limit = limit
@@ -128,7 +111,6 @@ class _Row:
         self.inside = _last(prompt, start) > _last(prompt, end)
 
     def takes(self, token: int) -> None:
-        """Notes what was said."""
         limit = self._limit
         self._tail = [*self._tail[-max(len(limit.start), len(limit.end)) :], token]
         if self._closing:
@@ -151,6 +133,6 @@ class _Row:
 
 
 def _last(tokens: list[int], piece: list[int]) -> int:
-    """Where `piece` begins the last time; -1 where it does not occur."""
+    """Index of the last occurrence; -1 if none."""
     size = len(piece)
     return next((at for at in range(len(tokens) - size, -1, -1) if tokens[at : at + size] == piece), -1)

@@ -1,8 +1,8 @@
-"""Mends what a CPU build of torch meets: torchvision, torchaudio and torchcodec built for CUDA beside it.
+"""Mends CPU builds of torch beside torchvision, torchaudio and torchcodec built for CUDA.
 
-pip pulls those builds in with vLLM for CPUs and with transformers, and they fail at import. torchvision only lacks
-two operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are
-hidden, as if they were not installed. On a machine where they import, nothing is touched.
+pip pulls those in with vLLM for CPUs and with transformers, and they fail at import. torchvision only lacks two
+operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden. Where
+they import, nothing is touched.
 """
 
 from __future__ import annotations
@@ -19,15 +19,10 @@ _declared: list[object] = []
 
 
 def mend_torch_builds() -> bool:
-    """Makes `import torchvision` work, and broken torchaudio and torchcodec invisible; call before transformers.
-
-    Where torch is not installed there is nothing to mend; whoever needs it says how one gets it.
+    """Makes `import torchvision` work and hides broken torchaudio and torchcodec; call before transformers.
 
     Returns:
         Whether torchvision had to be mended (child processes of a library then need the same).
-
-    Raises:
-        UserError: torch is broken, or torchvision stays so.
     """
     if importlib.util.find_spec("torch") is None:
         return False
@@ -56,7 +51,7 @@ def mend_torch_builds() -> bool:
 
 
 def _breaks(name: str) -> Exception | None:
-    """The error of importing a package that is installed; None when it imports, or is not there at all."""
+    """The error of importing an installed package; None if it imports or is absent."""
     if name in sys.modules or importlib.util.find_spec(name) is None:
         return None
     try:

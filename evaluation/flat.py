@@ -1,8 +1,8 @@
-"""The flat rows of a data set: for each task the questions that one answer decides (see `core.features`).
+"""Flat rows of a data set: for each task the questions that one answer decides (see `core.features`).
 
-Contract: the prompt is that of `livek12 run`, from `tasks.prompting`. A question is left out where no single letter,
-number or expression decides it, where it is withdrawn, or where its answers are held back; a text is never changed to
-make it fit. Pictures become one: several stand below each other, numbered as the prompt names them.
+Contract: prompts are those of `livek12 run` (`tasks.prompting`). A question is left out if no single letter, number or
+expression decides it, if it is withdrawn, or if its answers are held back; a text is never changed to fit. Several
+pictures become one, below each other, numbered as the prompt names them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,7 @@ _NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|
 
 
 def flat_tasks(data: Path) -> Iterator[FlatTask]:
-    """The flat tasks of a data set, of tasks that share no question; none of a task without such a question.
-
-    Raises:
-        UserError: a file of the data set is damaged, or a picture cannot be read.
-    """
+    """A data set's flat tasks, which share no question; none without such questions."""
     census, withheld = Census(str(data)), _held_release(data)
     for task in map(get_task, disjoint()):
         if task.first_style or not census.count(task):
@@ -52,7 +48,7 @@ def flat_tasks(data: Path) -> Iterator[FlatTask]:
 
 
 def target_of(question: Question) -> str:
-    """The letters, the number or the expression that decides a question; "" where no single one does."""
+    """The letters, number or expression that decides a question; "" if none does."""
     if question.answer_images or len(question.part_points) > 1:
         return ""
     if question.variables:
@@ -70,7 +66,7 @@ def target_of(question: Question) -> str:
 
 
 def _value(key: str) -> str:
-    """A key that is one number or expression without a unit or a word, without the signs of a formula around it."""
+    """A key that is one number or expression without unit or word, stripped of formula signs."""
     text = key.strip()
     if math := _MATH.fullmatch(text):
         text = (math[1] or math[2]).strip()
@@ -79,7 +75,7 @@ def _value(key: str) -> str:
 
 
 def _held_release(data: Path) -> str | None:
-    """The release whose answers are held back, as the data set says it (`held_back.json`)."""
+    """The held-back release, from `held_back.json`."""
     file = data / "held_back.json"
     return str(json.loads(file.read_bytes())["release"]) if file.is_file() else None
 
@@ -100,7 +96,7 @@ def _form(task: Task, chosen: Sequence[Question], decided: dict[str, str]) -> Fo
 
 
 def _prints_choices(question: Question, target: str) -> bool:
-    """Whether a harness can print the choices: one of them is right, and they are texts labelled from A on."""
+    """Tests whether a harness can print the choices: one is right, and they are texts labelled from A on."""
     labels = [option.label for option in question.options]
     texts = [option.text.strip() for option in question.options]
     return (
@@ -159,7 +155,7 @@ def _row(question: Question, text: str, target: str, choices: list[str], picture
 
 
 def _named(text: str, pictures: int) -> str:
-    """The text with a name in the place of each mark: `[image]`, or `[image 1]` and so on where there are several."""
+    """The text with names for its marks: `[image]`, or `[image 1]` and so on."""
     pieces = text.split(IMAGE_MARK)
     if len(pieces) != pictures + 1:
         return text

@@ -1,7 +1,4 @@
-"""What was recorded beside what a run asks: how many trials there are, and in a line each, what does not fit.
-
-Contract: nothing recorded is left out without a word, and nothing that lacks passes for an answer.
-"""
+"""Recorded answers compared with a run's questions: number of trials, and a warning for each mismatch."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ Trials = dict[tuple[str, str], set[int]]
 
 
 def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
-    """As many trials as the question with most answers has; in a run that was begun, those of the run."""
+    """The most trials of a question; in a begun run, the run's."""
     if (out / "run.json").is_file():
         return RunFolder.open(out).spec().trials
     return max(1, *(len(trials) for trials in _asked(recorded, exam).values()))
 
 
 def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
-    """Says which recorded answers a run of so many trials leaves out, and how many questions lack some."""
+    """Warns of recorded answers that the run leaves out and of questions that lack some."""
     ids = {question.id for questions in exam.questions.values() for question in questions}
     if strangers := sorted({question for _, question, _ in recorded.names()} - ids):
         warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
@@ -44,7 +41,7 @@ def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
 
 
 def _asked(recorded: ReplayEngine, exam: TaskData) -> Trials:
-    """The trials recorded of each question that the run asks; a recording without a task serves every task."""
+    """Recorded trials of each question of the run; a recording without a task serves every task."""
     tasks: defaultdict[str, list[str]] = defaultdict(list)
     for task, questions in exam.questions.items():
         for question in questions:

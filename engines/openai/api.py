@@ -1,13 +1,13 @@
 """Any OpenAI-compatible endpoint: many requests in flight, retries that back off, one outcome a request.
 
-The wire is aiohttp (openai_transport.py): the openai client spends eleven times its processor time on a request
-(`docs/cluster.md`), which is what a run of a hundred thousand requests then waits for.
-Retried: 429, 5xx, 408, 409, 425 and broken connections, with exponential backoff and jitter, or after what Retry-After
-says; an answer that took too long is given twice as long, once; who finds no room (429, 503) while others are served
-waits. Not retried: any other 4xx, and an answer that is not a chat completion (it may have been paid for). An endpoint
-that nothing ever reached, or whose first word is 401, 403, 404 or a redirect (none is followed: the exam goes nowhere
-else), raises UserError; one that goes away later is asked once every few seconds, and the requests in between fail at
-once. Trials of one prompt are sent as requests of their own, with seed + trial.
+The wire is aiohttp (transport.py): the openai client spends eleven times its processor time on a request
+(`docs/cluster.md`), which is what a run of a hundred thousand requests then waits for. Retried: 429, 5xx,
+408, 409, 425 and broken connections, with exponential backoff and jitter, or after Retry-After; a slow answer gets
+twice as long, once; a request refused for want of room (429, 503) while others are served waits. Not retried: any other
+4xx, and an answer that is not a chat completion (it may have been paid for). An endpoint that nothing ever reached, or
+whose first answer is 401, 403, 404 or a redirect (none is followed: the exam goes nowhere else), raises UserError; one
+that goes away later is probed every few seconds, and requests in between fail at once. Trials of one prompt are
+requests of their own, with seed + trial.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from livek12.engines.thinking import Thinking, templated
 
 RETRIED = frozenset({408, 409, 425, 429})
 UNFIT = frozenset({400, 413, 414, 415, 422})
-"""What is said of a request that would be refused again: too long, or not as this model takes it."""
+"""Statuses of a request that would be refused again: too long, or not as this model takes it."""
 REFUSED = frozenset({401, 403, 404})
 NO_ROOM = frozenset({429, 503})
 START_SECONDS, SLOWEST = 600.0, 5.0
-"""What an answer may take: so long to begin, and a second for so many tokens of its budget. (Streaming would tell work
+"""Time for an answer: so long to begin, and a second for so many tokens of its budget. (Streaming would tell work
 from silence, for 45 microseconds of processor time a token: thousands of times what a long answer takes now.)"""
 MAX_ANSWER_BYTES = 16 * 2**20
 """Several times what 131,072 tokens come to; `concurrency` of them may be in memory at once."""
 FIRST_CONTACT_RETRIES = 2
 LOWERINGS = 2
-"""How often a request is sent anew with fewer tokens: what the endpoint holds, then what the question leaves of it."""
+"""Repeats with fewer tokens: what the endpoint holds, then what the question leaves of it."""
 LONGEST_BACKOFF = 30.0
 CLOSING_SECONDS = 10.0
 
 
 class _Trouble(Exception):
-    """An attempt that may be repeated: the endpoint was busy, slow, or not there."""
+    """A retryable attempt: the endpoint was busy, slow, or absent."""
 
     def __init__(
         self, kind: Literal["busy", "full", "slow", "gone", "garbled"], reason: str, wait: float | None = None
@@ -74,7 +74,7 @@ class _Trouble(Exception):
 
 
 class _Refused(Exception):
-    """An attempt that another would not mend; `final` when none ever would, for it is the request that is refused."""
+    """An attempt not worth repeating; `final` if the request itself is refused."""
 
     def __init__(self, reason: str, final: bool = False, body: bytes = b"") -> None:
         super().__init__(reason)
@@ -90,7 +90,7 @@ class OpenAIEngine:
         base_url: address up to and with `/v1`; default OPENAI_BASE_URL. User, password and query in it are sent and
             never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
-        concurrency: requests in flight; default as many as the endpoint keeps up with (openai_pace.py).
+        concurrency: requests in flight; default as many as the endpoint keeps up with (pace.py).
         timeout: seconds the first attempt may take, from sending to the last byte; default ten minutes and a second for
             each five tokens that are asked for.
         max_retries: attempts after the first.
@@ -191,11 +191,11 @@ class OpenAIEngine:
 
     @property
     def figures(self) -> Figures:
-        """What the endpoint has said of itself."""
+        """The endpoint's figures as far as it states them."""
         return Figures(context=self._context.size)
 
     def versions(self) -> dict[str, str]:
-        """The client's version; what runs behind the endpoint is not known."""
+        """The client's version; the server's software is unknown."""
         return versions_of("aiohttp")
 
     def close(self) -> None:
@@ -215,7 +215,6 @@ class OpenAIEngine:
         await self._loop.shutdown_default_executor()
 
     def _hire(self, batch: Batch) -> None:
-        """Sets one more to work on the batch; runs in the loop, as all that follows."""
         if batch.waiting and batch.workers < self._pace.level:
             batch.workers += 1
             task = self._loop.create_task(self._work(batch))
@@ -223,7 +222,6 @@ class OpenAIEngine:
             task.add_done_callback(batch.tasks.discard)
 
     async def _work(self, batch: Batch) -> None:
-        """Does what waits; an exception is handed on, to be raised where the outcomes are taken."""
         while True:
             while batch.waiting:
                 request = batch.waiting.popleft()
@@ -253,7 +251,7 @@ class OpenAIEngine:
             return failure(request, error)
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
-        """The answer, with its budget lowered to what the endpoint says that fits; see `_answer`."""
+        """The answer, its budget lowered to what the endpoint says fits; see `_answer`."""
         wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
@@ -281,7 +279,7 @@ class OpenAIEngine:
                 return answer
 
     async def _answer(self, body: bytes, tokens: int) -> tuple[Completion, float, int]:
-        """Attempts until there is an answer, its seconds and round (of the last attempt), or no sense in another."""
+        """Retries until there is an answer; returns it with its seconds and round (of the last attempt)."""
         began, attempt, waited, slow = time.monotonic(), 0, 0, 0
         seconds = self._timeout or START_SECONDS + tokens / SLOWEST
         while True:
@@ -306,7 +304,7 @@ class OpenAIEngine:
                 await asyncio.sleep(self._pause(attempt + waited - 1, trouble))
 
     def _again(self, attempt: int, trouble: _Trouble, began: float) -> bool:
-        """Whether to try again; notes an endpoint that is gone, and raises when it never was there."""
+        """Decides on a retry; notes a lost endpoint, and raises if it never answered."""
         never_there = self._line.last_answer == 0.0
         allowed = self._max_retries
         if never_there and trouble.kind in ("gone", "garbled"):
@@ -331,12 +329,11 @@ class OpenAIEngine:
         return float(min(self._backoff * 2**attempt, LONGEST_BACKOFF)) * random.uniform(0.5, 1.5)
 
     async def _post(self, body: bytes, seconds: float) -> bytes:
-        """One attempt of so many seconds: the bytes of a good answer.
+        """One attempt: the bytes of a good answer.
 
         Raises:
             _Trouble: worth another attempt.
             _Refused: not.
-            UserError: the endpoint's first word was that it does not serve us.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -401,7 +398,7 @@ def _wire(address: str, api_key: str | None, connections: int) -> Wire:
 
 
 class Batch:
-    """The requests of one `generate` that are not on their way yet, who sends them, and what came of the others."""
+    """Unsent requests of one `generate`, its workers, and finished outcomes."""
 
     def __init__(self) -> None:
         self.waiting: deque[Request] = deque()
@@ -417,7 +414,7 @@ class Batch:
         return outcome
 
     def dismiss(self) -> None:
-        """Ends what nobody waits for any more."""
+        """Cancels the rest."""
         self.waiting.clear()
         for task in self.tasks:
             task.cancel()
@@ -428,7 +425,7 @@ LONGEST_RETRY_AFTER = 300.0
 
 
 class Endpoint:
-    """Whether the endpoint can be reached: what is known of it, for all requests together."""
+    """Reachability of the endpoint, shared by all requests."""
 
     def __init__(self) -> None:
         self.served = False
@@ -438,19 +435,19 @@ class Endpoint:
         self._next_probe: float | None = None
 
     def heard(self, answered: bool = False) -> None:
-        """Some HTTP answer came; `answered` when it was a 200."""
+        """Notes an HTTP answer; `answered` if it was a 200."""
         self.last_answer = time.monotonic()
         if answered:
             self.served, self.last_served = True, self.last_answer
         self._next_probe = None
 
     def lost(self, reason: str) -> None:
-        """A request used up its attempts and nobody else got through meanwhile."""
+        """Notes that a request used up its attempts without any success meanwhile."""
         self.reason = reason
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def open(self) -> bool:
-        """Whether to send: always while it answers, else once every few seconds to see whether it is back."""
+        """Allows sending: always while it answers, else as a probe every few seconds."""
         now = time.monotonic()
         if self._next_probe is None:
             return True
@@ -461,7 +458,7 @@ class Endpoint:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds to wait by a Retry-After header, which holds seconds or a date; None without a usable one."""
+    """Seconds of a Retry-After header (seconds or a date); None if unusable."""
     if not value:
         return None
     try:
@@ -475,7 +472,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def elsewhere(address: str, location: str) -> str:
-    """The address that a redirect from `address` names in its Location header, as it would have to be given."""
+    """The address that a redirect names, as `base_url` would have it."""
     try:
         whole = urljoin(f"{address.rstrip('/')}/chat/completions", location)
     except ValueError:

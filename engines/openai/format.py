@@ -1,7 +1,6 @@
-"""The chat-completions format: an answer's bytes as a checked Completion.
+"""The chat-completions format: requests as JSON bodies, answers as checked Completions.
 
-The answer comes from outside: every field is looked at before it is believed, and whatever is not the format
-ends in a one-line BadCompletion.
+Answers come from outside: every field is checked, and anything else ends in a one-line BadCompletion.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ _QUESTION = re.compile(
     r"\b(\d{1,9}) (?:tokens )?(?:input tokens|in the messages|from the input|`inputs` tokens|in your prompt)"
 )
 _LIMIT = re.compile(r"(?:at most |less than or equal to `?|range of \S+ is \[\d+, ?|: \d{1,9} > )(\d{1,9})\b")
-"""How endpoints word what they hold: vLLM, SGLang, OpenAI and those like it, TGI; and the limits of answers alone."""
+"""Wordings of context limits (vLLM, SGLang, OpenAI and the like, TGI), and of answer limits alone."""
 _WITHOUT_TEXT = ("length", "tool_calls", "function_call", "content_filter")
 """Why a response may end before it says anything."""
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 class BadCompletion(Exception):
-    """An answer that is not a chat completion; the message says why on one line."""
+    """An answer that is no chat completion; the message gives the reason on one line."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What an endpoint said, with what it counted; a count it did not give is None."""
+    """A checked answer; missing counts are None."""
 
     text: str
     reasoning: str | None
@@ -54,7 +53,7 @@ class Completion:
 
 
 def read_completion(data: bytes) -> Completion:
-    """The first choice of a chat completion.
+    """Parses the first choice of a chat completion.
 
     Raises:
         BadCompletion: not JSON, an error object, no choice, no text at all, or a field of another type.
@@ -85,18 +84,13 @@ def read_completion(data: bytes) -> Completion:
 
 
 def said_by_error(data: bytes) -> str:
-    """What the body of an error answer says, with its code, on one line."""
+    """Message and code of an error body, on one line."""
     message, code = _told(data)
     return one_line(f"{message} ({clean(code)})" if code else message, 160)
 
 
 def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
-    """What an endpoint says that it could give, in the body with which it refuses an answer of so many tokens.
-
-    Returns:
-        The most that it ever gives (its context, or its limit of an answer), and what it could give this time; None
-        where it says nothing of the kind, or has no room for the question alone.
-    """
+    """Limits stated by an endpoint that refuses an answer of so many tokens: its maximum, and what fits this time."""
     message = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
     context, question, limit = (_number(pattern, message) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
     most = context or limit
@@ -107,7 +101,7 @@ def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
 
 
 def _told(data: bytes) -> tuple[str, str]:
-    """The message of an error answer and its code; the text as it is where it has another form."""
+    """Message and code of an error body; the text itself if it has another form."""
     text = data[:_ERROR_BYTES].decode("utf-8", "replace")
     try:
         body = json.loads(text)
@@ -143,7 +137,7 @@ def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
 
 
 def _typed_texts(parts: list[Any], kind: str) -> str:
-    """Text parts joined; the thinking parts of some providers hold a list of text parts themselves."""
+    """Text parts joined; some providers nest text parts in thinking parts."""
     texts = []
     for part in parts:
         if isinstance(part, dict) and part.get("type") == kind:
@@ -186,7 +180,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RequestForm:
-    """How an endpoint wants to be asked.
+    """An endpoint's dialect.
 
     Attributes:
         model: its name there.
@@ -205,15 +199,14 @@ class RequestForm:
     budgets: bool = True
 
     def limits(self, request: Request) -> bool:
-        """Whether a request is sent with a thinking budget."""
+        """Tests whether a request is sent with a thinking budget."""
         sampling = request.sampling
         return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
 
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
-        """How to ask once more after a refusal that may be of an optional thinking budget; None: it is not.
+        """The form without an optional thinking budget, if a refusal may be of it; else None.
 
-        Raises:
-            UserError: its first word is that it takes no thinking budget that has to be, or not so many tokens.
+        Raises UserError if the endpoint's first answer refuses a required thinking budget, or so many tokens.
         """
         message = said_by_error(refusal) if refusal else ""
         about = self.limits(request) and self.thinking_budget.partition(".")[0] in message
@@ -229,7 +222,7 @@ class RequestForm:
         return None
 
     def tell_without_budgets(self, address: str) -> None:
-        """Says that an endpoint is not sent thinking budgets any more."""
+        """Warns that thinking budgets are no longer sent."""
         _log.warning(
             "%s takes no thinking budget as %s; thinking and answer share the limit of tokens",
             address,
@@ -237,7 +230,7 @@ class RequestForm:
         )
 
     def body(self, request: Request, tokens: int) -> bytes:
-        """The text that asks for an answer of at most so many tokens."""
+        """The request body for an answer of at most `tokens`."""
         sampling = request.sampling
         fields: Json = {
             "model": self.model,
@@ -258,7 +251,7 @@ class RequestForm:
 
 
 def messages_json(request: Request) -> list[Json]:
-    """The conversation; images become data URLs of exactly their bytes."""
+    """The conversation; images become data URLs of their exact bytes."""
 
     def picture(sha256: str) -> Json:
         return {"type": "image_url", "image_url": {"url": data_url(request.images[sha256])}}
@@ -267,7 +260,7 @@ def messages_json(request: Request) -> list[Json]:
 
 
 def put(body: Json, path: str, value: Any) -> None:
-    """Sets a field of a request body; a dot in its path leads into an object, whose other fields stay."""
+    """Sets a field of a body; a dot in its path leads into an object, whose other fields are kept."""
     *outer, last = path.split(".")
     for name in outer:
         inner = body.get(name)

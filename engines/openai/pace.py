@@ -1,10 +1,8 @@
-"""How many requests an endpoint has in hand at a time: what the user says, else as many as it keeps up with.
+"""The number of requests in flight at an endpoint: the user's, else as many as raise its throughput.
 
-Contract: a `Pace` begins with `FIRST` requests in flight and measures in rounds: the tokens a second (answers a second,
-where tokens are not counted) that all those in flight get together. More are sent as long as that makes it more, and no
-more than bring that speed; now and then it is looked again. When the endpoint refuses for want of room or lets requests
-time out, half as many are sent, and then a few more each round. A pace that the user has set stays as it is. All of it
-happens in one event loop.
+Contract: a `Pace` begins with `FIRST` requests and measures in rounds the tokens a second (answers a second, if tokens
+are not counted) of all in flight. It raises the level as long as that helps and tries again now and then. A refusal for
+want of room or a time-out halves the level, which then grows a little each round. All in one event loop.
 """
 
 from __future__ import annotations
@@ -46,22 +44,22 @@ class Pace:
         self._tokens: int | None = 0
 
     async def enter(self) -> None:
-        """Waits until one more may be in flight."""
+        """Waits for a free place."""
         await self._room.acquire()
 
     def leave(self) -> None:
-        """Says that one is no longer in flight."""
+        """Frees a place."""
         if self._owed:
             self._owed -= 1
         else:
             self._room.release()
 
     def weigh(self, size: int) -> None:
-        """Notes how many bytes a request holds while it is in flight."""
+        """Notes a request's bytes in flight."""
         self._largest = max(self._largest, size)
 
     def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
-        """Notes a good answer."""
+        """Notes a good answer of the round `sent_in`; `more`: others wait."""
         if self._changed:
             self._changed = False
             self._begin()
@@ -74,7 +72,7 @@ class Pace:
             self._measure()
 
     def refused(self, sent_in: int) -> None:
-        """Notes that the endpoint had no room for a request, or no time."""
+        """Notes a refusal for want of room, or a time-out."""
         if not self._fixed and sent_in == self.round:
             self._speeds.pop(self.level, None)
             self._step = 1 + 1 / 8
@@ -85,7 +83,7 @@ class Pace:
         self._answers, self._seconds, self._tokens = 0, 0.0, 0
 
     def _measure(self) -> None:
-        """Ends a round: up where the speed has grown with the level, else back to where it was reached."""
+        """Ends a round: up if throughput grew with the level, else back to where it was reached."""
         work = self._answers if self._tokens is None else self._tokens
         self._speeds[self.level] = self.level * work / max(self._seconds, 1e-6)
         best = max(self._speeds.values())

@@ -1,8 +1,7 @@
 """A model that redraws pictures, at an OpenAI-compatible endpoint: POST `/images/edits`, one picture in, one out.
 
-Contract: what comes back is data from outside: it counts only if it is one picture that decodes, and it is drawn anew
-as PNG. Replies are remembered under model, prompt, seed and picture, so that nothing is asked twice. Busy or broken
-connections are tried again, a few times; what ends without a picture raises NoPicture with one line.
+Contract: a reply counts only if it is one picture that decodes, and is encoded anew as PNG. Replies are cached under
+model, prompt, seed and picture. Busy or broken connections are retried a few times; NoPicture ends the rest.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class NoPicture(Exception):
-    """No picture came; the message says why on one line.
+    """No picture came; the message gives the reason on one line.
 
     Attributes:
         failed: asking later may bring one.
@@ -53,20 +52,7 @@ class Edit:
 
 
 class PictureEditor:
-    """Redraws pictures by one prompt.
-
-    Args:
-        model: its name at the endpoint.
-        prompt: what is to be done.
-        store: where replies are remembered.
-        base_url: address up to and with `/v1`; default OPENAI_BASE_URL.
-        api_key: default OPENAI_API_KEY.
-        backoff: seconds before the second attempt; doubles.
-        extra_body: more fields of the form that is sent.
-
-    Raises:
-        UserError: no such address can exist.
-    """
+    """Redraws pictures by one prompt; arguments as those of `OpenAIEngine`, replies cached in `store`."""
 
     def __init__(
         self,
@@ -88,7 +74,7 @@ class PictureEditor:
         Wire(*self._wire_args)
 
     def redraw(self, edits: Iterable[Edit]) -> Iterator[tuple[Edit, Image | NoPicture]]:
-        """Each picture redrawn, or why not, in order; a few at once."""
+        """Each picture redrawn, or the reason why not, in order; a few at once."""
         waiting: list[Edit] = []
         for edit in edits:
             waiting.append(edit)
@@ -98,7 +84,7 @@ class PictureEditor:
         yield from zip(waiting, asyncio.run(self._all(waiting)) if waiting else [], strict=True)
 
     def known(self, edit: Edit) -> Image | None:
-        """What an earlier call brought; None where nothing did."""
+        """The cached picture, if any."""
         text = self._store.get(self._name(edit))
         try:
             return Image(bytes=base64.b64decode(text)) if text else None
@@ -106,7 +92,7 @@ class PictureEditor:
             return None
 
     def close(self) -> None:
-        """Lets the store go."""
+        """Closes the store."""
         self._store.close()
 
     async def _all(self, edits: list[Edit]) -> list[Image | NoPicture]:

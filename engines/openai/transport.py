@@ -1,12 +1,10 @@
-"""POST requests to one address over connections that are kept: the wire under the openai engine, on aiohttp.
+"""POST requests to one address over kept connections: the wire of the openai engine, on aiohttp.
 
-Contract: one `post` is one request on the wire, with one exception: a kept connection that turns out to be closed,
-before anything of an answer came, is replaced and the request sent again at once (a server closes what idles, and
-may do so in the very moment of sending; at worst an answer is generated twice). Proxies come from the environment
-(HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR.
-No redirect is followed and no cookie kept: what is asked goes to the address that was given. No message of an error
-holds that address, for it may hold credentials.
-Everything a `Wire` does, it does in the event loop that it was opened in.
+Contract: one `post` is one request, with one exception: a kept connection found closed before any byte of an answer is
+replaced and the request sent again (a server may close an idle one at that very moment; at worst an answer is generated
+twice). Proxies come from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from the system
+or SSL_CERT_FILE and SSL_CERT_DIR. No redirect is followed, no cookie kept, and no error message holds the address,
+which may hold credentials. A `Wire` is used in the event loop that opened it.
 """
 
 from __future__ import annotations
@@ -28,18 +26,18 @@ CONNECT_SECONDS = 30.0
 ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """After so many seconds without a byte the other end's system is asked whether it is there, so often, so many times."""
 IDLE_SECONDS = 4.0
-"""How long an unused connection is kept: less than the five seconds after which common servers close it."""
+"""Lifetime of an unused connection: below the five seconds after which common servers close it."""
 LONGEST_ERROR = 1 << 18
 """Bytes of an error answer that are read; the rest says nothing more."""
 _ABOUT_US = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 
 class NoAnswer(Exception):
-    """Nothing of an answer came; the message says why on one line."""
+    """No byte of an answer came; the message gives the reason on one line."""
 
 
 class Garbled(Exception):
-    """What came is no HTTP; the message says why on one line."""
+    """The answer is no HTTP; the message gives the reason on one line."""
 
 
 class BrokenOff(Exception):
@@ -47,12 +45,12 @@ class BrokenOff(Exception):
 
 
 class TooLong(Exception):
-    """The answer is longer than is read."""
+    """The answer exceeds the limit."""
 
 
 @dataclass(frozen=True)
 class HttpReply:
-    """What came back, whatever its status."""
+    """An answer of any status."""
 
     status: int
     data: bytes
@@ -61,23 +59,15 @@ class HttpReply:
 
     @property
     def good(self) -> bool:
-        """Whether it is what was asked for, and no error."""
+        """Tests for a 2xx status."""
         return _is_good(self.status)
 
 
 class Wire:
-    """Connections to one path under an address.
+    """Connections to one path under an address; credentials and a query in it are kept.
 
-    Args:
-        address: up to and with `/v1`; credentials and a query in it are kept.
-        api_key: sent as a bearer token; default OPENAI_API_KEY, else "EMPTY", which local servers take.
-        connections: how many at once.
-        longest: bytes of a good answer that are read at most.
-        path: below the address.
-        content_type: of what is sent.
-
-    Raises:
-        UserError: no such address can exist, or its proxy is of a kind that cannot be used.
+    `api_key` is sent as a bearer token: default OPENAI_API_KEY, else "EMPTY", which local servers take. `longest`:
+    bytes of a good answer that are read at most.
     """
 
     def __init__(
@@ -191,7 +181,7 @@ async def _note_reuse(session: object, context: Any, parameters: object) -> None
 
 
 def _watched(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A socket that notices a dead host while it waits for an answer: many minutes without a byte are no sign."""
+    """A socket with keep-alive: it notices a dead host, for many minutes without a byte are normal."""
     made = socket.socket(*address[:3])
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in ALIVE.items():

@@ -1,14 +1,12 @@
-"""Several engines behind one `generate`.
+"""A pool: several engines behind one `generate`.
 
-Contract: an Engine whose members are engines elsewhere (child.py, ray_engine.py). Each member is given as much as it
-takes, and what shares its first picture, or how its text begins, goes to the same member while that one lives and is
-not far behind; everything else to the least loaded. No request has two outcomes, none is lost, none with an outcome is
-asked again. When a member dies, its unfinished requests go to the front of the common queue and the member is built
-again. A request that was in the hands of two members as they died is a suspect: one member, at any time, does suspects
-and nothing else, a few and then one at a time, and the one with which it dies alone fails; after that an ordinary
-request proves the next member, so that many requests that kill do not end it. `FUTILE` deaths in a row of a member
-with one request or none are its end; when no member is left, what is left fails, not finally, so that the next command
-asks it again.
+Contract: members are engines elsewhere (worker.py, ray.py). Requests that share their first picture, or the beginning
+of their text, go to the same member while it lives and is not far behind; others to the least loaded. No request has
+two outcomes, none is lost, none with an outcome is asked again. When a member dies, its unfinished requests go to the
+front of the queue and the member is rebuilt. A request in the hands of two dying members is a suspect: one member does
+suspects alone, a few and then one at a time; the one with which it dies alone fails, and an ordinary request proves the
+next member, so that many killers do not end it. `FUTILE` deaths in a row with one request or none end a member; without
+members the rest fails, not finally, so that the next command asks it again.
 """
 
 from __future__ import annotations
@@ -50,17 +48,13 @@ FUTILE = 3
 _NO_ROOM = re.compile("memory", re.IGNORECASE)
 """In what an engine says that finds no room on its device."""
 AWAY = 64
-"""How many requests beyond the next a member proves itself after a second lonely death: neighbours may kill alike."""
+"""Distance of the request that proves a member after a second lonely death: neighbours may kill alike."""
 CLOSING_SECONDS = 45.0
-"""What members have to close in order before they are killed: more than vLLM takes to end its own processes."""
+"""Grace period before members are killed: more than vLLM takes to end its own processes."""
 
 
 class Pool:
-    """Runs requests on several members; starts with the first that is ready and takes the others in as they come.
-
-    Raises:
-        UserError: the engine refuses to run, or every member died before one was ready.
-    """
+    """Starts with the first ready member and takes the others in as they come; `builds` make a member each."""
 
     def __init__(self, builds: Sequence[Callable[[], Member]]) -> None:
         self._events: queue.SimpleQueue[tuple[Member, Report]] = queue.SimpleQueue()
@@ -110,11 +104,11 @@ class Pool:
 
     @property
     def figures(self) -> Figures:
-        """Those of all members, as they were last told."""
+        """The figures of all members."""
         return together(slot.figures for slot in self._slots)
 
     def ready(self) -> int:
-        """How many members can work now."""
+        """Number of members that can work now."""
         for _ in self._absorb(wait=False):
             pass  # between calls of `generate` nothing is in hand
         return sum(slot.facts is not None for slot in self._slots)
@@ -157,12 +151,12 @@ class Pool:
                     return slot.facts
 
     def _next_report(self) -> tuple[Slot | None, Report]:
-        """The next report and whose it is; nobody's when it is of a member that was given up meanwhile."""
+        """The next report and its slot; None for a member given up meanwhile."""
         member, report = self._events.get()
         return next((slot for slot in self._slots if slot.member is member), None), report
 
     def _welcome(self, slot: Slot, facts: Ready, versions: dict[str, str]) -> None:
-        """Takes a member in, unless what it runs differs: a run's responses are all made by the same versions."""
+        """Takes a member in, unless its versions differ from the others'."""
         for library in sorted({*versions} & {*facts.versions}):
             if versions[library] != facts.versions[library]:
                 there = f"{library} {facts.versions[library]} on {facts.host}, {versions[library]} elsewhere"
@@ -172,7 +166,7 @@ class Pool:
         slot.figures = facts.figures
 
     def _dismiss(self, slot: Slot, reason: str, bar: bool = False) -> None:
-        """Gives a member up, for this call of `generate` or for good."""
+        """Gives a member up, for this call of `generate` or (`bar`) for good."""
         slot.barred = bar
         slot.gone = f"replica {slot.number} is not used: {reason}"
         _log.warning(slot.gone)
@@ -183,7 +177,7 @@ class Pool:
             self._suspect_slot = None
 
     def _bury(self, slot: Slot, reason: str) -> list[Outcome]:
-        """Takes the requests of a dead member back and builds it again; gives the failure of one that kills alone."""
+        """Takes a dead member's requests back and rebuilds it; returns the failure of a lone killer."""
         in_hand, failures = len(slot.hand), list[Outcome]()
         for job in slot.hand.values():
             job.deaths += 1
@@ -211,7 +205,7 @@ class Pool:
         return bool(self._returned or self._suspects or any(slot.load for slot in self._slots))
 
     def _feed(self) -> bool:
-        """Gives members what they have room for; says whether they have room for more at once."""
+        """Fills the members; returns whether they have room for more at once."""
         self._feed_suspect_slot()
         ready = [slot for slot in self._slots if slot.facts and slot is not self._suspect_slot]
         hungry = True
@@ -237,7 +231,6 @@ class Pool:
         return Job(request, _home(request))
 
     def _place(self, job: Job, ready: list[Slot]) -> None:
-        """Puts a request into the queue of the member that has its picture or text, or of the least loaded."""
         slot, least = self._homes.get(job.home), min(ready, key=lambda member: member.load)
         if slot not in ready or _far_behind(slot, least, job.request):
             slot = least
@@ -248,7 +241,7 @@ class Pool:
             self._homes.popitem(last=False)
 
     def _feed_suspect_slot(self) -> None:
-        """Lets one member do suspects: when it has finished what it had, some of those with the fewest deaths."""
+        """Lets one idle member do the suspects with the fewest deaths."""
         if not self._suspects:
             if self._suspect_slot and not self._suspect_slot.load:
                 self._suspect_slot = None
@@ -268,7 +261,7 @@ class Pool:
         suspect_slot.end(self._epoch)
 
     def _trial(self, futile: int) -> list[Job]:
-        """What the slot of suspects does next: some of them; after a lonely death first what shows that it works."""
+        """The next suspects; after a lonely death first an ordinary request that proves the member."""
         if futile and (ahead := list(islice(iter(self._next_job, None), AWAY ** (futile - 1)))):
             self._returned.extendleft(reversed(ahead[:-1]))
             return ahead[-1:]
@@ -280,7 +273,6 @@ class Pool:
         return chosen
 
     def _absorb(self, wait: bool) -> Iterator[Outcome]:
-        """Deals with the reports that are there; waits for one if told to."""
         while wait or not self._events.empty():
             wait = False
             slot, report = self._next_report()
@@ -328,14 +320,14 @@ class Pool:
 
 
 def _far_behind(slot: Slot, least: Slot, request: Request) -> bool:
-    """Whether the member with the least to do had better do a request than the one that has read its beginning."""
+    """Tests whether the least loaded member should take a request away from the one that read its beginning."""
     if request.images:
         return len(slot.waiting) >= BEHIND
     return slot.load - least.load >= AHEAD
 
 
 def _home(request: Request) -> str:
-    """What requests of one member share: the first picture shown, else what their texts begin with."""
+    """Key of requests that belong together: the first picture, else the beginning of the text."""
     for message in request.messages:
         for part in message.content:
             if part.type == "image" and part.image:
@@ -365,21 +357,21 @@ class Member(Protocol):
     """The near end of an engine elsewhere; made without waiting for the engine."""
 
     def send(self, message: Message) -> None:
-        """Returns soon; that the member is gone is for `receive` to say."""
+        """Returns soon; a lost member is reported by `receive`."""
         ...
 
     def receive(self) -> Report:
-        """Waits for the next report; used by one thread. Raises EngineDied when no more can come."""
+        """Waits for the next report, in one thread; raises EngineDied when no more can come."""
         ...
 
     def close(self, seconds: float) -> None:
-        """Gives everything back: waits so long for a stopped member to end, then kills it."""
+        """Waits so long for a stopped member to end, then kills it."""
         ...
 
 
 @dataclass(slots=True)
 class Job:
-    """A request with what the pool has to remember of it."""
+    """A request in the pool."""
 
     request: Request
     home: str
@@ -407,17 +399,17 @@ class Slot:
 
     @property
     def load(self) -> int:
-        """Requests that it has or is about to have."""
+        """Requests in its hands or queue."""
         return len(self.hand) + len(self.waiting)
 
     @property
     def room(self) -> int:
-        """How many more it should have waiting at its end."""
+        """Number of further requests to keep waiting at its end."""
         least, most = PREFETCH
         return min(most, max(least, (len(self.hand) - self.untaken) // 4)) - self.untaken
 
     def send(self, epoch: int, count: int) -> None:
-        """Sends the first of what waits."""
+        """Sends the first of the queue."""
         jobs = [self.waiting.popleft() for _ in range(min(count, len(self.waiting)))]
         if jobs and self.member:
             self.hand.update((job.request.key, job) for job in jobs)
@@ -426,13 +418,13 @@ class Slot:
             self.member.send(AskMessage(epoch, [self.album.pack(job.request) for job in jobs]))
 
     def end(self, epoch: int) -> None:
-        """Says that nothing more comes for now, once."""
+        """Says once that nothing more comes for now."""
         if self.member and not self.ended and not self.waiting:
             self.ended = True
             self.member.send(End(epoch))
 
     def leave(self) -> list[Job]:
-        """Takes back what it has: in its hands first."""
+        """Takes its requests back, those in hand first."""
         jobs = [*self.hand.values(), *self.waiting]
         self.hand.clear()
         self.waiting.clear()

@@ -1,10 +1,9 @@
-"""Engines on Ray: a pool whose members are Ray actors, on this machine or on a cluster.
+"""Engines on Ray: a pool whose members are Ray actors, on this machine or a cluster.
 
-Contract: Ray places each actor by the GPUs and CPUs it asks for; the pool starts with the first that Ray has placed and
-takes the others in as room for them comes. An actor that is lost, alone or with its node, is asked of Ray anew, and
-what it had not finished is done by the others (pool.py). Ray Data is not used: it does the whole block of a lost worker
-again, finished requests too. Messages go by plain actor calls, reports by a call that waits for some, because
-Ray's client (`ray://`) has no streaming calls. Nodes import livek12 as installed there; other versions are refused.
+Contract: Ray places actors by the GPUs and CPUs they ask for; the pool starts with the first. A lost actor is asked of
+Ray anew. Ray Data is not used: it repeats the whole block of a lost worker, finished requests too. Messages are plain
+actor calls, reports a waiting call, because Ray's client (`ray://`) has no streaming calls. Nodes import livek12 as
+installed there; other versions are refused.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _CALLS = {"post": 1, "reports": 1}
 
 
 def _in_group(name: str) -> Callable[[Call], Call]:
-    """Marks a method as `ray.method(concurrency_group=name)` does, without importing Ray with this module."""
+    """`ray.method(concurrency_group=name)`, without importing Ray with this module."""
 
     def mark(method: Call) -> Call:
         method.__ray_concurrency_group__ = name  # type: ignore[attr-defined]
@@ -55,7 +54,7 @@ def _in_group(name: str) -> Callable[[Call], Call]:
 
 
 class FarEnd:
-    """The actor: an engine in a Ray worker process."""
+    """The actor: an engine in a Ray worker process; relative paths start in `folder`, if it exists there."""
 
     def __init__(
         self,
@@ -85,7 +84,7 @@ class FarEnd:
 
     @_in_group("reports")
     def reports(self) -> list[Report]:
-        """Waits for a report; gives all there are."""
+        """Waits for a report; returns all there are."""
         reports = [self._reports.get()]
         with suppress(queue.Empty):
             while True:
@@ -94,7 +93,7 @@ class FarEnd:
 
 
 class RayMember:
-    """The near end; see `slot.Member`."""
+    """A pool's member on Ray; `build` travels by pickle, so that it names what can be imported on the nodes."""
 
     def __init__(
         self,
@@ -115,7 +114,7 @@ class RayMember:
         self._closed = False
 
     def send(self, message: Message) -> None:
-        """Calls the actor without waiting for it; into the void when it is gone."""
+        """Calls the actor without waiting, even if it is gone."""
         from ray.exceptions import RayError
 
         with suppress(RayError):
@@ -143,7 +142,7 @@ class RayMember:
         return self._backlog.popleft()
 
     def _await_place(self) -> None:
-        """Waits until Ray has placed the actor; says so when that takes long, for it may be for ever."""
+        """Waits for placement; warns when that takes long, for it may be for ever."""
         import ray
 
         if not self._placed:
@@ -167,20 +166,7 @@ class RayMember:
 
 
 class RayEngine(Pool):
-    """A pool of Ray actors.
-
-    Args:
-        build: makes the engine of a replica.
-        address: "local" to start Ray here, "auto" for the cluster that this machine belongs to, or HOST:PORT, or
-            ray://HOST:PORT.
-        replicas: how many.
-        gpus: of each; None for as many as one engine spreads over where Ray has GPUs, else none.
-        cpus: of each; None for 1, and on a local Ray without GPUs for a share of the cores.
-        spread: GPUs that one engine spreads over.
-
-    Raises:
-        UserError: Ray is missing or cannot be reached, or no replica can run.
-    """
+    """A pool of Ray actors; see `replicas.Plan`. `spread`: GPUs that one engine spreads over."""
 
     def __init__(
         self,
@@ -240,11 +226,7 @@ def said_there(function: Callable[[], bool], address: str, gpus: float | None) -
 
 
 def connect(address: str, cpus: float) -> bool:
-    """Starts or joins Ray; False where this process has joined one already.
-
-    Raises:
-        UserError: Ray is missing, or there is none at this address.
-    """
+    """Starts or joins Ray; False if this process has joined one already."""
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # no call starts a Ray of its own
     try:
         import ray
@@ -273,7 +255,7 @@ def connect(address: str, cpus: float) -> bool:
 
 
 def _hush() -> None:
-    """Keeps Ray's own reports of dead processes, with pages of state, off stdout: the pool tells of them in a line."""
+    """Keeps Ray's own reports of dead processes, with pages of state, off stdout."""
     from ray._private import worker
 
     if hasattr(worker, "print_to_stdstream"):

@@ -1,4 +1,4 @@
-"""Several replicas of a local engine: the engine arguments `replicas`, `ray`, `gpus` and `cpus` (see `Plan`).
+"""Replicas of a local engine (arguments `replicas`, `ray`, `gpus`, `cpus`), and engines rebuilt when they die.
 
 They say where the engine runs and not what it answers, so a run may be resumed with others.
 """
@@ -29,7 +29,7 @@ from livek12.engines.pool.worker import Child, core_shares
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Where the replicas of an engine run.
+    """Placement of an engine's replicas.
 
     Args:
         replicas: how many engines.
@@ -48,15 +48,11 @@ PLACING = frozenset(one.name for one in fields(Plan))
 """The arguments of `Plan`."""
 _DEVICE = re.compile(r"\d+$|GPU-|MIG-")
 _AMD = "HIP_VISIBLE_DEVICES"
-"""What ROCm calls CUDA_VISIBLE_DEVICES, and takes before it; vLLM refuses to start where the two differ."""
+"""ROCm's CUDA_VISIBLE_DEVICES, which takes precedence; vLLM refuses to start if the two differ."""
 
 
 def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], args: Mapping[str, Any]) -> Engine:
-    """An engine made of replicas.
-
-    Raises:
-        UserError: a value of another type, more GPUs than there are, or the engine refuses to run.
-    """
+    """An engine made of replicas; `build` travels by pickle."""
     plan = Plan(**placing)
     gpus = plan.gpus or 0
     if plan.replicas < 1 or gpus < 0 or (plan.cpus is not None and plan.cpus <= 0):
@@ -72,7 +68,7 @@ def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], a
 
 
 def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of each child: its own GPUs, or its own cores where it has none."""
+    """Environment and cores of each child: its own GPUs, or its own cores if it has none."""
     devices = _devices()
     gpus = plan.gpus if plan.gpus is not None else spread if devices else 0
     if not gpus:
@@ -94,7 +90,7 @@ def _seeing(devices: list[str]) -> dict[str, str]:
 
 
 def _devices() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: those before the first that is none."""
+    """This process's GPUs, as CUDA_VISIBLE_DEVICES names them: those before the first that is none."""
     named = os.environ.get(_AMD) or os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return list(takewhile(_DEVICE.match, map(str.strip, named.split(","))))
@@ -110,14 +106,17 @@ _log = logging.getLogger(__name__)
 DEATHS = 3
 """Engines lost like this before no further one is built; an outcome between them starts the count anew."""
 AWAY = 64
-"""How many requests beyond the last ones an engine proves itself when one has already died of the very next."""
+"""Distance of the request that proves an engine when one has died of the very next."""
 
 
 class Revived:
-    """Wraps an engine that can be lost.
+    """An engine that is rebuilt when it dies; the requests without an outcome are done again, together first.
 
-    Raises:
-        UserError: the first engine cannot be built.
+    If the new engine dies too, they are tried in ever smaller parts, until the request that kills alone ends as a
+    failure. The next engine proves itself on requests ever farther from that one, for its neighbours (of the same page)
+    may kill too. `DEATHS` engines lost in a row with a single request, with none or while loading end the attempts: the
+    rest fails, not finally, so that the next command asks it again. Raises UserError if the first engine cannot be
+    built.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:
@@ -175,18 +174,18 @@ class Revived:
 
     @property
     def figures(self) -> Figures:
-        """Those of the engine, and of the ones before it."""
+        """Those of the engine and of the ones before it."""
         return one_after_another(self._known, figures_of(self.engine))
 
     def close(self) -> None:
-        """Closes the engine, where there is one."""
+        """Closes the engine, if there is one."""
         if self.engine is not None:
             self._known = self.figures
             self.engine.close()
             self.engine = None
 
     def _alive(self) -> bool:
-        """Sees to it that there is an engine; False when too many died."""
+        """Rebuilds a lost engine; False when too many died."""
         while self.engine is None and self._deaths < DEATHS:
             try:
                 self.engine, self._fresh = self._build(), True
@@ -196,7 +195,7 @@ class Revived:
         return self.engine is not None
 
     def _next(self, again: list[list[Request]], stream: Iterator[Request]) -> list[Request] | None:
-        """The next part of what is to be done again, or None for the stream; after a lonely death what is far away."""
+        """The next part to repeat, or None for the stream; after a lonely death a request far away."""
         if not self._deaths:
             return again.pop() if again else None
         if ahead := list(islice(stream, AWAY ** (self._deaths - 1))):

@@ -1,10 +1,11 @@
 """The far end of a pool's member: an engine elsewhere that takes requests and gives reports by messages.
 
-Contract: the near end (pool.py) sends Ask, End, Abort and Stop; the far end answers Ready or Refused, then Told again
-and again, and Lost when the engine is gone. How messages travel is the member's affair (child.py: pipes, ray_engine.py:
-actor calls); they keep their order. The engine takes requests as it has room for them and each taking is told, so that
-the near end keeps a few waiting here whatever the engine's window is. A picture travels once: both ends keep an `Album`
-and go through the same requests in the same order, so that each knows what the other holds.
+Contract: the near end (Pool) sends AskMessage, End, Abort and Stop; the far end answers Ready or Refused, then Told
+again and again, and Lost when the engine is gone. Transports (`Child`: pipes, ray.py: actor calls) keep the order. Each
+request that the engine takes is reported, so that the near end keeps a few waiting here whatever the engine's window
+is. A picture travels once: both ends keep an `Album` and process the same requests in the same order. A child has its
+own environment and cores, and takes what it has started with it; its output never reaches the terminal, except its last
+line when it dies.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ LULL_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class AskMessage:
-    """Requests to do; `epoch` counts the calls of the pool's `generate`."""
+    """Requests; `epoch` counts the calls of the pool's `generate`."""
 
     epoch: int
     requests: list[Request]
@@ -46,7 +47,7 @@ class AskMessage:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Nothing more comes for now: finish what there is."""
+    """No more requests for now: finish."""
 
     epoch: int
 
@@ -68,7 +69,7 @@ Message = AskMessage | End | Abort | Stop
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The engine is there, and these are its facts."""
+    """The engine is loaded; its facts."""
 
     name: str
     model: str
@@ -95,7 +96,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How many requests the engine has taken since it was last told, and outcomes; at the end its figures as well."""
+    """Requests taken since the last report, and outcomes; at the end its figures as well."""
 
     epoch: int
     taken: int
@@ -115,7 +116,7 @@ class Album:
         self._limit = limit
 
     def pack(self, request: Request) -> Request:
-        """The request as it travels: None in the place of each picture that the other end holds."""
+        """The request as it travels: None in place of each picture that the other end holds."""
         if not request.images:
             return request
         images = {name: None if name in self._kept else image for name, image in request.images.items()}
@@ -189,7 +190,6 @@ class Worker:
             self._emit(Lost(one_line(f"{type(error).__name__}: {error}")))
 
     def _next(self) -> tuple[int, Request] | None:
-        """Waits for a request that somebody waits for; None when stopped."""
         while not self._stopped:
             epoch, request = self._held or self._inbox.get()
             self._held = None
@@ -198,7 +198,7 @@ class Worker:
         return None
 
     def _round(self, engine: Engine, epoch: int, first: Request) -> None:
-        """One call of the engine's `generate`: requests of an epoch up to its end, a lull or an abort."""
+        """One call of `generate`: requests of an epoch up to its end, a lull or an abort."""
         hand: dict[Key, Request] = {}
         taken = 0
 
@@ -230,7 +230,7 @@ class Worker:
         tell(*lost, figures=figures_of(engine))
 
     def _following(self, epoch: int) -> Request | None:
-        """The next request of the epoch; None when there is none for now."""
+        """The next request of the epoch; None if there is none for now."""
         try:
             came, request = self._inbox.get(timeout=LULL_SECONDS)
         except queue.Empty:
@@ -241,7 +241,7 @@ class Worker:
 
 
 GONE_SECONDS = 10.0
-"""What killed processes have to be gone."""
+"""Time for killed processes to be gone."""
 
 
 def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, str], frozenset[int] | None]]:
@@ -256,7 +256,7 @@ def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, s
 
 
 class Child:
-    """The near end; see `slot.Member`."""
+    """A pool's member in a process of its own; `build` travels by pickle."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class Child:
         self._process.send(first)
 
     def send(self, message: Message) -> None:
-        """Sends a message; into the void when the child is gone."""
+        """Sends a message, even if the child is gone."""
         self._process.send(pickle.dumps(message))
 
     def receive(self) -> Report:
@@ -285,7 +285,7 @@ class Child:
         return report
 
     def close(self, seconds: float) -> None:
-        """Waits for the process to end, then kills it with all that it started, and waits until all that is gone."""
+        """Waits for the process to end, kills it with all that it started, and waits until all are gone."""
         ending = begun([self._process.pid])
         self._process.wait(seconds)
         self._process.kill()
@@ -293,7 +293,7 @@ class Child:
 
 
 def serve(link: Link) -> None:
-    """What the child does: serves an engine until it is stopped."""
+    """The child's main function: serves an engine until it is stopped."""
     try:
         build, cores = link.recv()
     except Exception as error:  # what cannot be imported here

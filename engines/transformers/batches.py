@@ -1,9 +1,8 @@
-"""Which requests share a batch: those alike, of similar length, and as many as memory has proved to hold.
+"""Batches of requests alike, of similar length, and as many as memory has proved to hold.
 
-Contract: of an endless stream only a bounded number of requests is held (`Room.ahead`), and every request comes out
-once. Requests of equal kind wait together, sorted by the length of their prompts, so that rows are padded little; the
-longest go first, so that memory that does not suffice shows early. Successive trials of one prompt stay in one batch
-where it holds them.
+Contract: of an endless stream only a bounded number of requests is held (`Room.ahead`). Requests of equal kind wait
+together, sorted by prompt length, so that rows are padded little; the longest go first, so that lack of memory shows
+early. Successive trials of one prompt share a batch if it holds them.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ class RenderedPrompt:
 
     @property
     def cells(self) -> int:
-        """Tokens that its row may come to, prompt and answer."""
+        """Most tokens of its row, prompt and answer."""
         wanted = self.length + self.request.sampling.max_tokens
         return wanted if self.context is None else min(wanted, self.context)
 
 
 @dataclass
 class Room:
-    """How much goes into one batch.
+    """The size of batches.
 
     Attributes:
         rows: requests at most.
@@ -51,13 +50,13 @@ class Room:
     cells: int | None = None
 
     def holds(self, rows: int, longest: int) -> bool:
-        """Whether a batch of so many rows, the longest of so many cells, may be tried."""
+        """Tests whether a batch of so many rows, the longest of so many cells, may be tried."""
         return rows <= 1 or (rows <= self.rows and (self.cells is None or rows * longest <= self.cells))
 
     def shrink(self, failed: list[list[RenderedPrompt]]) -> None:
-        """From now on no batch is more than half as large as any of these parts of one, for which memory ran out.
+        """Limits batches to half of each part that ran out of memory.
 
-        A part that held a request for which it ran out alone says nothing: that request was to blame.
+        A part with a request for which it ran out alone says nothing: that request was to blame.
         """
         alone = {str(part[0].request.key) for part in failed if len(part) == 1}
         for part in failed:
@@ -69,7 +68,7 @@ class Room:
 def batches(
     prompts: Iterable[RenderedPrompt], room: Room, kind: Callable[[Request], Hashable]
 ) -> Iterator[list[RenderedPrompt]]:
-    """Batches of prompts of equal kind; a batch that is not full waits for more of its kind while others go."""
+    """Batches of prompts of equal kind; a batch that is not full waits while others go."""
     source = iter(prompts)
     pool: dict[Hashable, list[RenderedPrompt]] = {}
     exhausted = False
@@ -89,7 +88,7 @@ def batches(
 
 
 def _cut(members: list[RenderedPrompt], room: Room, last: bool) -> Iterator[list[RenderedPrompt]]:
-    """Takes batches off the members, the longest first; what fills none stays unless it is the last of its kind."""
+    """Takes batches off the members, longest first; a rest waits unless it is the last of its kind."""
     members.sort(key=lambda prompt: -prompt.length)
     while members and (last or len(members) >= room.rows):
         longest = members[0].cells
@@ -102,7 +101,7 @@ def _cut(members: list[RenderedPrompt], room: Room, last: bool) -> Iterator[list
 
 
 def _start_of_trials(members: list[RenderedPrompt], end: int) -> int:
-    """Where the trials begin that a cut at `end` would part, if they fit into the next batch; else 0."""
+    """Start of the trials that a cut at `end` would part, if they fit into the next batch; else 0."""
     start = end
     while start and _question(members[start - 1]) == _question(members[end]):
         start -= 1

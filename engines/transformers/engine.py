@@ -1,12 +1,14 @@
 """transformers in this process: batches of requests alike, left-padded, a batch's outcomes at a time.
 
-The model is AutoModelForImageTextToText where its config says that it sees, else AutoModelForCausalLM; where it goes
-says transformers_loading.py, what shares a batch transformers_batches.py, and how tokens are drawn
-transformers_sampling.py. What a batch gives no answer to is run again in halves, so that only the requests that fail
-alone end as failures: all of it where it fails as a whole, else the rows with broken scores, and those that a longer
-neighbour cut short of the context that they have alone. Where memory ran out, later batches are smaller. The defaults
-of the model's generation_config.json hold unless the request says otherwise. `seconds` of a response are those of its
+The model is AutoModelForImageTextToText if its config says that it sees, else AutoModelForCausalLM. Requests of a batch
+without an answer run again in halves, so that only those that fail alone end as failures: all of a batch that fails as
+a whole, else the rows with broken scores, and those that a longer neighbour cut short. After lack of memory, batches
+are smaller. Defaults of generation_config.json hold unless the request says otherwise. `seconds` are those of the
 batch.
+
+A row is drawn by the Gumbel-max trick from a generator of its own, so it does not depend on the rest of the batch
+(rounding apart). An image processor is cached per picture only if that is tried and found to change nothing: some pad
+or pack the pictures of a batch together (`remembering`).
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ AHEAD, AHEAD_SHARED = 8, 2
 """Batches held to choose from; fewer where several processes share the work, so that the last ones end together."""
 _PIXELS_A_TOKEN = 28 * 28
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
-"""What torch, its allocator, and the libraries below it (CUBLAS_STATUS_ALLOC_FAILED and the like) say of it."""
+"""Words of torch, its allocator, and the libraries below it (CUBLAS_STATUS_ALLOC_FAILED and the like)."""
 
 
 class _NeverFits(Exception):
@@ -143,17 +145,17 @@ class TransformersEngine:
         return Figures(context=self._context.size, stages=self._stages.seconds)
 
     def versions(self) -> dict[str, str]:
-        """Transformers, torch and what else takes part."""
+        """Versions of transformers, torch and companions."""
         return versions_of("transformers", "torch", "accelerate", "tokenizers")
 
     def close(self) -> None:
-        """Gives the memory back, the GPU's and ours."""
+        """Frees memory, the GPU's and ours."""
         self._model = self._processor = self._tokenizer = None
         self._pictures.close()
         give_back()
 
     def _prompts(self, requests: Iterable[Request], unseen: list[Outcome]) -> Iterator[RenderedPrompt]:
-        """The requests that this model can take, measured; for the others an outcome is put aside."""
+        """The requests that this model can take, measured; outcomes of the others go to `unseen`."""
         for request in requests:
             if has_images(request) and not self.images:
                 unseen.append(cannot_see(request, self.model))
@@ -161,7 +163,7 @@ class TransformersEngine:
                 yield RenderedPrompt(request, self._length(request), self._context.size)
 
     def _length(self, request: Request) -> int:
-        """About how many tokens the prompt has; its pictures are not decoded for this."""
+        """Approximate tokens of the prompt, without decoding pictures."""
         parts = [part for message in request.messages for part in message.content]
         shown = [request.images[part.image] for part in parts if part.image in request.images]
         text = "".join(part.text or "" for part in parts)
@@ -189,7 +191,7 @@ class TransformersEngine:
         self._room.shrink(too_large)
 
     def _tried(self, batch: list[RenderedPrompt]) -> tuple[list[Response | str], Exception | None]:
-        """What `_run` gives, or for each what is wrong with the batch, and the exception that says so.
+        """`_run`'s results, or the problem for each and the exception behind it.
 
         Raises:
             EngineDied: the device is lost to this process, whatever is asked next.
@@ -261,7 +263,6 @@ class TransformersEngine:
         return [{"role": message.role, "content": content(message, picture)} for message in request.messages]
 
     def _tokens_left(self, width: int, wanted: int) -> int:
-        """Tokens that may follow a prompt so wide: as many as wanted and the context holds."""
         if self._context.left(width, 1) < 1:
             raise _NeverFits(f"the prompt of {width} tokens leaves no room in a context of {self._context.size}")
         return self._context.left(width, wanted)
@@ -277,7 +278,7 @@ class TransformersEngine:
     def _response(
         self, request: Request, prompt: list[int], tokens: list[int], most: int, seconds: float, broken: int
     ) -> Response | str:
-        """The response that a row's tokens make, or what is wrong with them; `most` of them were allowed."""
+        """The response of a row's tokens, or its problem; `most` were allowed."""
         self._context.tell(len(prompt), request.sampling.max_tokens)
         text, finish, count = self._read(tokens, request.sampling.stop)
         if 0 <= broken < count:
@@ -306,7 +307,7 @@ class TransformersEngine:
         )
 
     def _read(self, tokens: list[int], stops: list[str]) -> tuple[str, str, int]:
-        """Text, finish reason and number of generated tokens (with the one that ended it) of one padded row."""
+        """Text, finish reason and number of generated tokens (with the final one) of one padded row."""
         ends = self._model.generation_config.eos_token_id
         ends = {ends} if isinstance(ends, int) else set(ends or [])
         # Behind a stop string the row is filled up with padding, which may be an end token itself.
@@ -330,7 +331,6 @@ def _kind(request: Request) -> tuple[bool, str]:
 
 
 def _rows(batch_size: str) -> int | None:
-    """The number in `batch_size`; None for "auto"."""
     if batch_size == "auto":
         return None
     if str(batch_size).isdecimal() and int(batch_size) > 0:
@@ -339,12 +339,11 @@ def _rows(batch_size: str) -> int | None:
 
 
 def _memory_ran_out(error: Exception) -> bool:
-    """Whether it is torch's error for a device without memory (torch.OutOfMemoryError) or its allocator's for ours."""
+    """Tests for torch.OutOfMemoryError or the CPU allocator's error."""
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _OUT_OF_MEMORY)
 
 
 def _device_is_lost(error: Exception) -> bool:
-    """Whether it is an error of the device itself, after which it answers nothing more to this process."""
     import torch
 
     if _memory_ran_out(error):  # which some libraries call a "CUDA error" too
@@ -360,9 +359,9 @@ def _said(error: Exception) -> str:
 
 
 class NanWatch:
-    """Notes at which step a row's scores were NaN or infinite, and ends that row there.
+    """Notes the step of a row's first NaN or infinite scores, and ends that row there.
 
-    One object is both a logits processor and a stopping criterion of one batch; it never makes the device wait.
+    Logits processor and stopping criterion of one batch; it never makes the device wait.
     """
 
     def __init__(self) -> None:
@@ -382,16 +381,16 @@ class NanWatch:
         return scores
 
     def ends(self, input_ids: Any, scores: Any, **more: Any) -> Any:
-        """Which rows are to end, as a boolean of shape (rows,)."""
+        """Rows to end, as a boolean of shape (rows,)."""
         return (self._since >= 0).to(input_ids.device)
 
     def broken_at(self) -> list[int]:
-        """For each row the step (from 0) of its first broken scores; -1 where there are none."""
+        """Step (from 0) of each row's first broken scores; -1 if none."""
         return [] if self._since is None else [int(step) for step in self._since.tolist()]
 
 
 def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanWatch | None = None) -> Any:
-    """What scores go through before the greatest is taken: the watch, and the draw unless the request is greedy.
+    """Logits processors before argmax: the watch, and the draw unless the request is greedy.
 
     argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
     """
@@ -440,13 +439,13 @@ class _Apart(Exception):
 
 
 def named(picture: Any, name: str) -> Any:
-    """The picture with its name on it (over whatever its file said), by which it is recognised."""
+    """The picture with its name on it, by which the cache recognises it."""
     picture.info[_NAME] = name
     return picture
 
 
 def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
-    """The image processor, remembering if it may; else itself."""
+    """The image processor, cached if that changes nothing."""
     from PIL import Image as PIL
 
     small, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
@@ -470,7 +469,7 @@ class _Remembering:
         self.forget()
 
     def forget(self) -> None:
-        """Lets go of everything."""
+        """Empties the cache."""
         self._kept: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
         self._bytes = 0
 
@@ -478,7 +477,7 @@ class _Remembering:
         return getattr(self._image_processor, name)
 
     def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
-        """What the image processor makes of these pictures, nested as they may be."""
+        """The processor's output for these pictures, nested or not."""
         pictures = list(_flat(images))
         recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
         if args or not recognisable or not self._joins:
@@ -491,7 +490,7 @@ class _Remembering:
             return self._image_processor(images, *args, **options)
 
     def apart(self, pictures: list[Any], options: dict[str, Any]) -> Any:
-        """What is made of each picture alone, one after the other along the first dimension.
+        """The output of each picture alone, concatenated along the first dimension.
 
         Raises:
             _Apart: that cannot be joined.
@@ -524,11 +523,6 @@ def _flat(images: Any) -> Iterator[Any]:
 
 
 def _joined(made: list[Any]) -> Any:
-    """What was made of each picture, along the first dimension of each part.
-
-    Raises:
-        _Apart: it cannot be joined.
-    """
     import torch
 
     joined: dict[str, Any] = {}

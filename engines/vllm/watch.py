@@ -1,7 +1,8 @@
-"""Watches vLLM's engine core from before it is loaded until it is closed: what its processes say, and when they end.
+"""Watches vLLM's engine core: errors, NaN and end of its processes; filters their log.
 
-Contract: what keeps a core from starting, or ends it, is told by the first of its processes that names a cause; a
-process that ends wakes who waits for it; none outlives this one (reaper.py).
+Contract: the cause of a failed start or a death is the first of its processes that names one; none outlives this
+process (reaper.py). Lines of the log below errors are hidden and give the stage of the start; anything else passes
+unchanged, at once unless it may become a line of the log.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from livek12.engines.base import EngineDied
 from livek12.engines.reaper import Reaper
 
 _END_SECONDS = 30
-"""How long a process that says it is dead may take to end."""
+"""Time for a process that says it is dead to end."""
 _LISTEN_SECONDS = 1
 _HEARD_BYTES = 1 << 18
 _LINE = re.compile(
@@ -35,18 +36,17 @@ _NO_CAUSE = re.compile(r"root cause|Executor failed|^cancelled$", re.IGNORECASE)
 
 
 class CoreWatch:
-    """Listens to vLLM's engine core: NaN in its logits, what it writes and preempts, and its processes' end.
+    """Listens to vLLM's engine core.
 
-    vLLM counts the NaNs of each request's logits (VLLM_COMPUTE_NANS_IN_LOGITS) and its preemptions, but says so in its
-    metrics only: so its outputs are read on their way. When its process is killed, vLLM's own reader waits for ever: it
-    is woken here.
+    vLLM counts NaNs (VLLM_COMPUTE_NANS_IN_LOGITS) and preemptions, but publishes them only in its metrics: so its
+    outputs are read on their way. When its process is killed, vLLM's own reader waits for ever: it is woken here.
     """
 
     def __init__(self) -> None:
         self.nan: set[str] = set()
         """Internal ids of requests whose logits had a NaN."""
         self.preemptions: int | None = None
-        """How often a request was thrown out of the KV cache, to be computed once more; None where nobody counts."""
+        """Number of requests thrown out of the KV cache, to be computed again; None if not counted."""
         self.own_process = False
         self._core: Any = None
         self._resources: Any = None
@@ -69,7 +69,7 @@ class CoreWatch:
         self._heard.clear()
 
     def attach(self, engine: Any) -> None:
-        """Begins to read the outputs of the core of an engine that is loaded."""
+        """Begins to read a loaded engine's outputs."""
         # The core keeps statistics, for it tells of preemptions in them; this side need not add them up.
         self.preemptions = 0 if engine.log_stats else None
         engine.log_stats, engine.logger_manager, engine.output_processor.log_stats = False, None, False
@@ -83,13 +83,13 @@ class CoreWatch:
             threading.Thread(target=self._wake, args=(core.outputs_queue,), daemon=True).start()
 
     def cause(self) -> str:
-        """What the processes have written of an error since the load began, or since it ended; empty if nothing."""
+        """The processes' error since the load began, or since it ended; empty if none."""
         if self._listener is not None:
             self._listener.join(_LISTEN_SECONDS)
         return named(bytes(self._heard))
 
     def died(self, error: BaseException) -> EngineDied:
-        """The error of a dead engine in words: how its process ended, where it has one and that has ended, and why."""
+        """The error of a dead engine: how its process ended, and why."""
         end = time.monotonic() + _END_SECONDS
         # Not by joining: of two threads that do, one learns nothing until the other has written the code down.
         while self.dead and time.monotonic() < end and any(process.exitcode is None for process in self._processes):
@@ -107,11 +107,11 @@ class CoreWatch:
 
     @property
     def dead(self) -> bool:
-        """Whether the engine's process has ended, or says that it is about to."""
+        """Tests whether the engine's process has ended or is about to."""
         return self._resources is not None and bool(self._resources.engine_dead)
 
     def close(self) -> None:
-        """Lets go of the core, so that it may end and its memory be given back."""
+        """Releases the core, so that it may end."""
         if self._reaper is not None:
             self._reaper.close()
             self._reaper = None
@@ -135,7 +135,7 @@ class CoreWatch:
 
     @contextmanager
     def _hearing(self, log: VllmLog) -> Iterator[None]:
-        """Passes stderr on and keeps the end of it, for only there does vLLM's process say what is wrong."""
+        """Passes stderr on and keeps its end, for only there does vLLM's process name its error."""
         sys.stderr.flush()
         (source, sink), stderr = os.pipe(), os.dup(2)
         os.dup2(sink, 2)
@@ -164,16 +164,16 @@ class CoreWatch:
 
 
 def starts_processes(args: Mapping[str, Any]) -> bool:
-    """Whether a vLLM with these arguments starts any: it does, unless all of it runs in ours."""
+    """Tests whether a vLLM with these arguments starts processes."""
     spread = any(args.get(name, 1) != 1 for name in ("tensor_parallel_size", "pipeline_parallel_size"))
     return spread or os.environ.get("VLLM_ENABLE_V1_MULTIPROCESSING") != "0"
 
 
 def named(heard: bytes) -> str:
-    """Why vLLM's processes fail, in the words of the first of them to do so; empty where none has named an error.
+    """The error of the first of vLLM's processes that names one; empty if none does.
 
-    Of one process the last error counts, for its libraries report one as the cause of the next. Of several processes
-    the others fail because the first one did.
+    The last error of a process counts, for libraries report one as the cause of the next; other processes fail because
+    the first did.
     """
     last: dict[str | None, str] = {}
     for match in _LINE.finditer(heard.decode(errors="replace")):
@@ -212,16 +212,13 @@ _STAGES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
 
 
 def level_to_hear(environment: Mapping[str, str]) -> str | None:
-    """The level at which vLLM's processes have to log for their stages to be heard; None: as they are set.
-
-    Where only errors are wanted, the lines below can be kept off the screen. Any other setting is somebody's wish.
-    """
+    """The log level at which vLLM's stages can be heard; None: as set, for any other setting is somebody's wish."""
     own = environment.get("VLLM_LOGGING_PREFIX") or environment.get("VLLM_LOGGING_CONFIG_PATH")
     return "INFO" if environment.get("VLLM_LOGGING_LEVEL", "").upper() == "ERROR" and not own else None
 
 
 class VllmLog:
-    """Takes what processes write, piece by piece."""
+    """Filters the log of processes, piece by piece; `begin` gets the name and words of each stage."""
 
     def __init__(self, hides: bool, begin: Callable[[str, str], None]) -> None:
         self._hides, self._begin = hides, begin
@@ -229,7 +226,7 @@ class VllmLog:
         self._middle = False
 
     def feed(self, piece: bytes) -> bytes:
-        """What of it goes on to the screen now."""
+        """The part for the screen."""
         shown = bytearray()
         *lines, rest = (self._kept + piece).split(b"\n")
         self._kept = b""
@@ -246,12 +243,12 @@ class VllmLog:
         return bytes(shown)
 
     def end(self) -> bytes:
-        """What was kept of an unfinished line."""
+        """The rest of an unfinished line."""
         kept, self._kept = self._kept, b""
         return kept
 
     def _line(self, line: bytes) -> bytes:
-        """The line, or nothing; also where it follows a bar that did not end its line."""
+        """The line, or nothing; also if it follows a progress bar without a line end."""
         self._tell(line)
         written = _LOG_LINE.match(line)
         return b"" if self._hides and written and written["level"] in (b"DEBUG", b"INFO", b"WARNING") else line

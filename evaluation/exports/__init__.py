@@ -1,9 +1,9 @@
-"""The results of runs in the forms that others read: one module a form.
+"""Results of runs in other formats: one module a format.
 
-Contract: a form says what the run folder says and nothing more. Single answers (with the question, its key, its
-solution, what the model and the judges said) stand in it only where they may be shown: questions of a release whose
-answers are held back, what was made of them, and those without a review or a licence, stand in none unless all rows
-are asked for; marks are those of all questions. No absolute path, address of an endpoint, or secret goes out.
+Contract: an export says what the run folder says and nothing more. Single answers (question, key, solution, response,
+judges) are in it only where they may be shown: those of held-back releases or made of them, and those without a review
+or a licence, are not, unless all rows are asked for; marks cover all questions. No absolute path, endpoint address or
+secret is exported.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ FORMS: Final[dict[str, str]] = {
     "inspect": "livek12.evaluation.exports.inspect_log",
 }
 HELD_BACK: Final = "held_back.json"
-"""Where a published data set says whose answers are held back."""
+"""File of a published data set that names the held-back releases."""
 _HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _HUB_DATA: Final = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{7,40})")
 
 
 @dataclass(frozen=True)
 class Export:
-    """A run on its way out.
+    """A run to export.
 
     Attributes:
         run: the run folder.
@@ -66,11 +66,11 @@ class Export:
 
     @property
     def spec(self) -> RunSpec:
-        """What the run is."""
+        """The run's spec."""
         return self.run.spec()
 
     def data_of(self, task: TaskSpec) -> tuple[str, str | None]:
-        """The data set of a task on the Hub and its commit; ("", None) where it is not there."""
+        """A task's data set on the Hub and its commit; ("", None) if not there."""
         if match := _HUB_DATA.fullmatch(task.data):
             return self.data_repo or match[1], match[2] if self.data_repo in ("", match[1]) else None
         return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
@@ -87,7 +87,7 @@ class Export:
         return with_made(withheld, made)
 
     def rows(self, task: str) -> Iterator[Row]:
-        """The rows of a task that may be shown; of the others the reasons are counted."""
+        """A task's rows that may be shown; the others are counted by reason."""
         for row in self.run.rows():
             if row.task == task and self._shows(row):
                 yield row
@@ -108,7 +108,7 @@ class Export:
 
 
 def is_held(row: Row, hold: Collection[str]) -> bool:
-    """Whether the answer of a question is held back: by its release, or because only the judges were given the key."""
+    """Tests whether a key is held back: by its release, or because only judges got it."""
     keys = [part.gold for part in row.verdict.parts] if row.verdict else []
     lent = any(key.strip() for key in keys) and not _has_key(row.question)
     return row.question.release in hold or lent
@@ -121,11 +121,7 @@ def _has_key(question: Question) -> bool:
 
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
-    """The releases that the data sets of a run hold back.
-
-    Raises:
-        UserError: a data set on the Hub cannot be asked.
-    """
+    """The held-back releases of a run's data sets."""
     from livek12.core.hub import NotFetched, fetch
 
     releases = set()
@@ -157,11 +153,7 @@ def _held_in(file: Path) -> str | None:
 
 
 def model_name(given: str, spec: RunSpec) -> str:
-    """The name that a model goes out under: as said, else as the run has it, without the folders of this machine.
-
-    Raises:
-        UserError: what is said is no ORG/NAME.
-    """
+    """The exported name of the model: the given one, else the run's, without local folders."""
     if given:
         if not _HUB_NAME.fullmatch(given):
             raise UserError(f"--model-id {given}: is no ORG/NAME of the Hub")
@@ -174,16 +166,12 @@ def _last(model: str) -> str:
 
 
 def is_hub_name(model: str) -> bool:
-    """Whether a model is named as the Hub does."""
+    """Tests for the Hub's form ORG/NAME."""
     return bool(_HUB_NAME.fullmatch(model))
 
 
 def which_named(name: str) -> Which:
-    """The rows that `--rows` names.
-
-    Raises:
-        UserError: it names none.
-    """
+    """The rows that `--rows` names."""
     for which in get_args(Which):
         if which == name:
             return which  # type: ignore[no-any-return]
@@ -191,18 +179,14 @@ def which_named(name: str) -> Which:
 
 
 def tell_withheld(export: Export) -> None:
-    """Says how many answers are not in the export, and why."""
+    """Reports how many answers are withheld, and why."""
     for why, count in export.withheld.items():
         if export.which == "public":
             warn(f"{export.run.path}: {count:,} answers are not in the export: {why} (--rows all takes them)")
 
 
 def ensure_folder(folder: Path) -> None:
-    """Makes a folder, whatever it holds.
-
-    Raises:
-        UserError: it cannot be made.
-    """
+    """Makes a folder; existing content is kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -210,7 +194,7 @@ def ensure_folder(folder: Path) -> None:
 
 
 def safe_name(name: str) -> str:
-    """A name of a file or folder on any system."""
+    """A name for a file or folder on any system."""
     plain = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._") or "unknown"
     return plain if plain.partition(".")[0].upper() not in _RESERVED and plain != "data" else f"{plain}_"
 

@@ -1,9 +1,8 @@
-"""Every Eval Ever 0.3: an aggregate JSON for each task of a run, and beside it `_samples.jsonl` with single answers.
+"""Every Eval Ever 0.3: an aggregate JSON for each task of a run, and `_samples.jsonl` with single answers.
 
-Contract: what `every_eval_ever validate` takes, at the path that its datastore asks for
-(`data/TASK/DEVELOPER/MODEL/UUID4.json`); the same run gives the same names. A mark that is still an interval has its
-lower end as the score, with both ends beside it. An answer that nobody decided, or that never came, has no honest score
-and stands in no sample; how many these are stands in the aggregate.
+Contract: valid for `every_eval_ever validate`, at the datastore's path (`data/TASK/DEVELOPER/MODEL/UUID4.json`); the
+same run gives the same names. An interval's score is its lower end, with both ends beside it. Undecided and missing
+answers have no honest score and are no samples; the aggregate counts them.
 """
 
 from __future__ import annotations
@@ -38,9 +37,6 @@ def write(export: Export, out: Path) -> list[Path]:
 
     Returns:
         The files, the aggregate of each task first.
-
-    Raises:
-        UserError: a file cannot be written.
     """
     return [file for task in export.spec.tasks for file in _write_task(export, task, out)]
 
@@ -188,7 +184,7 @@ def _metric(name: str, judged: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _prompt(named: str) -> str:
-    """The text of a judge's prompt (`NAME-VERSION+HASH`), where it is still that of the name; else the name."""
+    """The text of a judge's prompt (`NAME-VERSION+HASH`), if it still has that hash; else the name."""
     try:
         prompt = load_prompt(named.partition("+")[0].rpartition("-")[0])
     except (OSError, UserError, ValueError, KeyError):  # a prompt of the user's own, or of another version
@@ -222,7 +218,7 @@ def _generation(export: Export, task: TaskSpec) -> dict[str, Any]:
 
 
 def _sample(export: Export, task: TaskSpec, row: Row, identity: str) -> dict[str, Any] | None:
-    """An answer; None where nobody decided it, or none came."""
+    """An answer; None if undecided or missing."""
     verdict, response, question = row.verdict, row.response, row.question
     if verdict is None or response is None or verdict.correct is None or verdict.points is None:
         return None
@@ -299,5 +295,5 @@ def _about(row: Row, verdict: Verdict) -> dict[str, str]:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """The values as texts, which is all that the form takes; without those that are not known."""
+    """The known values as texts, all that the format takes."""
     return {name: str(value) for name, value in values.items() if value is not None}

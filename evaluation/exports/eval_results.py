@@ -1,9 +1,9 @@
-"""The Hub's own form: `.eval_results/livek12--TASK.yaml` for the repository of the model, and the pull request with it.
+"""The Hub's format: `.eval_results/livek12--TASK.yaml` for the model's repository, and its pull request.
 
-Contract: one file a task with the mark that its article names first, as `huggingface_hub` itself writes such entries. A
-mark that is still an interval has no value, and is refused, unless bounds are asked for: then its lower end stands as
-the value and the whole of it in `notes`. A pull request is opened once for each model, task and mark: a register in the
-export's folder, and the repository itself, tell what is there already. A dry run sends nothing.
+Contract: one file a task with its article's first mark, as `huggingface_hub` writes such entries. An interval is
+refused, unless bounds are asked for: then its lower end is the value and the whole of it in `notes`. A pull request is
+opened once for each model, task and mark: the export's register and the repository tell what exists. A dry run sends
+nothing.
 """
 
 from __future__ import annotations
@@ -45,11 +45,7 @@ class Proposal:
 
 
 def write(export: Export, out: Path, *, bounds: bool = False) -> list[Path]:
-    """Writes the file of each task, in a folder of the model's name.
-
-    Raises:
-        UserError: huggingface_hub is too old, no data set is named, a mark is an interval, or a file cannot be written.
-    """
+    """Writes the file of each task, in a folder of the model's name."""
     files = []
     for proposal in proposals(export, bounds=bounds):
         file = out / safe_name(proposal.model.replace("/", "--")) / proposal.path
@@ -60,11 +56,7 @@ def write(export: Export, out: Path, *, bounds: bool = False) -> list[Path]:
 
 
 def proposals(export: Export, *, bounds: bool = False) -> list[Proposal]:
-    """What goes to the repository of the model, a file a task.
-
-    Raises:
-        UserError: huggingface_hub is too old, no data set is named, or a mark is an interval.
-    """
+    """A file for the model's repository for each task."""
     return [_proposal(export, task, bounds) for task in export.spec.tasks]
 
 
@@ -95,11 +87,6 @@ def _proposal(export: Export, task: TaskSpec, bounds: bool) -> Proposal:
 
 
 def _hub_classes() -> tuple[Any, Any]:
-    """The Hub's own entry and writer.
-
-    Raises:
-        UserError: huggingface_hub is too old for them.
-    """
     try:
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     except ImportError:
@@ -108,11 +95,7 @@ def _hub_classes() -> tuple[Any, Any]:
 
 
 def _mark(export: Export, task: TaskSpec, bounds: bool) -> tuple[str, float, str]:
-    """The name of the first mark, its value, and what is to be known of it.
-
-    Raises:
-        UserError: it is an interval and no bounds are asked for, or there is none.
-    """
+    """The first mark: name, value, notes."""
     registered, metrics = find_task(task.name), export.scores["tasks"][task.name]["metrics"]
     names = [*(registered.metrics if registered else ()), "accuracy", "mark"]
     name = next((name for name in names if name in metrics and metrics[name]["low"] is not None), None)
@@ -146,11 +129,7 @@ def _percent(name: str, value: float) -> float:
 
 
 def propose(all_of_them: list[Proposal], out: Path, *, dry_run: bool) -> Iterator[str]:
-    """Opens the pull requests that are not there yet; a line on each.
-
-    Raises:
-        UserError: a model that is not on the Hub, or the Hub refuses.
-    """
+    """Opens the missing pull requests; a line on each."""
     for proposal in all_of_them:
         if not is_hub_name(proposal.model):
             raise UserError(f"{proposal.model}: is no model of the Hub: name it with --model-id ORG/NAME")

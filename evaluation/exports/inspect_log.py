@@ -1,9 +1,9 @@
-"""A log of Inspect for each task of a run: `inspect view` shows our marks, the answers found, and what judges voted.
+"""A log of Inspect for each task of a run: `inspect view` shows marks, extracted answers and votes.
 
-Contract: written by Inspect's own writer. A sample is a question of one trial with its key, what was asked as far as
-the run knows (the question; prompts are made anew when a run asks), the response with thinking and tokens, and our
-score as the plug-in makes it (`livek12/exam_marks`); an answer that nobody decided has NaN for its value. The metrics
-are those of all answers, also of those that stand in no sample. The log names our task, so that it can be read back.
+Contract: written by Inspect's own writer. A sample is a question of one trial with its key, the question's text
+(prompts are made anew when a run asks), the response with thinking and tokens, and the plug-in's score
+(`livek12/exam_marks`), NaN if undecided. The metrics are those of all answers, also withheld ones. The log names our
+task, so that it can be imported.
 """
 
 from __future__ import annotations
@@ -28,11 +28,7 @@ _REASONS: Final = {"length": "max_tokens", "content_filter": "content_filter", "
 
 
 def write(export: Export, out: Path) -> list[Path]:
-    """Writes a log for each task of a run.
-
-    Raises:
-        UserError: inspect-ai is not installed, or a file cannot be written.
-    """
+    """Writes a log for each task of a run."""
     try:
         from inspect_ai.log import write_eval_log
     except ImportError:

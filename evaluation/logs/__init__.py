@@ -30,15 +30,15 @@ READERS: Final[dict[str, str]] = {
     "evalscope": "livek12.evaluation.logs.evalscope",
 }
 STEMS: Final = ("question", "Question", "problem", "query", "prompt", "input", "instruction", "text")
-"""What data sets call the text of a question."""
+"""Field names of a question's text."""
 KEYS: Final = ("gold", "answer", "target", "reference", "expected", "ground_truth", "answerKey", "label", "solution")
-"""What they call its key."""
+"""Field names of its key."""
 CHOICES: Final = ("options", "choices")
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Where an entry holds what is needed: dotted paths, the first that is there counts.
+    """Dotted paths in an entry; the first that exists counts.
 
     Attributes:
         question: its text.
@@ -57,14 +57,14 @@ class Fields:
     score: tuple[str, ...] = ()
 
     def with_given(self, given: Mapping[str, str]) -> Fields:
-        """These, with the paths that the user named in the place of ours."""
+        """These, overridden by the user's paths."""
         paths = {name: (path,) for name, path in given.items() if path}
         return Fields(**{item.name: paths.get(item.name, getattr(self, item.name)) for item in fields(self)})
 
 
 @dataclass(frozen=True)
 class LogEntry:
-    """What a log says of one question.
+    """A question in a log, with its answers.
 
     Attributes:
         place: where it stands, for messages.
@@ -88,17 +88,13 @@ class LogEntry:
 
 
 def fields_of(source: str) -> Fields:
-    """Where entries of a harness's logs hold what is needed, if nobody says otherwise."""
+    """The default paths of a harness's logs."""
     default: Fields = importlib.import_module(READERS[source]).FIELDS
     return default
 
 
 def entries(source: str, path: Path) -> Iterator[LogEntry]:
-    """The entries of a log.
-
-    Raises:
-        UserError: it cannot be read, or is no log of the harness.
-    """
+    """The entries of a log."""
     yield from importlib.import_module(READERS[source]).entries(path)
 
 
@@ -106,11 +102,7 @@ IMPORTED = "imported.jsonl"
 
 
 def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path:
-    """The recorded responses of a harness's log as a JSONL file in the run folder.
-
-    Raises:
-        UserError: the log is not there, not readable, or holds none of the tasks; or `out` is something else.
-    """
+    """Writes a log's recorded responses as JSONL into the run folder."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give what {source} wrote")
     rows = importlib.import_module(READERS[source]).rows(path, tasks)

@@ -1,4 +1,10 @@
-"""The logs of EvalScope for any benchmark: its reviews (`evaluation.imports.evalscope`) as entries."""
+"""EvalScope's logs: `reviews/MODEL/BENCHMARK_SUBSET.jsonl` below a work folder.
+
+Contract: a review holds the conversation, the accepted targets and the marks of one sample; its answer is what the
+model said last, with thinking and counts. Generations of one sample are trials. A sample of ours names its question in
+its metadata. EvalScope logs neither an answer's ending nor its limit. Two different reviews of one question are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +30,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The reviews of a work folder of EvalScope, or of one file.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The reviews of a work folder, or of one file."""
     for review in reviews(path):
         group, answer = review.score.get("group_id"), review.answer
         yield LogEntry(
@@ -50,7 +52,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class LoggedReview:
-    """What EvalScope logs of one sample.
+    """One sample in EvalScope's log.
 
     Attributes:
         place: where it stands, for messages.
@@ -70,13 +72,13 @@ class LoggedReview:
 
     @property
     def trial(self) -> int:
-        """Which of the generations of its sample it is, from 0."""
+        """Number of the generation, from 0."""
         number = self.score.get("generation_index")
         return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
 
     @property
     def answer(self) -> Json | None:
-        """The last thing that the model said; the prediction, where the conversation is not kept."""
+        """The model's last turn; the prediction, if the conversation is not kept."""
         own = [turn for turn in self.turns if turn.get("role") == "assistant"]
         score = self.score.get("score")
         content = own[-1].get("content") if own else score.get("prediction") if isinstance(score, dict) else None
@@ -95,11 +97,7 @@ class LoggedReview:
 
 
 def reviews(path: Path) -> Iterator[LoggedReview]:
-    """The reviews of a work folder of EvalScope, or of one file.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The reviews of a work folder of EvalScope, or of one file."""
     for file in log_files(path, (f"{FOLDER}/*/*.jsonl",), f"a work folder of EvalScope, or a file of its {FOLDER}/"):
         if file.parent.name == "predictions" or file.parent.parent.name == "predictions":
             raise UserError(f"{file}: holds predictions without targets; give the file of that name in {FOLDER}/")
@@ -113,11 +111,7 @@ def reviews(path: Path) -> Iterator[LoggedReview]:
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Json]:
-    """The responses to the wanted tasks.
-
-    Raises:
-        UserError: no such log, none of the tasks in it, or two reviews that answer one question.
-    """
+    """The responses to the wanted tasks."""
     names = {f"{harness_name(task)}_{SUBSET}": task for task in tasks}
     answers: dict[tuple[str, str, int], tuple[str, Json]] = {}
     for review in reviews(path):

@@ -1,11 +1,9 @@
-"""What the harness said whose log a run was made of, beside what is said here: kept in the run folder, and compared.
+"""Marks of the harness whose log a run was made of: kept in the run folder and compared with ours.
 
 Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
-scores}`, `trial` null where the mark is of all trials. A mark whose values are all 0 or 1 says right or wrong and is
-compared with ours, answer by answer; any other has its mean alone, and so has overlap with the key (BLEU, ROUGE, F1)
-and, of what a plug-in of ours wrote there, all but what says that an answer is right.
-What nobody here could decide is counted and is no disagreement. `disagreements.jsonl` lists each one; it follows from
-the rest and is written anew with the scores.
+scores}`, `trial` null for a mark of all trials. A mark whose values are all 0 or 1 means right or wrong and is compared
+answer by answer; others, overlap with the key (BLEU, ROUGE, F1) and our plug-ins' other numbers have their mean alone.
+An answer undecided here is no disagreement. `disagreements.jsonl` lists each one and is rewritten with the scores.
 """
 
 from __future__ import annotations
@@ -33,14 +31,14 @@ _NO_MARK: Final = re.compile(
 )
 """Names of what is no mark of right or wrong, even where it is 0 or 1 throughout."""
 _OURS: Final = logged_name(PREFIX)
-"""How the names of tasks of ours begin in logs that are marked again."""
+"""Prefix of our tasks' names in logs that are marked again."""
 Place = tuple[str, str]
 """A task and the name of one of its marks."""
 
 
 @dataclass
 class MarkBeside:
-    """One mark of the harness beside ours, over the answers of one task."""
+    """One mark of the harness compared with ours, over one task."""
 
     answers: int = 0
     total: float = 0.0
@@ -54,11 +52,11 @@ class MarkBeside:
 
     @property
     def decided(self) -> int:
-        """How many answers both decided."""
+        """Answers that both decided."""
         return self.both_right + self.both_wrong + self.only_harness + self.only_here
 
     def add(self, mark: float, ours: bool | None) -> bool:
-        """Counts an answer; whether the two disagree on it."""
+        """Counts an answer; returns whether the two disagree."""
         if ours is None:
             self.undecided += 1
         elif mark == 1.0:
@@ -84,11 +82,7 @@ class HarnessMarks:
 
     @classmethod
     def read(cls, run: RunFolder) -> HarnessMarks | None:
-        """Those of a run; None where its answers come from elsewhere.
-
-        Raises:
-            UserError: the file is damaged.
-        """
+        """A run's marks; None if its answers come from elsewhere."""
         file = run.path / MARKS
         if not file.is_file():
             return None
@@ -103,7 +97,7 @@ class HarnessMarks:
         return marks
 
     def passing(self, rows: Iterable[Row], trials: int, into: Path) -> Iterator[Row]:
-        """The rows, each compared as it passes by; then the disagreements are written."""
+        """Passes rows on, comparing each; then writes the disagreements."""
         listed: list[str] = []
         for row in rows:
             if (entry := self._compared(row, trials)) is not None:
@@ -143,7 +137,7 @@ class HarnessMarks:
 
 
 def _is_mark(task: str, name: str) -> bool:
-    """Whether a number of a harness may say that an answer is right; of our own columns we know it."""
+    """Tests whether a number of a harness may mean right or wrong."""
     if task.startswith(_OURS):
         return not RIGHT_OR_WRONG.isdisjoint(re.split(r"[/,.]", name))
     return not _NO_MARK.search(name)

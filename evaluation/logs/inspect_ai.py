@@ -1,8 +1,9 @@
-"""Logs of Inspect (`.eval` and `.json`) for any task: read by Inspect's own reader, one sample at a time.
+"""Inspect's logs (`.eval` and `.json`), read by Inspect's own reader, one sample at a time.
 
-Contract: each epoch of a sample is a trial. A sample that ended in an error has no answer, which is kept. `target` and
-`scores` are as Inspect has them: several targets are alternatives, C and I are 1 and 0. A damaged log among several
-costs one warning.
+Contract: an archive is first read through with bounds, for its sizes are not believed. Each epoch of a sample is a
+trial; a sample that ended in an error has no answer. `target` and `scores` are Inspect's: several targets are
+alternatives, C and I are 1 and 0. A damaged log or sample costs one warning; two logs with different answers to one
+question of ours are an error.
 """
 
 from __future__ import annotations
@@ -29,11 +30,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log, or of all logs below a folder.
-
-    Raises:
-        UserError: inspect-ai is not installed, or there is no readable log.
-    """
+    """The samples of a log, or of all logs below a folder."""
     need_inspect()
     problems: list[str] = []
     files = files_of(path)
@@ -85,7 +82,7 @@ def _raw(sample: EvalSample) -> dict[str, Any]:
 
 
 def _scores(sample: EvalSample) -> dict[str, float]:
-    """Each scorer's value; of one with several, each under a name of its own."""
+    """Each scorer's value; several values under names of their own."""
     values: dict[str, float] = {}
     for name, score in (sample.scores or {}).items():
         if isinstance(score.value, dict):
@@ -101,22 +98,17 @@ MOST_BYTES = 1 << 28
 """Of one member of an archive, unpacked: a sample with the pages of a long paper has a tenth of it."""
 MOST_JSON = 1 << 30
 MOST_TIMES = 200
-"""How many times its own size an archive may unpack to, above the first `MOST_JSON` bytes."""
+"""Multiple of its own size that an archive may unpack to, above the first `MOST_JSON` bytes."""
 _CHUNK = 1 << 20
 Row = dict[str, Any]
 
 
 class DamagedLog(Exception):
-    """A log that cannot be used; the message says why on one line."""
+    """An unusable log; the message gives the reason on one line."""
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """The responses that logs of Inspect hold for the tasks.
-
-    Raises:
-        UserError: inspect-ai is not installed, there is no usable log of the tasks, two logs answer the same question
-            differently, or they are of several models.
-    """
+    """The responses to the tasks."""
     need_inspect()
     problems: list[str] = []
     answers: dict[tuple[str, str, int], tuple[Path, Row]] = {}
@@ -149,11 +141,7 @@ def _check_model(file: Path, row: Row, answers: dict[tuple[str, str, int], tuple
 
 
 def need_inspect() -> None:
-    """Refuses to go on without Inspect.
-
-    Raises:
-        UserError: it is not installed; says how to.
-    """
+    """Requires Inspect."""
     try:
         import inspect_ai.log  # noqa: F401  (teaches zipfile the compression of its logs, too)
     except ImportError:
@@ -163,11 +151,7 @@ def need_inspect() -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The logs: the file itself, or all below a folder.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The logs: the file itself, or all below a folder."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -179,7 +163,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """The rows of one log; nothing for a log of another task."""
+    """One log's rows; none if it is of another task."""
     from livek12.tasks.plugins.inspect_marks import answer_of, model_name
 
     check_size(file)
@@ -211,7 +195,7 @@ def _marked(sample: EvalSample) -> dict[str, Any] | None:
 
 
 def _task_of(log: EvalLog) -> str:
-    """Our name of the task: as our plug-in noted it, else from the task's own name."""
+    """Our task: as the plug-in noted it, else by the log's task name."""
     noted = (log.eval.metadata or {}).get("livek12_task")
     return noted if isinstance(noted, str) else log.eval.task.removeprefix("livek12/")
 
@@ -232,7 +216,7 @@ def opened(file: Path) -> EvalLog:
 
 
 def samples_of(file: Path, log: EvalLog) -> Iterator[EvalSample]:
-    """Its samples; of an archive, one in memory at a time."""
+    """The samples; of an archive, one in memory at a time."""
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
     if log.samples is not None:
@@ -253,7 +237,7 @@ def samples_of(file: Path, log: EvalLog) -> Iterator[EvalSample]:
 
 
 def check_size(file: Path) -> None:
-    """Reads an archive through without keeping it; what it says about its sizes is not believed."""
+    """Reads an archive through with bounds, whatever it says about its sizes."""
     size = file.stat().st_size
     if file.suffix == ".json":
         if size > MOST_JSON:

@@ -1,4 +1,4 @@
-"""Lines of JSON from anywhere: a question, its key and an answer each, under names that are guessed or given."""
+"""Lines of JSON: a question, its key and an answer each, under guessed or given names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IDS: Final = ("id", "question_id", "idx", "index", "doc_id", "qid", "sample_id")
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The lines of a file, or of all `*.jsonl` below a folder; one without an id has its number for one."""
+    """The lines of a file, or of all `*.jsonl` below a folder; a missing id is the line's number."""
     for file in log_files(path, ("*.jsonl",), "a file of JSON lines"):
         for place, raw in objects(file):
             id, trial = first_at(raw, IDS), first_at(raw, ("trial", "epoch", "repeat"))

@@ -1,6 +1,8 @@
-"""The logs of lighteval for any task that generates: `details_*.parquet`, with `--save-details`.
+"""lighteval's logs: `details_*.parquet`, with `--save-details --output-dir OUT`.
 
-Contract: each answer to a document is a trial; a document is known by its place in the log, for lighteval names none.
+Contract: each answer to a document is a trial; a document of ours names task and question in `doc.specific`, others are
+known by their place. lighteval logs no finish reason, and pads the logged tokens to the longest answer of a batch: they
+are not counted, but their last one tells an ended answer from a cut one. Two logs of one task of ours are refused.
 """
 
 from __future__ import annotations
@@ -22,11 +24,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The entries of a log.
-
-    Raises:
-        UserError: there is no such log, or it is damaged.
-    """
+    """The entries of a log."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {DETAILS}*.parquet, or the folder of it")
     for file in logs_of(path):
@@ -68,11 +66,7 @@ BATCH_ROWS = 64
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks.
-
-    Raises:
-        UserError: no such log, none of the tasks in it, or two logs of one task.
-    """
+    """The responses to the wanted tasks."""
     logs: dict[str, Path] = {}
     for log in logs_of(path):
         model = model_of(log)
@@ -90,11 +84,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def logs_of(path: Path) -> list[Path]:
-    """The logs: the file itself, or all below a folder.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The logs: the file itself, or all below a folder."""
     if path.is_file():
         return [path]
     logs = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
@@ -104,11 +94,7 @@ def logs_of(path: Path) -> list[Path]:
 
 
 def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
-    """The entries of a log, one at a time.
-
-    Raises:
-        UserError: it is damaged.
-    """
+    """The entries of a log, one at a time; `columns` None for all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -121,7 +107,7 @@ def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Ma
 
 
 def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[str, Any]]] | None:
-    """Task, question and answers of an entry; None, with a warning, where it is none of ours."""
+    """Task, question and answers of an entry; None, with a warning, if it is none of ours."""
     try:
         about, output = entry["doc"]["specific"], entry["model_response"]
         task, question, texts = about["task"], about["question_id"], output["text"]
@@ -145,13 +131,13 @@ def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, li
 
 
 def tokens_of(output: Mapping[str, Any]) -> list[list[int]]:
-    """The tokens of each answer; its vision models log those of one, the others a list."""
+    """Each answer's tokens; vision models log those of one, the others a list."""
     tokens = output.get("output_tokens") or []
     return [tokens] if tokens and isinstance(tokens[0], int) else tokens
 
 
 def model_of(log: Path) -> dict[str, str]:
-    """The model's name, which the folders between `details` and the date spell."""
+    """The model's name: the folders between `details` and the date."""
     folders = log.resolve().parts[:-2]
     if "details" not in folders:
         return {}

@@ -1,8 +1,7 @@
-"""Reads what harnesses write as JSON: lines of samples, and the results beside them, each within bounds.
+"""Reads harnesses' JSON within bounds: lines of samples, results, and marks as numbers.
 
-Contract of `objects`: UTF-8 with or without a byte order mark, UTF-16 with one; bytes that are not what they should be
-become question marks, with one warning a file. A line that is no JSON object (half of one, say) costs a warning. One
-line is in memory at a time.
+Contract of `objects`: UTF-8 with or without a byte order mark, UTF-16 with one; wrong bytes become question marks, with
+one warning a file. A line that is no JSON object costs a warning. One line is in memory at a time.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ BAD_ENTRY: Final = "entry that cannot be read"
 
 
 def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a log with their numbers from 1; one over the limit comes cut, and is no JSON.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
+    """The lines of a log, numbered from 1; one over the limit comes cut, and is no JSON."""
     refuse_pointer(log)
     try:
         with log.open("rb") as file:
@@ -40,7 +35,7 @@ def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def results_of(file: Path) -> dict[str, Any]:
-    """The JSON object of a results file; nothing where there is none, or it is too large."""
+    """The JSON object of a results file; empty if absent or too large."""
     try:
         if file.stat().st_size > RESULTS_BYTES:
             return {}
@@ -51,11 +46,7 @@ def results_of(file: Path) -> dict[str, Any]:
 
 
 def objects(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON objects of a file, one a line, each with its place.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
+    """The JSON objects of a file, one a line, each with its place."""
     refuse_pointer(file)
     try:
         with file.open("rb") as stream:
@@ -92,11 +83,7 @@ def _objects(file: Path, lines: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def log_files(path: Path, patterns: Collection[str], what: str) -> list[Path]:
-    """The files of a log: the path itself, or what matches below it.
-
-    Raises:
-        UserError: there is nothing of the kind.
-    """
+    """The files of a log: the path itself, or what matches below it."""
     if path.is_file():
         return [path]
     if not path.exists():
@@ -108,7 +95,7 @@ def log_files(path: Path, patterns: Collection[str], what: str) -> list[Path]:
 
 
 def number(value: Any) -> float | None:
-    """A mark as a number: 0 to 1 for no and yes; None where it is none."""
+    """A mark as a number, 0 or 1 for no or yes; None if it is none."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):

@@ -1,7 +1,9 @@
-"""The logs of lm-evaluation-harness for any task that generates: `samples_*.jsonl`, with `--log_samples`.
+"""lm-evaluation-harness's logs: `samples_*.jsonl`, with `--log_samples --output_path OUT`.
 
-Contract: each repeat of a document is a trial. A task with several filters has a line of each document for each, with
-the same answers: their marks are `METRIC,FILTER`. Tasks that choose by likelihood hold no answers and are refused.
+Contract: each repeat of a document is a trial. A task with several filters has a line for each, with the same answers:
+their marks are `METRIC,FILTER`. Tasks that choose by likelihood hold no answers. A sample of ours names task and
+question in `doc`. The model is that of the results file beside it; lm-eval logs neither finish reasons nor token
+counts, only the request's limit. Two logs with answers to one question of ours are refused.
 """
 
 from __future__ import annotations
@@ -26,11 +28,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log.
-
-    Raises:
-        UserError: no such log, or one of a task without generated answers.
-    """
+    """The samples of a log."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {SAMPLES}*.jsonl, or the folder of it")
     for file in logs_of(path):
@@ -55,7 +53,7 @@ def entries(path: Path) -> Iterator[LogEntry]:
 
 
 def _task(file: Path) -> str:
-    """The task that a file names: samples_TASK_DATE.jsonl."""
+    """The task in samples_TASK_DATE.jsonl."""
     return file.stem.removeprefix(SAMPLES).rpartition("_")[0] or file.stem
 
 
@@ -88,16 +86,12 @@ def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
 _log = logging.getLogger(__name__)
 SAMPLES, RESULTS = "samples_", "results_"
 LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""How a request may call its limit."""
+"""Names of a request's token limit."""
 MOST_FILES = 10_000
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks.
-
-    Raises:
-        UserError: no such log, none of the tasks in it, or two logs that answer one question.
-    """
+    """The responses to the wanted tasks."""
     given: dict[tuple[str, str], Path] = {}
     for log in logs_of(path):
         model = model_of(log)
@@ -120,7 +114,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def logs_of(path: Path) -> list[Path]:
-    """The sample files, in the order of their names."""
+    """The sample files, sorted by name."""
     if not path.is_dir():
         if path.name.startswith(RESULTS):
             raise UserError(f"{path} holds the numbers, not the answers; give {SAMPLES}*.jsonl beside it")
@@ -136,7 +130,7 @@ def logs_of(path: Path) -> list[Path]:
 
 
 def _sample(line: bytes, place: str) -> dict[str, Any] | None:
-    """Task, question, repeats and limit of a line; None, with a warning, where it is no sample of ours."""
+    """Task, question, repeats and limit of a line; None, with a warning, if it is no sample of ours."""
     try:
         read = json.loads(line)
         doc, resps = read["doc"], read["resps"]
@@ -157,7 +151,7 @@ def _sample(line: bytes, place: str) -> dict[str, Any] | None:
 
 
 def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
-    """The most tokens that an answer could have, where the settings of its request stand in the log."""
+    """The request's token limit, if logged."""
     try:
         settings = sample["arguments"]["gen_args_0"]["arg_1"]
         limits = {settings[name] for name in LIMITS if settings.get(name) is not None}
@@ -167,6 +161,6 @@ def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
 
 
 def model_of(log: Path) -> dict[str, str]:
-    """The model's name, where the results file of the same moment says it."""
+    """The model's name from the results file of the same moment."""
     name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
     return {"model": name} if isinstance(name, str) and name else {}

@@ -1,7 +1,10 @@
-"""The logs of lmms-eval for any task that generates: `DATE_samples_TASK.jsonl`, with `--log_samples`.
+"""lmms-eval's logs: `DATE_samples_TASK.jsonl` and `DATE_results.json`, with `--log_samples`.
 
-Contract: each repeat is a trial; a text that lmms-eval put in place of an answer is none. Its logs hold the prompt and
-the target, not the row of the data set, nor pictures: what an answer says of a picture is judged by its key alone.
+Contract: each repeat is a trial; a text in place of an answer (request failed, budget used up) is none. Logs hold
+prompt and target, neither rows nor pictures, and for our tasks the id that our metrics add. Token counts exist for the
+first repeat alone, from models that report them: a 0 for a text is left out, so is a count of a batch without the
+prompt's, for such models count every answer as long as the longest. Results have the task's limit; finish reasons and
+times are missing.
 """
 
 from __future__ import annotations
@@ -26,15 +29,11 @@ _KNOWN: Final = frozenset(
     "doc_id doc target arguments resps filtered_resps token_counts doc_hash input input_media prompt_hash".split()
 )
 _LIST: Final = re.compile(r"\[\s*(?:(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*,?\s*){1,100}\]")
-"""How it writes a list of texts: as Python does."""
+"""A printed list of texts, in Python's form."""
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log.
-
-    Raises:
-        UserError: there is no such log.
-    """
+    """The samples of a log."""
     for file in log_files(path, (f"*{SAMPLES}*.jsonl",), "what lmms-eval writes with --log_samples"):
         date, _, task = file.stem.partition(SAMPLES)
         results = results_of(file.with_name(f"{date}{RESULTS}"))
@@ -69,7 +68,7 @@ def _answers(
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
-    """What is beside the fields that every line has; of a mark with parts, those that are numbers."""
+    """Marks: numbers outside the fields that every line has, also inside objects."""
     marks = numbers(raw, but=_KNOWN)
     for name, value in raw.items():
         if name not in _KNOWN and isinstance(value, dict):
@@ -78,7 +77,7 @@ def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _target(printed: Any) -> Any:
-    """A target; several of them where it is a list of texts that was printed."""
+    """A target; a list if one was printed."""
     if isinstance(printed, str) and len(printed) < 10_000 and _LIST.fullmatch(printed):
         try:
             return list(ast.literal_eval(printed))
@@ -94,15 +93,11 @@ _log = logging.getLogger(__name__)
 
 
 class _BadEntry(Exception):
-    """An entry that is no answer to one of our questions; the message says why."""
+    """An entry that answers none of our questions."""
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The recorded answers to the tasks.
-
-    Raises:
-        UserError: there is no such file, none of the tasks is in it, or two files answer a question differently.
-    """
+    """The recorded answers to the tasks."""
     files = sorted(path.rglob(f"*{SAMPLES}*.jsonl")) if path.is_dir() else [path]
     named = [(file, task_name(file.stem.partition(SAMPLES)[2])) for file in files]
     wanted = [(file, task) for file, task in named if task in tasks]
@@ -162,7 +157,7 @@ def _trials(line: bytes, place: str, batched: bool) -> Iterator[dict[str, Any]]:
 
 
 def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
-    """The token counts of the first repeat."""
+    """Token counts of the first repeat."""
     counts = entry.get("token_counts")
     first = counts[0] if isinstance(counts, list) and counts else None
     if not isinstance(first, dict) or (batched and not first.get("input_tokens")):
@@ -176,13 +171,13 @@ def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]
 
 
 def model_of(results: Mapping[str, Any]) -> dict[str, str]:
-    """The model that the results beside the samples name."""
+    """The model that the results name."""
     names = (results.get("model_name"), results.get("model_source"))
     return next(({"model": name} for name in names if isinstance(name, str) and name), {})
 
 
 def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
-    """The limit of a task's answers; nothing for its vLLM models, which take the larger of it and their own."""
+    """A task's token limit; none for vLLM models, which take the larger of it and their own."""
     if "vllm" in str(config_of(results).get("model")):
         return {}
     try:
@@ -192,6 +187,6 @@ def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
 
 
 def config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With which settings the harness was called, as its results tell."""
+    """The harness's settings, from its results."""
     config = results.get("config")
     return config if isinstance(config, dict) else {}

@@ -1,8 +1,8 @@
-"""Marks of judge models that stand in a harness's log, taken into the run that is imported from it.
+"""Marks of judge models in a harness's log, taken into the imported run.
 
-Contract: a mark is taken where judge models decided it or audited the reasoning, and where it is of the very response
-that was imported and of no more points than its question has; all others are made anew by the rules, and how many could
-not be taken is said. Reports name the judges as the log does. What the log claims is believed no further than that.
+Contract: a mark is taken if judge models decided it or audited the reasoning, and if it is of the very response that
+was imported and of no more points than its question has; others are made anew by the rules, and their number is
+reported. Reports name the judges as the log does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MARKED = "marked"
 
 
 def marks_in(file: Path) -> Iterator[dict[str, Any]]:
-    """What an imported file says of marks by models, row by row."""
+    """Marks by models in an imported file, row by row."""
     with file.open(encoding="utf-8") as lines:
         for line in lines:
             marked = json.loads(line).get(MARKED)
@@ -37,7 +37,7 @@ def marks_in(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def tell_marks(run: RunFolder, file: Path, take: bool) -> None:
-    """Takes the marks of judge models that an imported file holds, or says that they are there."""
+    """Takes an imported file's marks of judge models, or mentions them."""
     if take:
         take_marks(run, file)
     elif next(marks_in(file), None) is not None:
@@ -45,7 +45,7 @@ def tell_marks(run: RunFolder, file: Path, take: bool) -> None:
 
 
 def take_marks(run: RunFolder, file: Path) -> None:
-    """Writes the marks of judge models that `file` holds into the run."""
+    """Writes an imported file's marks of judge models into the run."""
     questions = {(task, item.id): item for task, exam in run.questions().items() for item in exam}
     bare = {"text": "", "reasoning": None}
     responses = {str(item.key): (item.sha256, item.model_copy(update=bare)) for item in run.responses()}

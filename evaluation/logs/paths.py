@@ -1,7 +1,7 @@
-"""Where something stands in an entry of a log, and what it says as text.
+"""Paths into an entry of a log, and values as text.
 
-Contract: a path is words with dots between them; a word is the name of a field or, in a list, a number from 0. A field
-whose name holds dots is found too. Nothing is evaluated.
+Contract: a path is words with dots between them: names of fields (which may hold dots) or, in a list, numbers from 0.
+Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_SHOWN: Final = 12
 
 
 def at(value: Any, path: str) -> Any:
-    """What stands at a path; `MISSING` where the path ends early."""
+    """The value at a path; `MISSING` if the path ends early."""
     if isinstance(value, Mapping):
         if path in value:
             return value[path]
@@ -35,7 +35,7 @@ def at(value: Any, path: str) -> Any:
 
 
 def first_at(value: Any, paths: Iterable[str]) -> Any:
-    """What stands at the first of the paths that leads to anything but null; else `MISSING`."""
+    """The first value that is not null; else `MISSING`."""
     values = (at(value, path) for path in paths)
     return next(
         (value_there for value_there in values if value_there is not MISSING and value_there is not None), MISSING
@@ -43,7 +43,7 @@ def first_at(value: Any, paths: Iterable[str]) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A text of a question or an answer: of a conversation, what the user (or the model) said last."""
+    """The text of a question or answer; of a conversation, the last turn of the user (or model)."""
     if isinstance(value, str):
         return _last_said(_parsed(value)) if value.lstrip().startswith('[{"') else value
     if isinstance(value, Mapping):

@@ -1,8 +1,7 @@
-"""From an entry of a log to a question with its key, the answers to it, and the harness's own marks.
+"""Log entries as questions with keys, answers and the harness's marks.
 
-Contract: read as a row of `livek12 judge-pairs` is (`evaluation.pairs`), so that one judge says one thing to both. Of
-the keys that a log lists any one is right; in plain JSON lines a list has one entry a part, as there. A key that is
-missing stays missing: the answers are then left to nobody and say so.
+Contract: read as a row of `livek12 judge-pairs` (`evaluation.pairs`), so that both are judged alike. Any listed key is
+right; in plain JSON lines a list has one entry a part. A missing key is never guessed: its answers are undecided.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _thinking = Thinking()
 
 @dataclass(frozen=True)
 class LoggedQuestion:
-    """An entry as we take it.
+    """A question from a log.
 
     Attributes:
         question: with its key; no benchmark has it.
@@ -48,7 +47,7 @@ class LoggedQuestion:
 
 
 def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -> LoggedQuestion:
-    """An entry as a question with its key and the answers to it.
+    """The entry as a question with its key and answers; `parts`: a list of keys has one a part.
 
     Raises:
         BadPair: it cannot be read; the message says why.
@@ -95,7 +94,7 @@ def _question(row: dict[str, Any]) -> Question:
 
 
 def _answers(entry: LogEntry, fields: Fields) -> tuple[Mapping[str, Any], ...]:
-    """The answers in the fields of a plain recorded row; an empty one where there is none."""
+    """Answers in the fields of a plain recorded row; an empty one if missing."""
     if not fields.response:
         return entry.answers
     value = first_at(entry.raw, fields.response)
@@ -127,7 +126,7 @@ def _scores(entry: LogEntry, fields: Fields) -> Mapping[str, float]:
 
 
 def _type(raw: Mapping[str, Any], paths: Sequence[str]) -> str | None:
-    """The kind of question, where it is one that we know; what is no path may be a kind itself."""
+    """The known question type; a single "path" may be a type itself."""
     kind = first_at(raw, paths)
     if kind is MISSING and len(paths) == 1 and kind_of(paths[0]) is not None:
         return paths[0]

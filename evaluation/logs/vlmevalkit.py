@@ -1,8 +1,9 @@
-"""The result files of VLMEvalKit for any data set: `MODEL_DATASET.tsv` (or .json, .xlsx), and beside them its marks.
+"""VLMEvalKit's result files: `MODEL_DATASET.tsv` (or .json, .xlsx), with `run.py --work-dir OUT`.
 
-Contract: a row with `prediction` is an answer, one that the kit gave up has none. The kit writes marks of single rows
-(`hit`) only after a judgement of its own; they are taken where the file given has them. The whole file is in memory, as
-its formats ask.
+Contract: a row with `prediction` is an answer; one with "Failed to obtain answer" has none. Marks of single rows
+(`hit`) exist only after a judgement of the kit's own. A row of ours names its question in `question_id`. The kit writes
+neither finish reasons nor token counts, but `status.json` has the arguments of its last call, with an endpoint's limit.
+Two results of one task of ours are refused. The whole file is in memory, as its formats require.
 """
 
 from __future__ import annotations
@@ -33,11 +34,7 @@ SUFFIXES: Final = (".tsv", ".json", ".xlsx")
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The rows of a result file, or of the only one below a folder.
-
-    Raises:
-        UserError: there is no such file, or several, or it is not readable.
-    """
+    """The rows of a result file, or of the only one below a folder."""
     file = _file(path)
     model, _, dataset = file.stem.rpartition("_")
     for number, row in enumerate(result_rows(file), 1):
@@ -77,11 +74,7 @@ _log = logging.getLogger(__name__)
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks.
-
-    Raises:
-        UserError: no such file, none of the tasks, two results of one task, or a file that is not readable.
-    """
+    """The responses to the wanted tasks."""
     results = {task: _result(path, task) for task in tasks}
     if not any(results.values()):
         named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))
@@ -119,7 +112,7 @@ def _limit(file: Path) -> dict[str, int]:
 
 
 def _result(path: Path, task: str) -> Path | None:
-    """The one result file of a task; the kit links to some of them from other folders."""
+    """A task's only result file; the kit links to some from other folders."""
     end = f"_{harness_name(task)}"
     files = [path] if path.is_file() else [file for file in path.rglob(f"*{end}.*") if file.is_file()]
     named = sorted({file.resolve() for file in files if file.stem.endswith(end) and file.suffix in SUFFIXES})

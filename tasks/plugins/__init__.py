@@ -1,4 +1,4 @@
-"""The same tasks in other harnesses: one module a harness, all of them over `tasks.plugins.exam`."""
+"""Our tasks in other harnesses: one module a harness, all over `harness_task`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EvalScope's own command with our benchmarks in its list, which it has no other way to take.
+"""EvalScope's command with our benchmarks registered, which it has no other way to take.
 
 `LIVEK12_DATA=data/mine python -m livek12.tasks.plugins.evalscope eval --datasets livek12_cfe_text --model MODEL …`
 """
@@ -20,11 +20,7 @@ INSTALL = "pip install evalscope '.' in the clone of livek12"
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """How EvalScope is called with our tasks; nothing is written.
-
-    Raises:
-        UserError: there is no such data set.
-    """
+    """The call of EvalScope with our tasks; nothing is written."""
     task = example(data)
     return Guide(
         path=__name__,

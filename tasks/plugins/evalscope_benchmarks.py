@@ -1,8 +1,8 @@
-"""The tasks in EvalScope: one registered benchmark a task, whose rules decide before any judge is asked.
+"""The tasks in EvalScope: one registered benchmark a task.
 
-Contract: a sample's input is our request, message by message, and its score that of our rules. Where EvalScope has a
-judge, it is asked only what they leave open (`JudgeDefinition.skip`). An answer that nobody decided counts in
-`undecided`, as wrong in `acc` and as right in `acc_high`.
+Contract: a sample's input is our request, message by message; its score is our rules'. EvalScope's judge is asked only
+what they leave open (`JudgeDefinition.skip`). An undecided answer counts in `undecided`, as wrong in `acc` and as right
+in `acc_high`.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ METRICS = ("acc", "acc_high", "score", "undecided")
 
 
 class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
-    """A task of ours; subclasses name it."""
+    """A task; subclasses name it."""
 
     exam = ""
 
     def load(self) -> tuple[Any, None]:
-        """The questions of the task; the data set is that of LIVEK12_DATA."""
+        """The task's questions, from LIVEK12_DATA."""
         documents = one_line(open_task)(self.exam).documents
         samples = [_sample(number, document) for number, document in enumerate(documents)]
         return DatasetDict({SUBSET: MemoryDataset(samples, name=self.exam)}), None
 
     def match_score(self, original_prediction: str, filtered_prediction: str, reference: str, task_state: Any) -> Score:
-        """What the rules say."""
+        """Our rules' verdict."""
         return self._ruled(original_prediction, task_state)
 
     def judge_definition(self, context: Any) -> JudgeDefinition:
-        """Asks EvalScope's judge only what the rules leave open."""
+        """Limits EvalScope's judge to what the rules leave open."""
         score = self._ruled(context.original_prediction, context.task_state)
         if not score.value["undecided"]:
             return JudgeDefinition.skip(score, reason="decided by the rules of livek12")

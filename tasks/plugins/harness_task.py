@@ -1,9 +1,8 @@
-"""What any harness needs of a task: its documents, what is put to the model, the marks, and what adds them up.
+"""A task as any harness needs it: documents, requests, marks, and metrics.
 
-Contract: a plug-in says how a harness wants these and nothing else. Prompts, pictures and marks are those of
-`livek12 run`: the request comes from `tasks.prompting`, the verdict from `tasks.scorer` (rules alone, unless a
-harness brings judges). A doubtful answer is never a quiet zero: `accuracy` counts it as wrong, `accuracy_high` as
-right, and `ungraded` says how many there are, so that equal ends mean a sure number.
+Contract: a plug-in only adapts these. Prompts, pictures and marks are those of `livek12 run`: `tasks.prompting` and
+`tasks.scorer` (rules alone, unless a harness brings judges). A doubtful answer is never a quiet zero: `accuracy` counts
+it as wrong, `accuracy_high` as right, and `ungraded` counts them.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 DATA_VARIABLE = "LIVEK12_DATA"
 PREFIX = "livek12"
 AS_WHOLE = "all answers are marked as whole there, for nothing says which were cut"
-"""What to know of harnesses that do not say how an answer ended."""
+"""Note for harnesses that do not report how an answer ended."""
 WHOLE = "all answers are marked as whole there (truncated_unknown); an import finds out which were cut (--tokenizer)"
 """The same of those whose logs `livek12 import-responses` reads."""
 RIGHT_OR_WRONG = frozenset({"acc", "accuracy", "correct"})
@@ -48,7 +47,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Guide:
-    """Where the plug-in for a harness lies and how it is called.
+    """Place and call of a plug-in.
 
     Attributes:
         path: what the harness's own option takes (a folder, a file or a module).
@@ -77,36 +76,28 @@ class Document:
 
     @cached_property
     def text(self) -> str:
-        """The whole prompt as one text, with an image mark at the place of each picture."""
+        """The whole prompt as one text, with image marks."""
         return "".join(part.text or "" if part.type == "text" else IMAGE_MARK for part in self._parts)
 
     @cached_property
     def images(self) -> list[Image]:
-        """The encoded pictures in the order of their marks; a picture shown twice is there twice."""
+        """The encoded pictures in the order of their marks, repeated as shown."""
         return [self.request.images[part.image] for part in self._parts if part.image]
 
     def picture(self, place: int) -> PIL.Image.Image:
-        """The picture at a mark (from 0) as our own engines show it: RGB, upright, on white.
-
-        Raises:
-            UserError: its bytes are no readable picture.
-        """
+        """The picture at a mark (from 0) as our engines show it: RGB, upright, on white."""
         try:
             return check_image(self.images[place])
         except BadImage as error:
             raise UserError(f"question {self.id}: image {place + 1} of {len(self.images)} {error}") from None
 
     def pictures(self) -> list[PIL.Image.Image]:
-        """The decoded pictures in the order of their marks.
-
-        Raises:
-            UserError: one cannot be read.
-        """
+        """The decoded pictures in the order of their marks."""
         return [self.picture(place) for place in range(len(self.images))]
 
     @property
     def target(self) -> str:
-        """The key on one line, for logs that show one."""
+        """The key on one line, for logs."""
         return "; ".join(self.question.answer or [variable.value for variable in self.question.variables])
 
     @property
@@ -115,11 +106,7 @@ class Document:
 
 
 class HarnessTask:
-    """A task over a data set.
-
-    Raises:
-        UserError: no such data set or config, or a question that cannot be asked in this modality.
-    """
+    """A task over a data set."""
 
     def __init__(self, task: Task, data: str) -> None:
         self.task, self.data = task, data
@@ -130,7 +117,7 @@ class HarnessTask:
 
     @cached_property
     def data_sha256(self) -> str:
-        """The fingerprint of what is asked, as `livek12 run` writes it into run.json."""
+        """The fingerprint of the questions, as in run.json."""
         questions = [document.question for document in self.documents]
         pages = {(question.paper_id, number) for question in questions for number in question.page_numbers}
         return fingerprint(questions, [page for key, page in self._pages.items() if key in pages])
@@ -143,11 +130,7 @@ class HarnessTask:
         return Scorer(GradingConfig(partial_credit=self.task.partial_credit), _cascade())
 
     def document(self, id: str) -> Document:
-        """The document of that id.
-
-        Raises:
-            UserError: there is none: the harness holds documents of another data set.
-        """
+        """The document of an id."""
         try:
             return self._by_id[id]
         except KeyError:
@@ -163,7 +146,7 @@ class HarnessTask:
         return self._marker.by_rules(self.document(id).question, response)
 
     def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
-        """The verdict where the harness got no answer at all: undecided, hence neither right nor wrong."""
+        """The verdict of a missing answer: undecided, neither right nor wrong."""
         from livek12.judges.grade import GradingConfig, total
 
         key = Key(task=self.task.name, question_id=id, trial=trial)
@@ -174,12 +157,7 @@ class HarnessTask:
 
 
 def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[Document]:
-    """Each question with its request, in asking order.
-
-    Raises:
-        UserError: the task makes two requests for an answer, which harnesses do not, or a question cannot be asked; it
-            would be missing from the harness's denominator.
-    """
+    """Each question with its request, in order."""
     if task.first_style:
         raise UserError(f"task {task.name} makes two requests for an answer: use `livek12 run`, or mdk12_kprag here")
     outcomes = list(requests(task, questions, 1, task.sampling, pages, lambda key: True))
@@ -191,7 +169,7 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
 
 
 def open_task(name: str, data: str = "") -> HarnessTask:
-    """The exam of a task by its own name or its name in harnesses; kept, so that a harness may ask for it again.
+    """The exam of a task by its own or its harness name; cached.
 
     Raises:
         UserError: no such task, no data set named, or it cannot be read.
@@ -208,11 +186,7 @@ def _opened(name: str, place: str) -> HarnessTask:
 
 
 def require(package: str, floor: str, install: str) -> str:
-    """The installed version of a harness's package.
-
-    Raises:
-        UserError: it is not installed here, or older.
-    """
+    """The installed version of a harness's package."""
     from importlib.metadata import PackageNotFoundError, version
 
     from packaging.version import Version
@@ -228,7 +202,7 @@ def require(package: str, floor: str, install: str) -> str:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """A user's mistake inside a harness: raised as it is, and where nobody catches it, one line and no traceback."""
+    """Ends a harness on a UserError with one line and no traceback, unless something catches it."""
     try:
         yield
     except UserError:
@@ -237,7 +211,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a user's mistake end a harness in one line that would show, or answer, any other error with tracebacks."""
+    """Makes a UserError end a harness in one line."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -257,19 +231,19 @@ def _say_in_one_line(kind: type[BaseException], error: BaseException, trace: Tra
 
 
 def harness_name(task: str) -> str:
-    """A task's name in every harness: its own, under our name, so that no built-in task has it."""
+    """A task's name in harnesses, prefixed so that no built-in task has it."""
     return task if task.startswith(PREFIX) else f"{PREFIX}_{task}"
 
 
 def task_name(name: str) -> str:
-    """Our own name of a task from its name in a harness."""
+    """Our name of a harness's task."""
     bare = name.removeprefix(f"{PREFIX}_")
     return bare if find_task(bare) else name
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that a harness can carry: something of each verdict, and what makes one number of them.
+    """A number a harness can carry: a value of each verdict, and their total.
 
     Attributes:
         of: what one verdict gives.

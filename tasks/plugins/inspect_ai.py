@@ -1,7 +1,6 @@
-"""How the tasks are called in Inspect: `inspect eval livek12/cfe_text -T data=FOLDER --model …`.
+"""The call of our tasks in Inspect: `inspect eval livek12/cfe_text -T data=FOLDER --model …`.
 
-Contract: this module is light and needs no Inspect. What Inspect loads through its entry point is
-`inspect_tasks`; `inspect_marks` holds the scorer and the metrics.
+Needs no Inspect. Inspect loads `inspect_tasks`, its entry point; `inspect_marks` holds scorer and metrics.
 """
 
 from __future__ import annotations
@@ -24,20 +23,12 @@ ANY = "exam"
 
 
 def check_version() -> None:
-    """Refuses a version of Inspect that lacks what the metrics need.
-
-    Raises:
-        UserError: it is not installed, or too old; says what to install.
-    """
+    """Refuses a version of Inspect without the metrics' needs."""
     require(PACKAGE, FLOOR, INSTALL)
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """Where the plug-in lies, with a file of the tasks for what Inspect does with files only.
-
-    Raises:
-        UserError: there is no such data set, or the file cannot be written.
-    """
+    """The plug-in's call, with a file of the tasks for Inspect's file-only functions."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / FILE, file_of_tasks())
@@ -60,7 +51,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def file_of_tasks(every: bool = True) -> str:
-    """A module that Inspect, and the register of Inspect Evals, find tasks in by reading its source."""
+    """A module in which Inspect, and the register of Inspect Evals, find tasks by reading its source."""
     head = (
         '"""Written by `livek12 plugins inspect`: tasks of livek12, which is what they need."""\n\n'
         "from inspect_ai import Task, task\n\nfrom livek12.tasks.plugins.inspect_tasks import exam_task\n"

@@ -1,11 +1,10 @@
-"""The scorer and the metrics in Inspect: our marking of each answer, and our formulas over all of them.
+"""Scorer and metrics in Inspect: our marks of each answer, our formulas over all.
 
-Contract: an answer that nobody could decide has NaN as its value, and never 0. The metrics see every epoch of every
-sample and are those of `livek12 report` over the same answers: `accuracy` and `score` (100·ΣO/ΣV) at their worst, with
-`…_high` at their best where something is undecided; `variable_accuracy` where questions have variables; `pass@k` up
-to the number of epochs; ARL and Acc≤r for livek12, from the completion tokens that the model's endpoint counted (NaN
-as soon as one count is missing: none is invented). `ungraded`, `no_answer`, `truncated` and `truncated_unknown` (nobody
-says how it ended) are shares of the answers.
+Contract: an undecided answer has NaN as its value, never 0. Metrics cover every epoch of every sample and equal
+`livek12 report`'s: `accuracy` and `score` (100·ΣO/ΣV) at their worst, `…_high` at their best if something is undecided;
+`variable_accuracy` with variables; `pass@k` up to the number of epochs; ARL and Acc≤r for livek12, from the endpoint's
+completion tokens (NaN if a count is missing). `ungraded`, `no_answer`, `truncated` and `truncated_unknown` are shares
+of the answers.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ _log = logging.getLogger(__name__)
 
 
 def answer_of(output: ModelOutput) -> dict[str, Any]:
-    """What the model said, in the fields of a plain recorded row; what Inspect does not know is None.
+    """The model's answer as a plain recorded row; None for what Inspect does not know.
 
-    Completion tokens include the thinking, as every provider of Inspect counts them; prompt tokens include those read
-    from and written to a cache, which Inspect counts apart.
+    Completion tokens include thinking, as with every provider of Inspect; prompt tokens include those read from and
+    written to a cache, which Inspect counts apart.
     """
     choice = output.choices[0] if output.choices else None
     content = choice.message.content if choice else ""
@@ -71,7 +70,7 @@ def answer_of(output: ModelOutput) -> dict[str, Any]:
 
 
 def model_name(model: str) -> str:
-    """The model without Inspect's provider (and, of `openai-api`, the service): what families are known by."""
+    """The model without Inspect's provider (and, of `openai-api`, the service)."""
     provider, _, name = model.partition("/")
     if provider == "openai-api":
         name = name.partition("/")[2] or name
@@ -79,7 +78,7 @@ def model_name(model: str) -> str:
 
 
 class InspectScorer:
-    """Marks the answers to one exam as `livek12 run --judge` does. Any number of threads may use it."""
+    """Marks answers as `livek12 run --judge` does; any number of threads may use it."""
 
     def __init__(self, exam: HarnessTask, judges: Jury) -> None:
         self._exam = exam
@@ -87,7 +86,7 @@ class InspectScorer:
         self.threads = max(_LEAST_THREADS, judges.threads)
 
     def response(self, output: ModelOutput, question: str, trial: int, model: str) -> Response:
-        """The model's output as a response of ours, thinking apart."""
+        """The model's output as a Response, thinking apart."""
         answer = answer_of(output)
         split = Thinking().split(answer.pop("response"))
         answer["reasoning"] = "\n".join(filter(None, (answer["reasoning"], split.reasoning))) or None
@@ -95,33 +94,29 @@ class InspectScorer:
         return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **answer)
 
     def mark(self, response: Response) -> Verdict:
-        """The verdict of the rules, and of the panel on what they leave open."""
+        """The verdict of the rules, and of the panel if they leave it open."""
         document = self._exam.document(response.key.question_id)
         pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
         return self._scorer.mark(document.question, response, (response.model,), pages)
 
     def score(self, output: ModelOutput, question: str, trial: int, model: str) -> Score:
-        """The answer as Inspect keeps it."""
+        """The answer as an Inspect score."""
         response = self.response(output, question, trial, model)
         return score_of(self._exam.document(question).question, response, self.mark(response))
 
 
 @cache
 def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
-    """The scorer of a task; kept, with its judges, until the process ends.
-
-    Raises:
-        UserError: no such data set, or judges that cannot be asked.
-    """
+    """The scorer of a task; cached with its judges."""
     judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
     return InspectScorer(open_task(task, placed(data)), judges)
 
 
 def told_place(data: str) -> str:
-    """A data set as a log names it: as it was given.
+    """A data set as it was given, for the log.
 
-    Where it lies is remembered, for Inspect may score from another folder of this machine.
+    Its place is remembered, for Inspect may score from another folder of this machine.
     """
     if data and Path(data).is_dir():
         _places[data] = str(Path(data).resolve())
@@ -129,7 +124,7 @@ def told_place(data: str) -> str:
 
 
 def placed(data: str) -> str:
-    """Where the data set of a log lies: as it was given; where no folder is there, what LIVEK12_DATA names."""
+    """The place of a log's data set: as given; if no folder is there, LIVEK12_DATA."""
     if data in _places:
         return _places[data]
     instead = os.environ.get(DATA_VARIABLE, "")
@@ -140,9 +135,9 @@ def placed(data: str) -> str:
 
 
 def _exam_marks(task: str = "", data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
-    """Marks by the rules, and by judges where `judge` names some; in threads, so that no other sample waits.
+    """The scorer: rules, and judges if `judge` names some; in threads, so that no other sample waits.
 
-    Without `task` a sample's own metadata name it, so that a log can be scored again without a word.
+    Without `task` a sample's metadata name it, so that a log can be scored again.
     """
     limiters: list[CapacityLimiter] = []
 
@@ -172,7 +167,7 @@ exam_marks = scorer(metrics=[exam_metrics()], name="exam_marks")(_exam_marks)
 
 
 def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
-    """A verdict as Inspect keeps it."""
+    """A verdict as an Inspect score."""
     correct, points = verdict.correct, verdict.points
     return Score(
         value={
@@ -191,7 +186,7 @@ def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
 
 
 def explained(verdict: Verdict) -> str:
-    """The verdict in words: each part with its key, who decided it and why, and every vote."""
+    """The verdict in words: each part with its key, its judge and reason, and every vote."""
     lines = [f"{verdict.state}: {verdict.low:g} to {verdict.high:g}" if verdict.points is None else ""]
     lines[0] = (lines[0] or f"{verdict.state}: {verdict.points:g}") + f" of {verdict.max_points:g} points"
     if verdict.reason:
@@ -211,7 +206,7 @@ def _row(metadata: Mapping[str, Any]) -> Row:
 
 
 def totals(rows: Sequence[Row]) -> dict[str, float]:
-    """All metrics over rows of one task; none over no rows."""
+    """All metrics over rows of one task; none without rows."""
     from livek12.core.scoring.answers import tabulate
     from livek12.core.scoring.formulas import Term
     from livek12.core.scoring.metrics import task_terms
@@ -242,7 +237,7 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _is_wanted(name: str, rows: Sequence[Row]) -> bool:
-    """pass@k from the second trial on; what is counted in tokens for the benchmark that defines it."""
+    """Tests a metric: pass@k from two trials on; token counts for the benchmark that defines them."""
     if name.startswith("pass@"):
         return any(row.trial for row in rows)
     return name.startswith(("ARL", "Acc")) and rows[0].question.benchmark == "livek12"

@@ -1,9 +1,9 @@
-"""The entry point of Inspect: one registered task a definition, made in a loop; data is read when a task is called.
+"""Inspect's entry point: one registered task a definition; data is read when a task is called.
 
-Contract: a sample's id is its question's, and its input is our request, message by message and part by part, with the
-stored bytes of every picture. A log names the data set as it was given, not by its whole path on this machine. A wrong
-use ends in Inspect's own one-line error. The task `exam` takes any name, those beyond the list too. The scorer and the
-metrics are registered with the tasks, so that logs can be scored again.
+Contract: a sample's id is its question's, its input our request, message by message and part by part, with the stored
+bytes of every picture. A log names the data set as given, not by its local path. A mistake ends in Inspect's own
+one-line error. The task `exam` takes any name. Scorer and metrics are registered with the tasks, so that logs can be
+scored again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOLD = ("release", "subject", "question_type", "points", "subsets", "difficulty
 def exam_task(
     name: str, data: str = "", judge: str | list[str] = "rules", audit: bool = True, release: str | int = ""
 ) -> Task:
-    """A task of ours as one of Inspect's.
+    """One of our tasks as Inspect's.
 
     Raises:
         PrerequisiteError: no such task, no such data set or config, or judges that cannot be asked; in one line.
@@ -85,7 +85,7 @@ def _messages(document: Document) -> list[ChatMessage]:
 
 
 def _content(document: Document, message: Message) -> str | list[Any]:
-    """A text alone as a text, which every provider of Inspect takes; else its parts."""
+    """A lone text as a string, which every provider of Inspect takes; else its parts."""
     if len(message.content) == 1 and (text := message.content[0].text) is not None:
         return text
     return [
@@ -105,7 +105,7 @@ def _url(question: str, image: Image) -> str:
 
 @cache
 def _url_of(image: Image) -> str:
-    """The data URL of the stored bytes; one text for a page that many questions show."""
+    """The data URL of the stored bytes; shared by questions of one page."""
     return data_url(image)
 
 

@@ -1,11 +1,9 @@
 """lighteval's table of our tasks: `lighteval accelerate MODEL TASK --custom-tasks livek12.tasks.plugins.lighteval`.
 
-Contract: `TASKS_TABLE` holds each task that has questions in the data set named by LIVEK12_DATA; it is made when
-lighteval asks for it, and this module imports without lighteval. lighteval reads the rows of the data set; of each it
-is told the id, and prompt, pictures and marks come from `exam`. All answers to a question are marked when several are
-drawn. lighteval puts pictures behind the text, whatever we say: the text has an `<image>` mark where each belongs.
-
-An error that a user can mend ends the run with one line, as `SystemExit`.
+Contract: `TASKS_TABLE` holds each task with questions in LIVEK12_DATA; it is made when lighteval asks for it, and this
+module imports without lighteval. lighteval passes on ids alone; prompt, pictures and marks are ours. All drawn answers
+are marked. lighteval puts pictures behind the text, which has an `<image>` mark where each belongs. A mistake of the
+user ends the run with one line, as `SystemExit`.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ WEIGHTED = ("score", "score_high")
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """How lighteval is called with our tasks; nothing is written."""
+    """The call of lighteval with our tasks; nothing is written."""
     return Guide(
         path=__name__,
         install=INSTALL,
@@ -68,7 +66,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def __getattr__(name: str) -> Any:
-    """`TASKS_TABLE`, made when lighteval asks for it."""
+    """`TASKS_TABLE`, made on demand."""
     if name != "TASKS_TABLE":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return in_one_line(tasks_table)(os.environ.get(DATA_VARIABLE, ""))
@@ -76,11 +74,7 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def tasks_table(data: str) -> list[Any]:
-    """The `LightevalTaskConfig` of each task that has questions in a data set.
-
-    Raises:
-        UserError: no data set is named or there is no such one, or lighteval is missing or too old.
-    """
+    """The `LightevalTaskConfig` of each task with questions in a data set."""
     require(PACKAGE, FLOOR, INSTALL)
     if not data:
         raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
@@ -114,7 +108,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
 
 
 def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
-    """What makes lighteval's `Doc` of a row of the data set; None for a row that the task does not ask."""
+    """The function from a row to lighteval's `Doc`; None for rows of other tasks."""
 
     @in_one_line
     def livek12_prompt(row: Mapping[str, Any], name: str) -> Any:
@@ -140,9 +134,9 @@ def _document_class() -> Any:
     from lighteval.tasks.requests import Doc
 
     class QuestionDoc(Doc):  # type: ignore[misc]
-        """lighteval's document of a question, by the question's id.
+        """lighteval's document, by the question's id.
 
-        lighteval numbers the documents of each split from 0, and its cache knows an answer by that number alone.
+        lighteval numbers documents of each split from 0, and its cache knows an answer by that number alone.
         """
 
         @property
@@ -157,7 +151,7 @@ def _document_class() -> Any:
 
 
 def marks_of(task: Task, data: str) -> Any:
-    """The metrics of `exam`, as one group, so that each answer is marked once."""
+    """Our metrics as one group, so that each answer is marked once."""
     from lighteval.metrics.metrics_sample import SampleLevelComputation
     from lighteval.metrics.utils.metric_utils import SampleLevelMetricGrouping
     from lighteval.tasks.requests import SamplingMethod
@@ -188,7 +182,7 @@ def marks_of(task: Task, data: str) -> Any:
 def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
     """Adds up pairs of points, without lighteval's standard error.
 
-    That would divide by the number of its draws, which says nothing of the questions; what comes in a dict has none.
+    That would divide by its number of draws, which says nothing of the questions; values in a dict have none.
     """
 
     def total(values: Sequence[Any]) -> dict[str, float]:
@@ -198,7 +192,7 @@ def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
 
 
 def texts_of(text: str | Sequence[str | None]) -> list[str]:
-    """The answers to one question; lighteval's vision models give one text where the others give a list."""
+    """The answers to one question; vision models give one text, others a list."""
     return [text] if isinstance(text, str) else [answer or "" for answer in text]
 
 
@@ -210,7 +204,7 @@ def _holds(place: str, config: str, benchmark: Any) -> bool:
 
 
 def _stamp(folder: Path) -> str:
-    """Names the present state of a local data set; changes when it is built anew."""
+    """Names the state of a local data set; a new build changes it."""
     _, configs = open_card(folder)
     patterns = {pattern for splits in configs.values() for patterns in splits.values() for pattern in patterns}
     stats = [(file.name, file.stat()) for file in data_files(folder, sorted(patterns))]

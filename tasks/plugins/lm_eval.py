@@ -1,9 +1,8 @@
-"""The tasks in lm-evaluation-harness: its YAML, generated from the definitions, and how it is called.
+"""The tasks in lm-evaluation-harness: YAML generated from the definitions, and its call.
 
-Contract: `lm_eval --include_path FOLDER` finds one YAML a task and a group, whose functions are those of
-`lm_eval_calls`. lm-eval puts pictures before the model either in all requests of a call or in none, so that a task
-with both kinds of question also comes in two parts, and no group mixes them. Chat template, system prompt and
-decoding stay the harness's own options.
+Contract: `lm_eval --include_path FOLDER` finds one YAML a task and a group, with functions of `lm_eval_calls`. lm-eval
+puts pictures before the model in all requests of a call or in none, so a task with both kinds of question also comes in
+two parts, and no group mixes them. Chat template, system prompt and decoding are the harness's options.
 """
 
 from __future__ import annotations
@@ -53,11 +52,7 @@ class TaskEntry:
 
 
 def guide(data: str, folder: Path, every: bool = False) -> Guide:
-    """Writes the YAML and says how it is called.
-
-    Raises:
-        UserError: there is no such data set, or the folder cannot be written.
-    """
+    """Writes the YAML and its call."""
     place = open_card(data)[0] if data else ""
     written = list(_entries(place))
     entries = [entry for entry in written if every or sought(entry.task)] or written
@@ -74,7 +69,7 @@ def guide(data: str, folder: Path, every: bool = False) -> Guide:
 
 
 def _example(entries: Sequence[TaskEntry]) -> TaskEntry:
-    """The first that one call can ask: of a task that comes in two parts, a part."""
+    """The first entry that one call can ask."""
     halved = {entry.task.name for entry in entries if entry.part}
     return next(entry for entry in entries if entry.part or entry.task.name not in halved)
 
@@ -104,7 +99,7 @@ def _notes(place: str, more: int) -> tuple[str, ...]:
 
 
 def _entries(place: str) -> Iterator[TaskEntry]:
-    """What a data set has questions for: each task, for each of its releases too, and its two parts if it has both."""
+    """Entries with questions: each task, each of its releases, and its two parts if it has both."""
     for task, documents in tasks_in(place):
         with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
         yield TaskEntry(task, kind_of(task, True in with_pictures))
@@ -143,7 +138,7 @@ def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
 
 
 def _groups(entries: Sequence[TaskEntry]) -> dict[str, dict[str, Any]]:
-    """The suites of what is here; of a task that comes in two parts, the parts."""
+    """Suites of the entries; of a two-part task, the parts."""
     halved = {entry.task.name for entry in entries if entry.part}
     whole = [entry for entry in entries if entry.task.name in disjoint()]
     return suites(

@@ -1,8 +1,8 @@
-"""What the YAML of lm-evaluation-harness calls: documents, pictures, repeats, marks.
+"""Functions called by the YAML of lm-evaluation-harness: documents, pictures, repeats, marks.
 
-Contract: a document holds the question's id, the prompt and the hashes of its pictures; pictures are decoded when a
-model takes them, so that neither the run's memory nor the log of samples holds them. All repeats of a document are
-marked, each metric is the mean over them, and the weighted score is 100 · ΣO / ΣV over all.
+Contract: a document holds the question's id, the prompt and picture hashes; pictures are decoded when a model takes
+them, so that neither memory nor the log holds them. All repeats are marked, each metric is their mean, and the weighted
+score is 100 · ΣO / ΣV over all.
 """
 
 from __future__ import annotations
@@ -24,11 +24,7 @@ _shown: set[tuple[str, str, int]] = set()
 
 
 def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", **_: Any) -> dict[str, Any]:
-    """The documents of a task (`custom_dataset`).
-
-    Raises:
-        UserError: no such data set or config, no such question, or one that cannot be asked.
-    """
+    """The documents of a task (`custom_dataset`)."""
     import datasets
 
     with one_line_errors():
@@ -60,7 +56,7 @@ def _in(document: Document, part: Part) -> bool:
 
 
 class CallPictures(Sequence["PIL.Image.Image"]):
-    """The pictures of a document, in the order of their marks, each decoded (RGB) when it is taken, and not kept."""
+    """A document's pictures in the order of their marks, each decoded (RGB) when taken, and not kept."""
 
     def __init__(self, document: Document, places: range) -> None:
         self._document, self._places = document, places
@@ -83,7 +79,7 @@ class CallPictures(Sequence["PIL.Image.Image"]):
         return picture
 
     def __repr__(self) -> str:
-        """What the log of samples shows in the pictures' place."""
+        """Their place in the log of samples."""
         return f"pictures: {' '.join(self._document.images[place].sha256 for place in self._places) or 'none'}"
 
 
@@ -99,12 +95,7 @@ def keep_all(resps: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]]) 
 
 
 def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> dict[str, Any]:
-    """Each metric of a document over its repeats (`process_results`).
-
-    Raises:
-        UserError: not all pictures of the question reached the model. lm-eval looks at the first request alone to
-            see whether there are any, and drops those of all others; some of its models take only the first one.
-    """
+    """Each metric of a document over its repeats (`process_results`)."""
     exam, answer = _exam(doc), answers[0]
     document = exam.document(doc["id"])
     taken = sum(_place(document, place) in _shown for place in range(len(document.images)))
@@ -131,7 +122,7 @@ def score_high(values: Sequence[Any]) -> float:
 
 
 def _joined(values: Sequence[Any]) -> Any:
-    """One value for a document: pairs of points add up, shares are averaged."""
+    """One value for a document: points add up, shares are averaged."""
     if isinstance(values[0], tuple):
         return tuple(map(sum, zip(*values, strict=True)))
     return sum(values) / len(values)

@@ -1,7 +1,7 @@
-"""The README that lm-evaluation-harness wants beside the YAML of a task: articles, groups, tags, tasks, a checklist.
+"""The README that lm-evaluation-harness wants with a task's YAML: articles, groups, tags, tasks, a checklist.
 
-Contract: it says what stands in the folder, and is made anew with it; a README of someone else is left alone. What only
-the person who submits the folder can know is not ticked.
+Contract: it describes the folder and is made anew with it; someone else's README is kept. Boxes that only the submitter
+can answer are not ticked.
 """
 
 from __future__ import annotations
@@ -26,11 +26,7 @@ _TITLE, _EPRINT = re.compile(r"^\s*title\s*=\s*\{(.+)\},?\s*$", re.M), re.compil
 
 
 def write_readme(folder: Path, data: str, cited: Mapping[str, str]) -> None:
-    """Writes the README of a folder that `lm_eval.guide` has written.
-
-    Raises:
-        UserError: the folder cannot be written.
-    """
+    """Writes the README of a folder that `lm_eval.guide` has written."""
     file = folder / NAME
     try:
         if file.exists() and not file.read_text(encoding="utf-8", errors="replace").startswith(_HEAD):

@@ -1,14 +1,11 @@
-"""The tasks in lmms-eval: the YAML for its `--include_path`, generated from the definitions, and what the YAML calls.
+"""The tasks in lmms-eval: YAML for `--include_path`, generated from the definitions, and its functions.
 
-Contract: lmms-eval loads a stub of one row (task and data set), and `process_docs` puts the questions' ids in its
-place: documents are those of the data set at the time of the run, `--limit`, `--offset` and several processes count
-questions in asking order, and no log or cache holds a picture. Chat models get our messages part by part; simple
-ones the text with an `<image>` mark for each picture of `doc_to_visual`. All answers to a question are marked when
-it is asked several times (`--repeats`): each metric is the mean over them, the weighted score 100 · ΣO / ΣV over all.
-What lmms-eval writes for a request that it gave up is no answer, and counts as ungraded.
-
-A mistake of the user ends the run with one line. It is raised as `SystemExit`, for after any other error lmms-eval
-tries five times again and shows the traceback of the attempts.
+Contract: lmms-eval loads a stub of one row (task and data set), and `process_docs` replaces it with the questions' ids:
+`--limit`, `--offset` and several processes count in asking order, and no log or cache holds a picture. Chat models get
+our messages part by part; simple ones the text with an `<image>` mark for each picture of `doc_to_visual`. With
+`--repeats` each metric is the mean over all answers, the weighted score 100 · ΣO / ΣV over all. A request that
+lmms-eval gave up is ungraded. A mistake of the user is raised as `SystemExit`: after any other error lmms-eval tries
+five times and shows tracebacks.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ from livek12.tasks.registry import disjoint
 PACKAGE, FLOOR = "lmms_eval", "0.7"
 INSTALL = install("lmms-eval")
 GAVE_UP = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
-"""How the texts begin that lmms-eval writes where it has no answer."""
+"""Beginnings of lmms-eval's texts in place of an answer."""
 ID = "questions"
 """Under this name the log of samples has a question's id, and the results the number of questions."""
 SPLIT = "test"
@@ -69,7 +66,7 @@ def process_docs(stub: Any) -> Any:
 
 @in_one_line
 def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> list[dict[str, Any]]:
-    """Our messages as lmms-eval's chat models take them: texts and pictures (PIL, RGB) in their true order."""
+    """Our messages for chat models: texts and pictures (PIL, RGB) in order."""
     document = _exam(doc).document(doc["id"])
     pictures = iter(document.pictures())
     return [
@@ -86,7 +83,7 @@ def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = Non
 
 @in_one_line
 def doc_to_text(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> str:
-    """The prompt as one text for simple models, with an `<image>` mark at the place of each picture."""
+    """The prompt as one text for simple models, with `<image>` marks."""
     return _exam(doc).document(doc["id"]).text
 
 
@@ -104,7 +101,7 @@ def doc_to_target(doc: Mapping[str, str]) -> str:
 
 @in_one_line
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, Any]:
-    """Each metric of a question over all answers to it, and the question's id."""
+    """Each metric over all answers to a question, and its id."""
     exam = _exam(doc)
     verdicts = [_mark(exam, doc["id"], text, trial) for trial, text in enumerate(results)]
     return {
@@ -124,7 +121,7 @@ def score(values: Sequence[Any]) -> float:
 
 
 def count(ids: Sequence[str]) -> int:
-    """How many questions there were (`aggregation`)."""
+    """The number of questions (`aggregation`)."""
     return len(ids)
 
 
@@ -142,11 +139,7 @@ def _mark(exam: HarnessTask, id: str, text: str, trial: int) -> Verdict:
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """Writes the YAML and says how it is called.
-
-    Raises:
-        UserError: there is no such data set, or the folder cannot be written.
-    """
+    """Writes the YAML and its call."""
     place = open_card(data)[0] if data else ""
     members = list(tasks_in(place))
     tasks = {harness_name(task.name): task for task, _ in members}

@@ -1,9 +1,8 @@
 """The tasks in NeMo Evaluator, one `@benchmark` each: `nel eval run --bench FILE:livek12_cfe_text`, with this file.
 
-Contract: what an endpoint is sent is our request, message by message. Questions with pictures are refused: NeMo
-Evaluator 0.3 fails when it logs messages that have some, after all were asked, and its own way puts them before the
-text. The reward is 1 for an answer that our rules take for right. One that they leave open has reward 0 and the state
-`ungraded`, whose number stands among NeMo Evaluator's breakdowns; `score` is the share of the points.
+Contract: an endpoint gets our request, message by message. Questions with pictures are refused: NeMo Evaluator 0.3
+fails when it logs them, after all were asked. The reward is 1 for a right answer; an undecided one has reward 0 and the
+state `ungraded`; `score` is the share of the points.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from livek12.tasks.registry import all_tasks
 
 
 def register(name: str) -> None:
-    """Puts one of our tasks into NeMo Evaluator's list; its data set is that of LIVEK12_DATA when it is asked."""
+    """Registers a task; its data set is LIVEK12_DATA's when it is asked."""
 
     def rows() -> list[dict[str, Any]]:
-        return [{"id": document.id} for document in in_one_line(asked)(name)]
+        return [{"id": document.id} for document in in_one_line(text_documents)(name)]
 
     def seed(row: dict[str, Any], index: int) -> SeedResult:
         document = open_task(name).document(row["id"])
@@ -32,36 +31,28 @@ def register(name: str) -> None:
             prompt=document.text,
             expected_answer=document.target,
             messages=messages_json(document.request),
-            metadata={
-                "id": document.id,
-                "category": document.question.subject or "",
-            },
+            metadata={"id": document.id, "category": document.question.subject or ""},
         )
 
-    async def marks(sample: ScorerInput) -> dict[str, Any]:
-        # In a thread, for NeMo Evaluator marks an answer while others are under way.
+    async def marks(sample: ScorerInput) -> dict[str, Any]:  # in a thread, for other answers are under way meanwhile
         return await asyncio.to_thread(marked, name, sample.metadata["id"], sample.response)
 
     benchmark(name=harness_name(name), dataset=rows, seed_fn=seed)(scorer(marks))
 
 
-def asked(name: str) -> list[Document]:
-    """The questions of a task.
-
-    Raises:
-        UserError: no data set, or questions with pictures.
-    """
+def text_documents(name: str) -> list[Document]:
+    """A task's questions, without pictures."""
     exam = open_task(name)
     if shown := next((document for document in exam.documents if document.images), None):
-        raise UserError(
+        where = (
             f"{exam.data}: question {shown.id} of {name} has pictures, which NeMo Evaluator 0.3 cannot log where they"
-            " stand: ask tasks of text alone there, the others in Inspect"
         )
+        raise UserError(f"{where} stand: ask tasks of text alone there, the others in Inspect")
     return exam.documents
 
 
 def marked(name: str, id: str, response: str) -> dict[str, Any]:
-    """What NeMo Evaluator writes down of an answer; `correct` is its reward."""
+    """NeMo Evaluator's details of an answer; `correct` is its reward."""
     verdict = open_task(name).mark(id, clean(response))
     return {
         "correct": verdict.correct is True,

@@ -1,4 +1,4 @@
-"""How NeMo Evaluator is called with our tasks: `nel eval run --bench FILE:TASK`, where FILE is `nemo_benchmarks.py`."""
+"""The call of NeMo Evaluator with our tasks: `nel eval run --bench FILE:TASK`, FILE being `nemo_benchmarks.py`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ FILE = Path(__file__).with_name("nemo_benchmarks.py")
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """How NeMo Evaluator is called with our tasks; nothing is written.
-
-    Raises:
-        UserError: there is no such data set.
-    """
+    """The call of NeMo Evaluator with our tasks; nothing is written."""
     task = example(data)
     return Guide(
         path=str(FILE),

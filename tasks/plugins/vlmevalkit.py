@@ -1,9 +1,9 @@
-"""VLMEvalKit: a launcher that runs the kit with our data sets in it, and its tables of our tasks.
+"""VLMEvalKit: a launcher that runs the kit with our data sets, and TSV tables of our tasks.
 
 Contract: the kit has no plug-ins, so `python -m livek12.tasks.plugins.vlmevalkit RUN_PY_ARGUMENTS` adds our class to
-the kit's list of data sets and then runs its `run.py` unchanged; prompts, pictures and marks are those of `exam`.
-`write_table` writes a task in the layout of the kit's TSV files, for use without our package: there the kit's own
-prompts and marks apply. This module imports without the kit; `vlmevalkit_dataset` needs it.
+its data sets and runs its `run.py` unchanged. `write_table` writes a task in the kit's TSV layout, for use without our
+package: there the kit's own prompts and marks apply. This module imports without the kit; `vlmevalkit_dataset` needs
+it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 INSTALL = install("vlmevalkit")
 DATASET = "livek12.tasks.plugins.vlmevalkit_dataset"
 FAILED = "Failed to obtain answer"
-"""How the texts begin that the kit writes where it has no answer."""
+"""Beginning of the kit's text in place of an answer."""
 ID = "question_id"
 """Our own column, which the kit carries into its result files."""
 MAX_PICTURE = 4 * 2**20
@@ -58,11 +58,7 @@ _log = logging.getLogger(__name__)
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """Writes the tables of the tasks that a data set has questions for.
-
-    Raises:
-        UserError: no such data set, or a question of it cannot be asked.
-    """
+    """Writes tables of the tasks with questions in a data set."""
     if data:
         place, _ = open_card(data)
         for task in [task for task, _ in tasks_in(place) if task.name in all_tasks()]:
@@ -92,15 +88,12 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def write_table(exam: HarnessTask, file: Path) -> None:
-    """Writes a task as one of the kit's TSV files: row by row, whole or not at all.
+    """Writes a task as one of the kit's TSV files, whole or not at all.
 
-    Columns: index (from 0), question, A, B, … (options), answer, category, image, and our own `question_id`,
-    `question_type`, `language` and `prompt` (the whole prompt with image marks). `image` is Base64, or the text of a
-    Python list of it, or the index of an earlier row with the same pictures; larger ones than `MAX_PICTURE` are
-    scaled down, which is logged.
-
-    Raises:
-        UserError: a picture cannot be read, or the file cannot be written.
+    Columns: index (from 0), question, A, B, … (options), answer, category, image, and our `question_id`,
+    `question_type`, `language` and `prompt` (the whole prompt with image marks). `image` is Base64, the text of a
+    Python list of it, or the index of an earlier row with the same pictures; ones larger than `MAX_PICTURE` are scaled
+    down, which is logged.
     """
     labels = sorted({option.label for document in exam.documents for option in document.question.options})
     images = ["image"] if any(document.images for document in exam.documents) else []
@@ -162,13 +155,10 @@ def _bounded(document: Document, place: int) -> bytes:
 
 
 def picture_bytes(document: Document, place: int) -> bytes:
-    """The encoded picture at a mark, such that the kit's models decode it to what our own engines show.
+    """The encoded picture at a mark, as the kit's models decode it to what our engines show.
 
-    Its own bytes where any decoder sees that in them; else PNG, for the kit makes transparent pixels black and turns
-    no picture upright.
-
-    Raises:
-        UserError: it cannot be read.
+    Its own bytes if any decoder sees that in them; else PNG, for the kit makes transparent pixels black and turns no
+    picture upright.
     """
     image = document.images[place]
     return image.bytes or b"" if _is_plain(image) else _png(document.picture(place))
@@ -196,11 +186,7 @@ def _png(picture: PIL.Image.Image) -> bytes:
 
 
 def predictions(file: Path) -> Iterator[dict[str, str]]:
-    """The rows of a result file of the kit (tsv, json or xlsx), every cell as the text it was.
-
-    Raises:
-        UserError: it is not readable, or has no column `question_id` or `prediction`.
-    """
+    """The rows of a result file of the kit (tsv, json or xlsx), cells as texts."""
     for number, row in enumerate(result_rows(file), start=1):
         if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
             raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
@@ -208,11 +194,7 @@ def predictions(file: Path) -> Iterator[dict[str, str]]:
 
 
 def result_rows(file: Path) -> list[Any]:
-    """The rows of a result file of any data set.
-
-    Raises:
-        UserError: it is not readable.
-    """
+    """The rows of a result file of any data set."""
     readers = {".tsv": _tsv_rows, ".json": _json_rows, ".xlsx": _xlsx_rows}
     if file.suffix not in readers:
         raise UserError(f"{file}: not a result file of VLMEvalKit; give one of {', '.join(readers)}")
@@ -246,11 +228,7 @@ def _xlsx_rows(file: Path) -> list[Any]:
 
 
 def launch(arguments: Sequence[str]) -> None:
-    """Runs the kit's `run.py` with our data sets in it.
-
-    Raises:
-        UserError: no kit is installed here, or it lacks what we need, or a data set cannot be asked.
-    """
+    """Runs the kit's `run.py` with our data sets."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     if importlib.util.find_spec("vlmeval") is None:
@@ -267,11 +245,7 @@ def launch(arguments: Sequence[str]) -> None:
 
 
 def register(names: Sequence[str] = ()) -> None:
-    """Adds our class to the kit's data sets; once is enough.
-
-    Raises:
-        UserError: the kit is damaged, or another version than those we know.
-    """
+    """Adds our class to the kit's data sets, once."""
     try:
         kit = importlib.import_module("vlmeval.dataset")
         ours = importlib.import_module(DATASET).Livek12Dataset
@@ -285,7 +259,7 @@ def register(names: Sequence[str] = ()) -> None:
 
 
 def _named(arguments: Sequence[str]) -> list[str]:
-    """Our data sets among the arguments; to be opened before the kit, which passes over those that fail."""
+    """Our data sets among the arguments; opened before the kit, which skips those that fail."""
     start = arguments.index("--data") + 1 if "--data" in arguments else len(arguments)
     rest = list(arguments[start:])
     end = next((place for place, word in enumerate(rest) if word.startswith("--")), len(rest))
@@ -293,7 +267,7 @@ def _named(arguments: Sequence[str]) -> list[str]:
 
 
 def _script() -> Path:
-    """`run.py`: in the package, or beside it in a checkout of the kit."""
+    """`run.py`: in the package, or beside it in a checkout."""
     spec = importlib.util.find_spec("vlmeval")
     package = Path((spec and spec.origin) or "").parent
     for script in (package.parent / "run.py", package / "run.py"):

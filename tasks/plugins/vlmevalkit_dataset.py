@@ -1,8 +1,7 @@
-"""Our tasks as a data set class of VLMEvalKit; imported by the launcher, where the kit is installed.
+"""Our tasks as a data set class of VLMEvalKit.
 
-Contract: the kit asks for a table of rows, for the message of a row and for the marks of a result file. The message
-has our texts and pictures in their true order, pictures as files that any decoder sees as our engines do; the kit's
-models may not put prompts of their own in its place. A request that the kit gave up is ungraded, not wrong.
+Contract: a message has our texts and pictures in order, pictures as files that any decoder sees as our engines do; the
+kit's models may not replace prompts. A request that the kit gave up is ungraded, not wrong.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
-    """A task over the data set that LIVEK12_DATA names."""
+    """A task over LIVEK12_DATA."""
 
     TYPE = "VQA"
     DATASET_URL = {harness_name(name): "" for name in all_tasks()}
     force_use_dataset_prompt = True
 
     def load_data(self, dataset: str) -> pandas.DataFrame:
-        """One row a question, in asking order; no pictures, which `build_prompt` brings."""
+        """One row a question, in order; pictures come by `build_prompt`."""
         import pandas
 
         self.exam: HarnessTask = open_task(dataset)
@@ -59,11 +58,11 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         ]
 
     def dump_image(self, line: Any) -> list[str]:
-        """The picture files of a row, in the order of their marks."""
+        """A row's picture files, in the order of their marks."""
         return self._files(self.exam.document(self._row(line)[ID]))
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
-        """The metrics of a result file, by our rules; also written beside it as `…_score.json`."""
+        """The metrics of a result file by our rules; also written as `…_score.json`."""
         verdicts = [self._mark(row) for row in predictions(Path(eval_file))]
         totals = {name: metric.total([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
         marks = {"questions": float(len(verdicts)), **totals}
