@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer, model_validator
 
+from livek12.core.question_types import CHOICE_TYPES, QuestionType
 from livek12.core.record import Image, Record, canonical_json
 from livek12.core.run_records import (
     ERROR_TYPES,
@@ -83,16 +84,6 @@ IMAGE_MARK = "<image>"
 BenchmarkName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 """A name that `core.benchmarks` leads to; a record may be older, or from elsewhere, and name one that is not here."""
 Language = Literal["zh", "en", "ko"]
-QuestionType = Literal[
-    "single_choice",
-    "multiple_choice",
-    "fill_in_blank",
-    "true_false",
-    "short_answer",
-    "open_ended",
-    "proof",
-]
-CHOICE_TYPES: frozenset[QuestionType] = frozenset({"single_choice", "multiple_choice"})
 
 
 class Option(Record):

@@ -145,7 +145,7 @@ def _marks(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
     """All open parts in one request; a part that has to be read as a whole is counted by the judge itself."""
-    from livek12.judges.parts import READER_TYPES
+    from livek12.core.question_types import READER_TYPES
 
     whole = len(parts) == 1 and case.question.question_type in READER_TYPES
     if whole:

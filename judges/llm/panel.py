@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
+from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Call, Key, PartVerdict, Verdict, Vote
 from livek12.judges.base import Decision, NamedJudge, Outcome, undecided
 from livek12.judges.cascade import Cascade
@@ -39,7 +40,7 @@ from livek12.judges.llm.forms import Form
 from livek12.judges.llm.methods import METHODS, Ask, Decide, Method, Open, Opinion, PartVote
 from livek12.judges.llm.prompts import AnyPrompt, CannotShow, Case, Values
 from livek12.judges.llm.spec import PanelSpec, Rule
-from livek12.judges.parts import READER_TYPES, GradedPart, parts_of
+from livek12.judges.parts import GradedPart, parts_of
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
@@ -127,7 +128,7 @@ def _is_no_option(comparison: AnswerComparison) -> bool:
     """Whether the answer is plainly a number, as all options are, and differs from each of them."""
     value = read_number(comparison.answer)
     numbers = [read_number(option.text) for option in comparison.options]
-    if value is None or len(numbers) < MIN_OPTIONS or comparison.question_type != "single_choice":
+    if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:
         return False
     if value.value.denominator == 1 and 0 < value.value <= len(numbers):  # perhaps the number of an option
         return False
@@ -162,7 +163,7 @@ def _known(comparison: AnswerComparison) -> set[str]:
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     """The labels a text names. Of several digits ("135") each is one, where no option bears them all together."""
     digits, known = bare(text), _known(comparison)
-    if comparison.question_type == "multiple_choice" and _DIGITS.fullmatch(digits) and digits not in known:
+    if type_of(comparison.question_type).several and _DIGITS.fullmatch(digits) and digits not in known:
         labels = frozenset(digits)
         if len(labels) == len(digits) and labels <= (known or set("12345")):
             return labels
@@ -177,7 +178,7 @@ def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
     """The labels an answer chooses, or None and why not."""
     known = _known(comparison)
     answer = comparison.answer
-    small = _SMALL_LETTERS.fullmatch(bare(answer)) if comparison.question_type == "multiple_choice" else None
+    small = _SMALL_LETTERS.fullmatch(bare(answer)) if type_of(comparison.question_type).several else None
     if small and known >= set(small[0].upper()):
         answer = small[0].upper()
     labels = _labels(comparison, answer)

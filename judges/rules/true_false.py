@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.notation import bare
 
@@ -74,7 +75,7 @@ class TrueFalseStage:
         """Accept or reject; undecided unless both say plainly true or false."""
         if comparison.is_choice:
             return undecided(NAME)
-        judged = comparison.question_type == "true_false"
+        judged = type_of(comparison.question_type).answer == "truth"
         if not judged and bare(comparison.gold) == "NO":
             return undecided(NAME, "perhaps nitric oxide")
         gold = read_truth(comparison.gold, signs=judged)

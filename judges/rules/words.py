@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.dates import compare_dates, compare_ordinals, compare_places, compare_times
 from livek12.judges.rules.notation import bare, to_latex
@@ -247,7 +248,7 @@ class WordStage:
             outcome = compare(comparison.gold, comparison.answer)
             if outcome is not None:
                 return Decision(outcome, {"accept": 1.0, "reject": 0.0}.get(outcome), NAME, f"{_SAID[outcome]} {what}")
-        if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
+        if type_of(comparison.question_type).blanks and _other_symbol(comparison.gold, comparison.answer):
             return reject(NAME, "another symbol")
         gold = _in_classes(comparison.gold)
         answer = _in_classes(comparison.answer) if gold else {}

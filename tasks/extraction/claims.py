@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
@@ -245,7 +246,7 @@ class Asked:
         known = frozenset(label for option in question.options for label in read_labels(option.label) or ())
         known = known or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
         texts = {option.label: " ".join(without_markup(option.text).split()) for option in question.options}
-        return Asked(known, question.question_type == "multiple_choice", _asks_for_wrong(question.question), texts)
+        return Asked(known, type_of(question.question_type).several, _asks_for_wrong(question.question), texts)
 
     @property
     def digits(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.core.records import CHOICE_TYPES, Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.tasks.extraction.labelled import named_values, tabled_values
@@ -73,7 +74,8 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     if not found[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()
         found = standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
-        prose = count > 1 or question.question_type == "short_answer" or needs_prose(question)
+        row = type_of(question.question_type)
+        prose = count > 1 or (row.answer == "values" and not row.blanks) or needs_prose(question)
         if not found[0] and prose and not says_nothing(text, question):
             found = [text], "whole"
     return found
