@@ -24,7 +24,7 @@ __all__ = ["Extraction", "extract"]
 
 @dataclass(frozen=True)
 class Extraction:
-    """What a response answers.
+    """The answers of a response.
 
     Attributes:
         answers: one a part, in order; empty when there is no answer. An empty entry is a part left out.
