@@ -1,50 +1,111 @@
-"""Question types: names in Chinese, English and Korean, and their canonical types.
+"""Question types: one row each, with its names in sources and the behaviour that all others read.
 
-`kind_of` gives a canonical type, `CHOICE` (one or several letters: the key decides) or `FREE` (short or open: the
-presence of a key decides), None for unknown names; `settle` makes a canonical type of a kind, `keyless` one without
-knowledge of the key.
+A type that is registered (`register`) is asked, extracted, judged and reported like those below, in this process; its
+worker processes need the same registration. `kind_of` reads the name of a type in a source, `settle` makes a canonical
+type of what it gives.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Set
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast, get_args
+from typing import Annotated, Any, Final, Literal
 
-from livek12.core.records import CHOICE_TYPES, QuestionType
+from pydantic import BeforeValidator
+from pydantic_core import PydanticKnownError
 
 CHOICE, FREE = "choice", "free"
-_FREE_TYPES = ("short_answer", "open_ended")
-_NAMES = {
+
+
+@dataclass(frozen=True)
+class TypeRow:
+    """One question type.
+
+    Attributes:
+        name: in records; shown with spaces for underscores.
+        names: in sources, in lower case, letters only. A Korean name is matched within a longer one (객관식(단일정답),
+            주관식(단답형 수치)), particular ones first.
+        answer: an answer is option labels, a truth value, values, or a text that must be read.
+        several: the key may hold several labels.
+        blanks: the question prints blanks, one for each value.
+        by_key: a source that does not tell this type from another one leaves it to the key: letters, or none.
+    """
+
+    name: str
+    names: str = ""
+    answer: Literal["labels", "truth", "values", "text"] = "values"
+    several: bool = False
+    blanks: bool = False
+    by_key: bool = False
+
+
+_TYPES: Final[dict[str, TypeRow]] = {}
+_CHOICES: Final[set[str]] = set()
+_READ: Final[set[str]] = set()
+CHOICE_TYPES: Final[Set[str]] = _CHOICES
+"""Types whose answers are option labels, as registered so far."""
+READER_TYPES: Final[Set[str]] = _READ
+"""Types that are marked by reading the whole response."""
+_LOOSE_NAMES = {
     CHOICE: "选择题 multiplechoice choice mcq mcqs 객관식 선다형 선택형",
-    "single_choice": "单选题 单项选择题 singlechoice singleanswerchoice singleselect multiplechoicesingleanswer"
-    " 단일정답 단일선택 단답선택 하나선택",
-    "multiple_choice": "多选题 多项选择题 不定项选择题 multipleselect multiselect multipleanswerchoice"
-    " multiplechoicemultipleanswers 복수정답 복수선택 다중정답 다중선택",
-    "fill_in_blank": "填空题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기",
-    "true_false": "判断题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox",
-    "short_answer": "단답형 단답식 주관식 계산형",
-    "open_ended": "서술형 서술식 논술형 논술식",
-    "proof": "证明题 proof 증명",
     FREE: "解答题 计算题 实验题 综合题 简答题 非选择题 freeresponse problemsolving solution calculation"
     " shortanswer openended",
 }
-"""Names in lower case, letters only. A Korean name is found inside a longer one (객관식(단일정답),
-주관식(단답형 수치)), the particular ones first."""
-_BY_NAME = {name: kind for kind, names in _NAMES.items() for name in names.split()}
-_KOREAN = sorted(
-    (name for name in _BY_NAME if re.search(r"[가-힣]", name)), key=lambda name: name in ("객관식", "주관식")
-)
+"""Names that leave the type to the key: one or several letters; short or open."""
+
+
+def register(row: TypeRow) -> TypeRow:
+    """Adds a type, or replaces the one of its name."""
+    _TYPES[row.name] = row
+    for names, has in ((_CHOICES, row.answer == "labels"), (_READ, row.answer == "text")):
+        names.discard(row.name)
+        names.update([row.name] if has else [])
+    kind_of.cache_clear()
+    _source_names.cache_clear()
+    return row
+
+
+def type_of(name: str) -> TypeRow:
+    """The row of a registered type."""
+    return _TYPES[name]
+
+
+def type_names() -> tuple[str, ...]:
+    """The names of all types."""
+    return tuple(_TYPES)
+
+
+def _registered(name: Any) -> Any:
+    if isinstance(name, str) and name in _TYPES:
+        return name
+    *names, last = map(repr, _TYPES)
+    raise PydanticKnownError("literal_error", {"expected": f"{', '.join(names)} or {last}"})
+
+
+QuestionType = Annotated[str, BeforeValidator(_registered)]
+"""The name of a registered type."""
+
+
+@lru_cache(maxsize=1)
+def _source_names() -> tuple[dict[str, str], list[str]]:
+    """The type, or loose kind, of each name in sources; the Korean names, loose ones last."""
+    names = {CHOICE: _LOOSE_NAMES[CHOICE], **{row.name: row.names for row in _TYPES.values()}, FREE: _LOOSE_NAMES[FREE]}
+    by_name = {name: kind for kind, words in names.items() for name in words.split()}
+    korean = (name for name in by_name if re.search(r"[가-힣]", name))
+    return by_name, sorted(korean, key=lambda name: name in ("객관식", "주관식"))
 
 
 @lru_cache(maxsize=256)  # the rows of a source have few types between them
 def kind_of(raw: str | None) -> str | None:
-    """The kind of a type's name."""
-    if raw in get_args(QuestionType):
+    """A canonical type, `CHOICE` or `FREE` (the key decides) for the name of a type; None for an unknown name."""
+    if raw in _TYPES:
         return raw
     name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower().strip()))
-    korean = (korean for korean in _KOREAN if korean in name)
-    return _BY_NAME.get(name) or _BY_NAME.get(next(korean, ""))
+    by_name, all_korean = _source_names()
+    korean = (korean for korean in all_korean if korean in name)
+    return by_name.get(name) or by_name.get(next(korean, ""))
 
 
 def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
@@ -53,7 +114,7 @@ def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
         return "multiple_choice" if several else "single_choice"
     if kind == FREE:
         return "short_answer" if has_key else "open_ended"
-    return cast(QuestionType, kind)
+    return kind
 
 
 def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | None]:
@@ -62,8 +123,34 @@ def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | 
     An own name that depends on the key may have been settled by it, so only its kind is used.
     """
     kind = kind_of(raw) or (CHOICE if has_options else FREE)
-    if raw in CHOICE_TYPES:
-        kind, raw = CHOICE, None
-    elif raw in _FREE_TYPES:
-        kind, raw = FREE, None
+    row = _TYPES.get(raw or "")
+    if row and row.by_key:
+        kind, raw = CHOICE if row.answer == "labels" else FREE, None
     return settle(kind, several=False, has_key=False), raw
+
+
+for _row in (
+    TypeRow(
+        "single_choice",
+        "单选题 单项选择题 singlechoice singleanswerchoice singleselect multiplechoicesingleanswer"
+        " 단일정답 단일선택 단답선택 하나선택",
+        "labels",
+        by_key=True,
+    ),
+    TypeRow(
+        "multiple_choice",
+        "多选题 多项选择题 不定项选择题 multipleselect multiselect multipleanswerchoice"
+        " multiplechoicemultipleanswers 복수정답 복수선택 다중정답 다중선택",
+        "labels",
+        several=True,
+        by_key=True,
+    ),
+    TypeRow(
+        "fill_in_blank", "填空题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기", blanks=True
+    ),
+    TypeRow("true_false", "判断题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox", "truth"),
+    TypeRow("short_answer", "단답형 단답식 주관식 계산형", by_key=True),
+    TypeRow("open_ended", "서술형 서술식 논술형 논술식", "text", by_key=True),
+    TypeRow("proof", "证明题 proof 증명", "text"),
+):
+    register(_row)

@@ -22,6 +22,8 @@ from pydantic import (
     model_validator,
 )
 
+from livek12.core.question_types import QuestionType
+
 
 class Record(BaseModel):
     """Base of all records: frozen, strict about unknown fields."""
@@ -326,16 +328,6 @@ IMAGE_MARK = "<image>"
 BenchmarkName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 """A name that `core.benchmarks` leads to; a record may be older, or from elsewhere, and name one that is not here."""
 Language = Literal["zh", "en", "ko"]
-QuestionType = Literal[
-    "single_choice",
-    "multiple_choice",
-    "fill_in_blank",
-    "true_false",
-    "short_answer",
-    "open_ended",
-    "proof",
-]
-CHOICE_TYPES: frozenset[QuestionType] = frozenset({"single_choice", "multiple_choice"})
 
 
 class Option(Record):

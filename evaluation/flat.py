@@ -14,7 +14,14 @@ from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Failure, Image, Question, Request
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import (
+    IMAGE_MARK,
+    Failure,
+    Image,
+    Question,
+    Request,
+)
 from livek12.evaluation.stitching import one_picture
 from livek12.tasks.base import Task
 from livek12.tasks.loading import Census, pages_for, questions_of

@@ -19,16 +19,14 @@ from typing import Any, Final, get_args
 from pydantic import ValidationError
 
 from livek12.core.patterns import late
-from livek12.core.question_types import CHOICE, kind_of, settle
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, QuestionType, kind_of, settle
 from livek12.core.records import (
-    CHOICE_TYPES,
     Image,
     Key,
     Language,
     Option,
     PartVerdict,
     Question,
-    QuestionType,
     Response,
     Variable,
     Verdict,

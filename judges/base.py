@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from livek12.core.records import CHOICE_TYPES, Language, Option, QuestionType
+from livek12.core.question_types import CHOICE_TYPES, QuestionType
+from livek12.core.records import Language, Option
 
 PartialCredit = Literal["exact", "half", "proportional"]
 VariableType = Literal["numeric", "formula", "other"]

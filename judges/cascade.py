@@ -17,6 +17,7 @@ from functools import cache
 from importlib import metadata
 
 from livek12.core.errors import UserError
+from livek12.core.question_types import type_of
 from livek12.core.records import canonical_json
 from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
@@ -101,7 +102,7 @@ class Cascade:
         if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided("rules", "too long to compare by rule")
         whole = self._stage_by_stage(comparison)
-        if comparison.is_choice or comparison.question_type == "true_false":
+        if type_of(comparison.question_type).answer in ("labels", "truth"):
             return whole
 
         decisions: list[Decision] = []

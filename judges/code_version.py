@@ -22,6 +22,7 @@ from livek12.core.store import DECISIONS, Store
 DECIDING = (
     *("judges/base.py", "judges/cascade.py", "judges/grade.py", "judges/parts.py", "judges/rules"),
     *("tasks/extraction", "tasks/scorer.py", "engines/thinking.py", "core/patterns.py", "core/text.py"),
+    "core/question_types.py",
 )
 """Modules, and folders of modules, from a response to what the rules say; read as text, not imported."""
 PANEL = ("judges/llm", "core/prompts.py", "core/replies.py", "engines/asking.py")

@@ -14,13 +14,20 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 from livek12.core.patterns import late
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Key, PartVerdict, Question, Verdict, canonical_json
+from livek12.core.question_types import CHOICE_TYPES, READER_TYPES, type_of
+from livek12.core.records import (
+    IMAGE_MARK,
+    Key,
+    PartVerdict,
+    Question,
+    Verdict,
+    canonical_json,
+)
 from livek12.core.text import compatible
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.parts import (
-    READER_TYPES,
     GradedPart,
     alternatives,
     answer_name,
@@ -188,7 +195,7 @@ def decide_part(
     if whole.decision == "undecided" and _is_no_option(question, answer, cascade):
         return Decision("reject", 0.0, "choice", "the value of none of the options")
     blanks = blank_count(question)
-    if question.question_type != "fill_in_blank" or len(parts_of(question)) > 1 or blanks == 1:
+    if not type_of(question.question_type).blanks or len(parts_of(question)) > 1 or blanks == 1:
         return whole
     golds = split_values(part.gold, blanks)
     if len(golds) == 1 or (blanks and len(golds) != blanks):

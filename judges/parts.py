@@ -11,13 +11,12 @@ from functools import wraps
 from typing import TypeVar
 
 from livek12.core.patterns import late
-from livek12.core.records import CHOICE_TYPES, Question
+from livek12.core.question_types import CHOICE_TYPES, READER_TYPES, type_of
+from livek12.core.records import Question
 from livek12.judges.base import VariableType
 from livek12.judges.rules.labels import label_sequence
 from livek12.judges.rules.notation import split_values
 
-READER_TYPES = frozenset({"open_ended", "proof"})
-"""Marked by reading the whole response."""
 _BLANK = late(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\s*\)|▲")
 
 
@@ -67,13 +66,13 @@ def parts_of(question: Question) -> list[GradedPart]:
     golds = [gold for gold in question.answer if gold.strip()]
     if not golds:
         return []
-    if question.question_type == "multiple_choice" or question.question_type in READER_TYPES:
+    if type_of(question.question_type).several or question.question_type in READER_TYPES:
         return [GradedPart((", " if question.question_type in CHOICE_TYPES else "\n").join(golds))]
     listed = listed_values(golds[0]) if len(question.answer) == 1 else []
     if len(listed) > 1:
-        if question.question_type == "fill_in_blank" and blank_count(question) in {0, len(listed)}:
+        if type_of(question.question_type).blanks and blank_count(question) in {0, len(listed)}:
             return [GradedPart(gold, listed=True) for gold in listed]
-        if question.question_type == "single_choice" and all(len(label_sequence(gold)) == 1 for gold in listed):
+        if question.question_type in CHOICE_TYPES and all(len(label_sequence(gold)) == 1 for gold in listed):
             return [GradedPart(gold) for gold in listed]
     units = question.part_units if len(question.part_units) == len(question.answer) else [""] * len(question.answer)
     return [GradedPart(gold, unit=unit or None) for gold, unit in zip(question.answer, units, strict=True)]
@@ -82,7 +81,7 @@ def parts_of(question: Question) -> list[GradedPart]:
 @per_question
 def part_count(question: Question) -> int:
     """The number of answers that the record has a place for."""
-    if question.question_type == "multiple_choice" or question.question_type in READER_TYPES:
+    if type_of(question.question_type).several or question.question_type in READER_TYPES:
         return 1
     stated = 0 if question.variables or question.question_type in CHOICE_TYPES else len(question.part_points)
     return max(1, len(parts_of(question)), stated)

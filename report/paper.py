@@ -11,9 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 from livek12.core.error_types import PROCESS_ERRORS
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import paper_order
 from livek12.core.records import (
-    CHOICE_TYPES,
     IMAGE_MARK,
     Image,
     PartVerdict,

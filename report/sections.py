@@ -40,8 +40,8 @@ MAX_ANSWERS = 8000
 class Shown:
     """The first `limit` questions of a run, and after its rows have passed, their answers.
 
-    `questions` holds task and id of those shown; `asked` counts all; `split` if one page would be too heavy; `made` counts
-    the versions in verdicts.
+    `questions` holds task and id of those shown; `asked` counts all; `split` if one page would be too heavy; `made`
+    counts the versions in verdicts.
     """
 
     def __init__(self, questions: Iterable[tuple[str, Question]], trials: int = 1, limit: int = MAX_QUESTIONS) -> None:

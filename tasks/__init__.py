@@ -1,1 +1,1 @@
-"""What is asked: one folder a benchmark, and what all share (prompts, extraction)."""
+"""Tasks: one folder a benchmark, and what all share (prompts, extraction)."""

@@ -60,12 +60,12 @@ class Selection:
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
     def takes(self, question: Question | Facts) -> bool:
-        """Whether the question is one of these."""
+        """Checks whether the question is one of these."""
         return all(_has(question, name, values) for name, values in self.named.items())
 
-    def absent(self, found: Mapping[Facts, int]) -> str:
+    def absent(self, counts: Mapping[Facts, int]) -> str:
         """Why nothing of `found` (facts and how often they occur) is taken: the first property that leaves nothing."""
-        left = dict(found)
+        left = dict(counts)
         for name, values in self.named.items():
             kept = {facts: n for facts, n in left.items() if _has(facts, name, values)}
             if not kept:
@@ -128,12 +128,12 @@ def prompt_name(language: str, style: str) -> str:
 @cache
 def _read(benchmark: str, style: str, folder: Path) -> dict[str, PromptFile]:
     suffix = prompt_name("", style)
-    found = {}
+    files = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         language = file.name.removesuffix(suffix)
         if file.name.endswith(suffix) and "." not in language:
-            found[language] = parse_prompt(f"{benchmark}/{file.name}", file.read_text(encoding="utf-8"))
-    return found
+            files[language] = parse_prompt(f"{benchmark}/{file.name}", file.read_text(encoding="utf-8"))
+    return files
 
 
 Derive = Callable[[Question], list[Question]]
@@ -202,7 +202,7 @@ class Task:
 
     @property
     def joined(self) -> bool:
-        """Whether its questions are those of several configs, each of which is a task of its own."""
+        """Checks whether its questions are those of several configs, each of which is a task of its own."""
         return "+" in "".join(self.configs[:1])
 
     @property

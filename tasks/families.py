@@ -113,7 +113,7 @@ def source_of(question: Question) -> str:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a word of a name stands for.
+    """The meaning of a word of a name.
 
     Attributes:
         what: a few words for the description.
@@ -146,11 +146,11 @@ class Axis:
     example: str = ""
 
     def takes(self, word: str) -> bool:
-        """Whether the word may stand here."""
+        """Checks whether the word may stand here."""
         return bool(re.fullmatch(self.expression, word))
 
     def choice(self, word: str) -> Choice:
-        """What a word of this axis stands for."""
+        """The meaning of a word of this axis."""
         return self.words.get(word) or Choice(f"{self.name} {word}", {self.name: (word,)})
 
     @property
@@ -179,7 +179,7 @@ class Family:
 
     @property
     def pattern(self) -> str:
-        """How the names look: `livek12[_MODALITY][_LANGUAGE]`."""
+        """The form of the names: `livek12[_MODALITY][_LANGUAGE]`."""
         return self.base.name + "".join(f"[_{axis.name.upper()}]" for axis in self.axes)
 
     def member(self, name: str) -> Task | None:
@@ -239,7 +239,7 @@ class Family:
 
 @dataclass(frozen=True)
 class TaskSet:
-    """What a benchmark asks; `prompts/` beside the module that exports it holds the prompts (see `prompt_files`).
+    """The families of a benchmark; `prompts/` beside the module that exports it holds the prompts.
 
     Attributes:
         families: its tasks.

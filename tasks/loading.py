@@ -41,26 +41,26 @@ def questions_of(
     if not data:
         raise UserError("no data set: give --data FOLDER (made by `livek12 build`) or --data ORG/NAME (on the Hub)")
     place = pinned(task, data)
-    found = load_questions(place, task.configs, task.benchmark, wanted=task.selection.takes)
-    if not found:
+    loaded = load_questions(place, task.configs, task.benchmark, wanted=task.selection.takes)
+    if not loaded:
         there = iter_facts(place, task.configs, task.benchmark)
         why = task.selection.absent(Counter(facts for facts in there if facts.removed_in is None))
         raise UserError(f"{data}: no questions for task {task.name}: {why}")
-    asked = [question for question in found if question.removed_in is None]
-    if withdrawn := [question.id for question in found if question.removed_in is not None]:
+    questions = [question for question in loaded if question.removed_in is None]
+    if withdrawn := [question.id for question in loaded if question.removed_in is not None]:
         _log.warning(
             "%s: %d withdrawn questions are not asked (the first: %s)", task.name, len(withdrawn), withdrawn[0]
         )
-    if not asked:
+    if not questions:
         raise UserError(f"all questions of task {task.name} are withdrawn; give --data another revision")
-    chosen = [question for question in asking_order(task, asked) if only is None or question.id in only][:limit]
+    chosen = [question for question in asking_order(task, questions) if only is None or question.id in only][:limit]
     if not chosen:
         raise UserError(f"{data}: holds none of the {len(only or ())} chosen questions of task {task.name}")
     return chosen if task.derive is None else _derived(task, task.derive, chosen)
 
 
 def _derived(task: Task, derive: Derive, sources: list[Question]) -> list[Question]:
-    """What a derived task asks: all that comes from one question together.
+    """The questions of a derived task: all that comes from one question together.
 
     Raises:
         UserError: nothing comes from any of them.
@@ -136,14 +136,14 @@ class Census:
     def _words(self, family: Family, name: str, pattern: str) -> tuple[str, ...]:
         """The values of a property in the data set that can stand in a name."""
         tallies = [self._of(task) for task in family.members()]
-        found = {value for tally in tallies for facts in tally if (value := getattr(facts, name))}
-        return tuple(sorted(value for value in found if re.fullmatch(pattern, value)))
+        values = {value for tally in tallies for facts in tally if (value := getattr(facts, name))}
+        return tuple(sorted(value for value in values if re.fullmatch(pattern, value)))
 
     def _of(self, task: Task) -> Counter[Facts]:
         if task.configs not in self._facts:
             try:
-                found = Counter(iter_facts(pinned(task, self.data), task.configs, task.benchmark))
+                counts = Counter(iter_facts(pinned(task, self.data), task.configs, task.benchmark))
             except NoConfig:
-                found = Counter()
-            self._facts[task.configs] = Counter({facts: n for facts, n in found.items() if facts.removed_in is None})
+                counts = Counter()
+            self._facts[task.configs] = Counter({facts: n for facts, n in counts.items() if facts.removed_in is None})
         return self._facts[task.configs]

@@ -58,7 +58,7 @@ def _built(task: Task, question: Question, key: Key, sampling: Sampling, pages: 
 
 
 def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Question]]) -> Callable[[str], str]:
-    """What is best asked by one process, where several share a run: names the group of a request's key.
+    """Groups requests that one process best asks, where several share a run.
 
     The requests on the pages of one paper, so that its pages are encoded by one process alone, else those on one
     question, under any budget and with all that is derived from it, so that their prompt is read by one alone; of
@@ -138,7 +138,6 @@ def _first_request(task: Task, question: Question, key: Key, sampling: Sampling)
 
 
 def _together(task: Task, question: Question) -> str:
-    """What is asked of one question under any condition or budget begins alike."""
     return f"{task.asked_with}/{source_of(question)}"
 
 
@@ -157,7 +156,6 @@ def _text_of(question: Question, pictures: int) -> str:
 
 
 def _text_without_pictures(question: Question) -> str:
-    """Question and options without image marks."""
     options = [f"{option.label}. {without_marks(option.text)}".rstrip() for option in question.options]
     return "\n".join([without_marks(question.question), *options])
 
@@ -185,11 +183,11 @@ def _figures_of(task: Task, question: Question) -> list[Image]:
 def _pages_of(question: Question, pages: Pages) -> list[Image]:
     if not question.paper_id or not question.page_numbers or not question.number:
         raise UserError(f"question {question.id} has no paper, pages or number; it cannot be asked from page images")
-    found: list[Image] = pages_of(question, pages)
-    for number, page in zip(sorted(question.page_numbers), found, strict=True):
+    images: list[Image] = pages_of(question, pages)
+    for number, page in zip(sorted(question.page_numbers), images, strict=True):
         if not page.bytes:
             raise UserError(f"question {question.id}: page {number} of paper {question.paper_id} is missing")
-    return found
+    return images
 
 
 def _image_only_parts(template: str, question: Question, pictures: list[Image]) -> list[Part]:

@@ -103,7 +103,7 @@ def logged_name(name: str) -> str:
 
 
 def is_logged(name: str) -> bool:
-    """Whether a task is one of a log."""
+    """Checks whether a task is one of a log."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -124,7 +124,7 @@ def logged_task(name: str) -> Task | None:
 
 
 def task_sets() -> tuple[TaskSet, ...]:
-    """What each benchmark asks, the newest benchmark first.
+    """The task set of each benchmark, the newest first.
 
     Raises:
         UserError: a benchmark outside cannot be imported, or does not hold what it has to.
@@ -135,7 +135,7 @@ def task_sets() -> tuple[TaskSet, ...]:
 @cache
 def _checked(included: str) -> tuple[TaskSet, ...]:
     owners: dict[str, str] = {}
-    found = []
+    checked = []
     for name, module in task_modules().items():
         tasks = getattr(module, "TASKS", None)
         if not isinstance(tasks, TaskSet):
@@ -145,8 +145,8 @@ def _checked(included: str) -> tuple[TaskSet, ...]:
                 raise UserError(f"benchmark {name}: its task {task.name} says benchmark={task.benchmark!r}; mend it")
             if owners.setdefault(task.name, name) != name:
                 raise UserError(f"benchmarks {owners[task.name]} and {name} both have a task {task.name}; rename one")
-        found.append(tasks)
-    return tuple(sorted(found, key=lambda tasks: tasks.month, reverse=True))
+        checked.append(tasks)
+    return tuple(sorted(checked, key=lambda tasks: tasks.month, reverse=True))
 
 
 def families() -> tuple[Family, ...]:
@@ -204,14 +204,14 @@ def variants(task: Task) -> list[tuple[str, str]]:
     That is what it is a variant of, unless it asks for another key, and for a budget also those under the same budget.
     """
     comparable = task.variant_of and (task.budget is not None or not task.own_key)
-    found = [(task.variant_of, task.differs)] if comparable else []
+    pairs = [(task.variant_of, task.differs)] if comparable else []
     if task.budget is not None and (whole := find_task(task.base_name)):
-        found += [(f"{name}@{task.budget:.9g}", differs) for name, differs in variants(whole)]
-    return found
+        pairs += [(f"{name}@{task.budget:.9g}", differs) for name, differs in variants(whole)]
+    return pairs
 
 
 def way_of(task: Task) -> str:
-    """How a task asks its questions, in words: all that differs on the way to the standard task; "" for that one."""
+    """The way in which a task asks its questions, as differences from the standard task; "" for that one."""
     base = find_task(task.variant_of) if task.variant_of else None
     return ", ".join(filter(None, (way_of(base) if base else "", task.differs)))
 
@@ -226,8 +226,8 @@ def default_trials(tasks: Iterable[Task]) -> int:
     for task in tasks:
         wanted.setdefault(task.trials, task.name)
     if len(wanted) > 1:
-        said = " and ".join(f"{name} asks {trials}" for trials, name in wanted.items())
-        raise UserError(f"a run has one number of trials, but {said}: give --trials N, or make two runs")
+        listed = " and ".join(f"{name} asks {trials}" for trials, name in wanted.items())
+        raise UserError(f"a run has one number of trials, but {listed}: give --trials N, or make two runs")
     return next(iter(wanted), 1)
 
 
@@ -244,10 +244,10 @@ def _budgeted(base: str, share: str, name: str) -> Task | None:
     """The task `base` under the budget `share`, if that is how its name is written."""
     try:
         task = find_task(base)
-        found = limited(task, parse_shares(share)[0]) if task else None
+        limited_task = limited(task, parse_shares(share)[0]) if task else None
     except UserError:
         return None
-    return found if found and found.name == name else None
+    return limited_task if limited_task and limited_task.name == name else None
 
 
 def get_task(name: str) -> Task:
@@ -266,7 +266,7 @@ def get_task(name: str) -> Task:
     if colon:
         words = ", ".join(task.name for task in derived_tasks(get_task(base))) or "none"
         raise UserError(f"unknown task {name!r}: the derived tasks of {base} are {words}")
-    sorted_name = next((found for family in families() if (found := family.sorted_name(name))), None)
+    sorted_name = next((candidate for family in families() if (candidate := family.sorted_name(name))), None)
     near = [sorted_name] if sorted_name else difflib.get_close_matches(name, all_tasks(), n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "see `livek12 tasks`; --include FOLDER adds a benchmark"
     raise UserError(f"unknown task {name!r}: {hint}")
@@ -291,7 +291,7 @@ def with_budgets(names: str, budgets: str) -> str:
 def get_tasks(names: str) -> list[Task]:
     """The tasks of a comma-separated list, each once, in the order given; `BASE:all` are all derived ones of BASE."""
     each = [task for name in names.split(",") if name.strip() for task in _named(name.strip())]
-    found = {task.name: task for task in each}
-    if not found:
+    chosen = {task.name: task for task in each}
+    if not chosen:
         raise UserError("no task named: give --task NAME[,NAME]; see `livek12 tasks`")
-    return list(found.values())
+    return list(chosen.values())

@@ -39,8 +39,8 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
     """
 
     def mark() -> Verdict:
-        found = extract(response.text, question, response.finish_reason)
-        return grade(question, response.key, found.answers, config=config, cascade=cascade)
+        extraction = extract(response.text, question, response.finish_reason)
+        return grade(question, response.key, extraction.answers, config=config, cascade=cascade)
 
     return stamped(unless_broken(question, response.key, config, mark), response)
 
@@ -107,21 +107,21 @@ class Scorer:
         return " ".join([*by, self.auditor.version] if self.auditor else by)
 
     def by_rules(self, question: Question, response: Response) -> Verdict:
-        """What the rules say."""
+        """The verdict of the rules."""
         return mark_response(question, response, self.config, self.cascade)
 
     def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Whether the rules left something open that the panel could decide."""
+        """Checks whether the rules left something open that the panel could decide."""
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
     @property
     def sees_everything(self) -> bool:
-        """Whether the panel also sees what the rules decided."""
+        """Checks whether the panel also sees what the rules decided."""
         return self.panel is not None and self.panel.panel.spec.scope == "all"
 
     def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Whether models have to be asked."""
+        """Checks whether models have to be asked."""
         audits = self.auditor is not None and bool(response.text.strip())
         return audits or self.has_more(question, response, verdict)
 

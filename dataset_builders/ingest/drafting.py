@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, Language
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import IMAGE_MARK, Image, Language
 from livek12.dataset_builders.base import UniqueIds
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered, take_topics

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final
 
-from livek12.core.records import CHOICE_TYPES
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.records import CHOICE_TYPES, Image, Language, canonical_json
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import draft_all

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from livek12.core.records import CHOICE_TYPES, Question
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import Question
 from livek12.core.text import squeezed
 from livek12.dataset_builders.reading.marks import ABSENT, named_pictures
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from livek12.core.question_types import CHOICE, keyless, kind_of
-from livek12.core.records import CHOICE_TYPES, Option, Question
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, keyless, kind_of
+from livek12.core.records import Option, Question
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.text import split_options

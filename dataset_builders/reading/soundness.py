@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Question
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import BadRow, Log
 
 _LARGEST = 99_999

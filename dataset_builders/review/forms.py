@@ -10,12 +10,18 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, cast, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Option, QuestionType, Record, canonical_json
+from livek12.core.question_types import CHOICE_TYPES, type_names
+from livek12.core.records import (
+    IMAGE_MARK,
+    Option,
+    Record,
+    canonical_json,
+)
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.reading.marks import take_inline
@@ -105,8 +111,8 @@ def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figu
 def problems_of(copy: Copy) -> dict[str, str]:
     """What keeps a copy from being accepted, by field."""
     form, found = copy.form, {}
-    if form.question_type not in get_args(QuestionType):
-        found["question_type"] = f"choose one of {', '.join(get_args(QuestionType))}"
+    if form.question_type not in type_names():
+        found["question_type"] = f"choose one of {', '.join(type_names())}"
     if not form.number.strip():
         found["number"] = "a question has a number"
     if form.points.strip() and _number(form.points) is None:
@@ -143,12 +149,12 @@ def to_draft(base: Draft, copy: Copy) -> Draft:
 def as_draft(base: Draft, copy: Copy) -> Draft:
     """The draft that a copy says as far as it makes sense; type and points stay as they were where they do not."""
     form, points = copy.form, _number(copy.form.points)
-    known = form.question_type in get_args(QuestionType)
+    known = form.question_type in type_names()
     parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []
     return base.model_copy(
         update={
             "number": form.number.strip(),
-            "question_type": cast(QuestionType, form.question_type) if known else base.question_type,
+            "question_type": form.question_type if known else base.question_type,
             "points": points,
             "part_points": parts,
             "question": form.question.strip(),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from livek12.core.features import FlatRow
+from livek12.core.question_types import type_names
 from livek12.core.records import Page, Question, Record
 
 MEANINGS: dict[type[Record], dict[str, str]] = {
@@ -15,7 +16,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "release": "when the question was released or asked",
         "language": "zh, en or ko",
         "subject": "the school or university subject",
-        "question_type": "single_choice, multiple_choice, fill_in_blank, true_false, short_answer, open_ended or proof",
+        "question_type": f"{', '.join(type_names()[:-1])} or {type_names()[-1]}",
         "question_type_raw": "the type in the source's own words",
         "question": "the text, without the options that could be taken out of it",
         "options": "the choices, in order",

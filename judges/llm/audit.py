@@ -66,7 +66,7 @@ class Critique:
 
 
 def is_quoted(quotation: str, text: str) -> bool:
-    """Whether a text holds a quotation, piece by piece where it is shortened with dots.
+    """Checks whether a text holds a quotation, piece by piece where it is shortened with dots.
 
     Only letters, digits and mathematical signs count: spacing, case, widths, punctuation and mark-up are copied freely.
     """
@@ -142,7 +142,7 @@ class Auditor:
 
 
 def values_of(case: Case) -> dict[str, Fenced]:
-    """What a critic is shown.
+    """The values shown to a critic.
 
     Raises:
         CannotShow: a picture is not at hand.

@@ -47,7 +47,7 @@ NOT_UP = "it is another judge's turn"
 
 
 def waits_for_turn(calls: Iterable[Call]) -> bool:
-    """Whether something was not asked because it was another judge's turn."""
+    """Checks whether something was not asked because it was another judge's turn."""
     return any(call.problem == NOT_UP for call in calls)
 
 
@@ -65,7 +65,7 @@ class Schedule:
         self._failed: dict[int, Call] = {}
 
     def admits(self, judge: JudgeModel) -> bool:
-        """Whether the judge may be up; where nobody is, it may from now on."""
+        """Checks whether the judge may be up; where none is, it may from now on."""
         with self._lock:
             if self._up is None:
                 self._up = judge
@@ -106,11 +106,11 @@ class Schedule:
                 self._failed[request] = failed
 
     def paid(self, request: int) -> bool:
-        """Whether the request was put in this sitting."""
+        """Checks whether the request was put in this sitting."""
         return request in self._paid
 
     def failure(self, request: int) -> Call | None:
-        """How the request failed in this sitting."""
+        """The failure of the request in this sitting."""
         return self._failed.get(request)
 
 
@@ -126,7 +126,7 @@ _TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retri
 
 @dataclass(frozen=True)
 class Prices:
-    """What a judge costs, for a million tokens each; cached prompt tokens at their own price, else as prompt."""
+    """Prices of a judge per million tokens; cached prompt tokens at their own price, else as prompt."""
 
     prompt: float
     completion: float
@@ -136,8 +136,10 @@ class Prices:
         """The cost of one request; None where a count is missing."""
         if prompt is None or completion is None:
             return None
-        known = min(cached or 0, prompt) if self.cached is not None else 0
-        return ((prompt - known) * self.prompt + known * (self.cached or 0.0) + completion * self.completion) / 1e6
+        cached_tokens = min(cached or 0, prompt) if self.cached is not None else 0
+        return (
+            (prompt - cached_tokens) * self.prompt + cached_tokens * (self.cached or 0.0) + completion * self.completion
+        ) / 1e6
 
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=4096)
@@ -171,7 +173,7 @@ class JudgeSpec(ModelSpec):
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What came of asking: a value, or (None) the problem in one line; and every request that was put.
+    """The result of asking: a value, or (None) the problem in one line; and all requests that were put.
 
     `lost`: no reply could be had, and asking again later makes sense.
     """
@@ -260,13 +262,13 @@ class JudgeModel:
 
     @property
     def sees(self) -> bool:
-        """Whether the judge takes images; raises UserError as `start`.
+        """Checks whether the judge takes images; raises UserError as `start`.
 
         One that sleeps and never was up is taken to: so it is asked, comes up in its turn, and is known from then on.
         """
         if self._known_to_see is None and self._takes_turns and self._store is not None:
-            told = self._store.get(self._eyes)
-            self._known_to_see = None if told is None else told == "true"
+            stored = self._store.get(self._eyes)
+            self._known_to_see = None if stored is None else stored == "true"
         if self._known_to_see is None:
             return self._sleeps() or self._started().images
         return self._known_to_see
@@ -314,7 +316,6 @@ class JudgeModel:
         return self._unanswered(calls)
 
     def _unanswered(self, calls: list[Call]) -> Answer[Any]:
-        """Why these calls came to nothing."""
         replies, last = [call for call in calls if call.raw is not None], calls[-1]
         if last.raw is None and (last.waits or not replies):
             return Answer(None, tuple(calls), f"{self.name}: {last.problem}", lost=last.waits)
@@ -334,13 +335,12 @@ class JudgeModel:
             self._up.close()
 
     def _call(self, prompt: AnyPrompt, request: Request) -> tuple[Call, bool]:
-        """One request and whether its reply was cut off."""
         key = self._memory_key(prompt, request)
         here = hash((key, str(request.key)))
-        known = self._memory.get(key)
-        if known is not None:
+        remembered = self._memory.get(key)
+        if remembered is not None:
             now = self._schedule is not None and self._schedule.paid(here)
-            return self._made(prompt, known, remembered=not now), known.finish_reason == "length"
+            return self._made(prompt, remembered, remembered=not now), remembered.finish_reason == "length"
         if self._schedule is not None and (failed := self._schedule.failure(here)):
             return failed, False
         if self._down:
@@ -359,7 +359,6 @@ class JudgeModel:
         return call, isinstance(outcome, Response) and outcome.finish_reason == "length"
 
     def _sleeps(self) -> bool:
-        """Whether it is another's turn."""
         return self._takes_turns and self._schedule is not None and not self._schedule.admits(self)
 
     def _memory_key(self, prompt: AnyPrompt, request: Request) -> str:

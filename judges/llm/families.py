@@ -99,5 +99,5 @@ def families_of(name: str, declared: Mapping[str, str] | None = None) -> frozens
 
 
 def same_model(a: str, b: str) -> bool:
-    """Whether two names are one model."""
+    """Checks whether two names are one model."""
     return bool(normalised(a)) and normalised(a) == normalised(b)

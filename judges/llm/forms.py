@@ -1,4 +1,4 @@
-"""How a judge has to answer, and the strict reading of what it answered.
+"""Forms of a judge's reply, and their strict reading.
 
 Contract: a form has a JSON schema (None where the answer is a line of text), which engines that can hold the model
 to; `read` returns the value or raises `Unreadable` with one line that says why. Nothing is mended, guessed or
@@ -56,7 +56,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Invalid:
-    """What a judge found neither right nor wrong (cut off, say), and why."""
+    """Parts that a judge found neither right nor wrong (cut off, say), and why."""
 
     reason: str
 
@@ -151,7 +151,6 @@ class XVerifyWord:
 
 
 def _last_line(text: str) -> str:
-    """The last line that says something, without marks of emphasis."""
     if len(text) > MAX_REPLY:
         raise Unreadable(f"is {len(text)} characters long")
     return text.rstrip("* \t\r\n").rpartition("\n")[2].replace("*", "").strip()
@@ -278,12 +277,12 @@ class Variables:
         return [Checked(a_bool(item["correct"], "correct"), a_text(item["reason"], "reason")) for item in items]
 
 
-def _by_names(items: Sequence[Json], asked: Sequence[str]) -> list[Json]:
+def _by_names(items: Sequence[Json], names: Sequence[str]) -> list[Json]:
     """The items in the order asked. Names that tell them apart may come in any order; equal ones only as asked."""
     given = [item["name"] for item in items]
-    if given == list(asked):
+    if given == list(names):
         return list(items)
     named = {item["name"]: item for item in items if isinstance(item["name"], str)}
-    if len(named) == len(items) == len(asked) and named.keys() == set(asked):
-        return [named[name] for name in asked]
-    raise Unreadable(f"names {glimpse(str(given))} instead of {glimpse(str(list(asked)))}")
+    if len(named) == len(items) == len(names) and named.keys() == set(names):
+        return [named[name] for name in names]
+    raise Unreadable(f"names {glimpse(str(given))} instead of {glimpse(str(list(names)))}")

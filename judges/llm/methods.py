@@ -47,7 +47,7 @@ Decide = Callable[[GradedPart, str], Decision]
 
 @dataclass(frozen=True)
 class PartVote:
-    """What one judge thinks of one part; `score` is None exactly when undecided.
+    """One judge's vote on one part; `score` is None exactly when undecided.
 
     Attributes:
         answer: what it extracted.
@@ -109,7 +109,7 @@ class Method:
 
     @property
     def takes_prompt(self) -> bool:
-        """Whether the user gives the prompt."""
+        """Checks whether the user gives the prompt."""
         return GIVEN in self.prompts
 
 
@@ -145,7 +145,7 @@ def _marks(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
     """All open parts in one request; a part that has to be read as a whole is counted by the judge itself."""
-    from livek12.judges.parts import READER_TYPES
+    from livek12.core.question_types import READER_TYPES
 
     whole = len(parts) == 1 and case.question.question_type in READER_TYPES
     if whole:
@@ -165,8 +165,8 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
     answer: Answer[Share] = ask("livek12_count", values, form, _about_of(parts))
     if whole:
         return Opinion((_share_vote(answer),), answer.calls)
-    found: Sequence[Checked | None] = answer.value.parts if answer.value else [None] * len(parts)
-    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls)
+    checks: Sequence[Checked | None] = answer.value.parts if answer.value else [None] * len(parts)
+    return Opinion(tuple(_vote(answer, checked) for checked in checks), answer.calls)
 
 
 # --- typed variables ------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
     description and type but without the response. An extraction that failed leaves every variable
     undecided; a variable for which the response gives no value is wrong.
     """
-    found: Answer[list[str | None]] = ask(
+    extracted: Answer[list[str | None]] = ask(
         "cfe_extract",
         {
             "question": case.question_block(),
@@ -189,22 +189,22 @@ def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
         Values(_names_of(parts)),
         _about_of(parts),
     )
-    if found.value is None:
-        return Opinion((_undecided_vote(found),) * len(parts), found.calls)
-    values = [value.strip() or None if value else None for value in found.value]
-    said = [decide(part.part, value) if value else None for part, value in zip(parts, values, strict=True)]
-    doubtful = [n for n, decision in enumerate(said) if decision is not None and decision.decision == "undecided"]
+    if extracted.value is None:
+        return Opinion((_undecided_vote(extracted),) * len(parts), extracted.calls)
+    values = [value.strip() or None if value else None for value in extracted.value]
+    decisions = [decide(part.part, value) if value else None for part, value in zip(parts, values, strict=True)]
+    doubtful = [n for n, decision in enumerate(decisions) if decision is not None and decision.decision == "undecided"]
     verified: Answer[list[Checked]] | None = None
     if doubtful:
         verified = _verify(case, [parts[n] for n in doubtful], [values[n] or "" for n in doubtful], ask)
     votes = []
-    for n, (value, decision) in enumerate(zip(values, said, strict=True)):
+    for n, (value, decision) in enumerate(zip(values, decisions, strict=True)):
         if n in doubtful and verified is not None:
             checked = verified.value[doubtful.index(n)] if verified.value else None
             votes.append(_verified(verified, checked, value))
         else:
-            votes.append(_by_rule(found, value, decision))
-    calls = (*found.calls, *(verified.calls if verified else ()))
+            votes.append(_by_rule(extracted, value, decision))
+    calls = (*extracted.calls, *(verified.calls if verified else ()))
     return Opinion(tuple(votes), calls)
 
 
@@ -220,11 +220,11 @@ def _verify(case: Case, parts: Sequence[Open], values: Sequence[str], ask: Ask) 
     return answer
 
 
-def _by_rule(found: Answer[list[str | None]], value: str | None, decision: Decision | None) -> PartVote:
+def _by_rule(extracted: Answer[list[str | None]], value: str | None, decision: Decision | None) -> PartVote:
     if decision is None:
-        return PartVote("reject", 0.0, "the response gives no value", found.raw)
+        return PartVote("reject", 0.0, "the response gives no value", extracted.raw)
     reason = f"{decision.by}: {decision.reason}"
-    return PartVote(decision.decision, decision.score, reason, found.raw, value, decision.by)
+    return PartVote(decision.decision, decision.score, reason, extracted.raw, value, decision.by)
 
 
 def _verified(answer: Answer[list[Checked]], checked: Checked | None, value: str | None) -> PartVote:
@@ -240,8 +240,8 @@ def _l2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
     references = table("REFERENCE VALUES", _variable_rows(case.question, parts, with_values=True))
     values = {"question": case.question_block(), "references": references, "response": case.response_block()}
     answer: Answer[list[Checked]] = ask("cfe_l2s", values, Variables(names), _about_of(parts))
-    found: Sequence[Checked | None] = answer.value or [None] * len(parts)
-    return Opinion(tuple(_vote(answer, checked) for checked in found), answer.calls)
+    checks: Sequence[Checked | None] = answer.value or [None] * len(parts)
+    return Opinion(tuple(_vote(answer, checked) for checked in checks), answer.calls)
 
 
 def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
@@ -265,13 +265,12 @@ def _names_of(parts: Sequence[Open]) -> tuple[str, ...]:
 
 
 def _variable_rows(question: Question, parts: Sequence[Open], with_values: bool) -> list[dict[str, object]]:
-    """Name, description and type of each open part, and its reference value."""
     rows: list[dict[str, object]] = []
     for name, open_part in zip(_names_of(parts), parts, strict=True):
-        known = question.variables[open_part.index] if question.variables else None
+        variable = question.variables[open_part.index] if question.variables else None
         row: dict[str, object] = {"name": name}
-        if known:
-            row |= {"description": known.description, "type": known.type}
+        if variable:
+            row |= {"description": variable.description, "type": variable.type}
         if with_values:
             row["reference"] = open_part.part.gold
         rows.append(row)
@@ -282,7 +281,6 @@ def _variable_rows(question: Question, parts: Sequence[Open], with_values: bool)
 
 
 def _undecided_vote(answer: Answer[Any]) -> PartVote:
-    """The vote of a judge that gave no usable answer."""
     return PartVote("undecided", None, answer.problem, answer.raw)
 
 
@@ -319,9 +317,8 @@ def _about(open_part: Open) -> str:
 
 
 def _about_of(parts: Sequence[Open]) -> str:
-    """Names the parts that are asked, where they are not simply the first ones."""
-    asked = [open_part.index for open_part in parts]
-    return "" if asked == list(range(len(asked))) else "#" + ",".join(str(index + 1) for index in asked)
+    indices = [open_part.index for open_part in parts]
+    return "" if indices == list(range(len(indices))) else "#" + ",".join(str(index + 1) for index in indices)
 
 
 METHODS: Mapping[str, Method] = {

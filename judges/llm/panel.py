@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
+from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Call, Key, PartVerdict, Verdict, Vote
 from livek12.judges.base import Decision, NamedJudge, Outcome, undecided
 from livek12.judges.cascade import Cascade
@@ -39,7 +40,7 @@ from livek12.judges.llm.forms import Form
 from livek12.judges.llm.methods import METHODS, Ask, Decide, Method, Open, Opinion, PartVote
 from livek12.judges.llm.prompts import AnyPrompt, CannotShow, Case, Values
 from livek12.judges.llm.spec import PanelSpec, Rule
-from livek12.judges.parts import READER_TYPES, GradedPart, parts_of
+from livek12.judges.parts import GradedPart, parts_of
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Ruling:
-    """What a panel makes of one part. `score` is None exactly when undecided.
+    """A panel's decision on one part. `score` is None exactly when undecided.
 
     Attributes:
         by: the stage of the rules that decided on what all judges extracted; "" for the judges themselves.
@@ -102,11 +103,11 @@ class Panel:
             )
 
     def most(self, authors: Collection[str], size: int | None) -> int:
-        """How many judges are asked at most about what these models wrote."""
+        """The most judges that are asked about responses of these models."""
         return min(self._size(size), len(self.eligible(authors)))
 
     def members(self, authors: Collection[str], size: int | None) -> str:
-        """Who marks what these models wrote, in words: the eligible judges, and how many of them are drawn."""
+        """The eligible judges of these models, in words, and how many of them are drawn."""
         eligible = [judge.name for judge in self.eligible(authors)]
         drawn = self.most(authors, size)
         few = f"{drawn} of " if drawn < len(eligible) else ""
@@ -151,21 +152,21 @@ class Panel:
     def consult(
         self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel], T]
     ) -> list[tuple[JudgeModel, T]]:
-        """What each judge drawn for the question says; nobody where none may judge this response."""
+        """The opinions of the judges drawn for the question; empty where none may judge this response."""
         drawn = self._order(case, authors)[: self._size(size)]
         return self._gather([(judge, False) for judge in drawn], lambda judge, _: opinion(judge)) if drawn else []
 
     def _gather(
-        self, asked: Sequence[tuple[JudgeModel, bool]], opinion: Callable[[JudgeModel, bool], T]
+        self, drawn: Sequence[tuple[JudgeModel, bool]], opinion: Callable[[JudgeModel, bool], T]
     ) -> list[tuple[JudgeModel, T]]:
         """Everybody's opinion, all asked at once; one judge needs no other thread."""
-        if len(asked) == 1:
-            return [(asked[0][0], opinion(*asked[0]))]
-        futures = [self._threads.submit(opinion, judge, more) for judge, more in asked]
-        return [(judge, future.result()) for (judge, _), future in zip(asked, futures, strict=True)]
+        if len(drawn) == 1:
+            return [(drawn[0][0], opinion(*drawn[0]))]
+        futures = [self._threads.submit(opinion, judge, more) for judge, more in drawn]
+        return [(judge, future.result()) for (judge, _), future in zip(drawn, futures, strict=True)]
 
     def _ruling(self, given: Sequence[tuple[JudgeModel, Opinion]], part: int, again: str, drawn: int) -> Ruling:
-        cast = [(judge, found.votes[part]) for judge, found in given]
+        cast = [(judge, opinion.votes[part]) for judge, opinion in given]
         votes = tuple(
             Vote(judge=judge.name, decision=vote.decision, score=vote.score, reason=vote.reason, raw=vote.raw)
             for judge, vote in cast
@@ -185,14 +186,13 @@ class Panel:
         if self.spec.spread is None or len(given) < 2 or not self.spec.extra:
             return False
         for part in range(parts):
-            scores = [found.votes[part].score for _, found in given]
-            known = [score for score in scores if score is not None]
-            if known and max(known) - min(known) > self.spec.spread:
+            scores = [opinion.votes[part].score for _, opinion in given]
+            usable = [score for score in scores if score is not None]
+            if usable and max(usable) - min(usable) > self.spec.spread:
                 return True
         return False
 
     def _order(self, case: Case, authors: Collection[str]) -> list[JudgeModel]:
-        """The eligible judges in the order of the draw for this question."""
         able = [judge for judge in self.eligible(authors) if not case.has_images or judge.sees]
         return sorted(able, key=lambda judge: _lot(self.spec.seed, case.question.id, normalised(judge.name)))
 
@@ -200,7 +200,7 @@ class Panel:
         return min(self.spec.size or size or len(self._judges), len(self._judges))
 
     def quorum(self, drawn: int) -> int:
-        """How many usable votes of so many judges decide."""
+        """The number of usable votes that decide, of so many judges."""
         return self.spec.quorum or drawn // 2 + 1
 
     def _barred(self, judge: JudgeModel, authors: Collection[str]) -> bool:
@@ -213,8 +213,8 @@ class Panel:
         own = judge.spec.family
         mine = frozenset({own.strip().lower()}) if own else families_of(judge.name, declared)
         theirs = families_of(author, declared)
-        for name, known in ((judge.name, mine), (author, theirs)):
-            if not known and name not in self._warned:
+        for name, names in ((judge.name, mine), (author, theirs)):
+            if not names and name not in self._warned:
                 self._warned.add(name)
                 _log.warning("the family of %s is not known; declare it under `families` in a panel file", name)
         return bool(mine & theirs)
@@ -227,14 +227,14 @@ def add_up(votes: Sequence[PartVote], rule: Rule) -> tuple[Outcome, float | None
     no = len(votes) - yes
     if len(votes) == 1:
         return votes[0].decision, votes[0].score, votes[0].reason
-    said = f"{yes} of {len(votes)} accept"
+    tally = f"{yes} of {len(votes)} accept"
     if yes and no and (rule == "unanimous" or yes == no):
-        return "undecided", None, f"{said}: {'not unanimous' if rule == 'unanimous' else 'a tie'}"
+        return "undecided", None, f"{tally}: {'not unanimous' if rule == 'unanimous' else 'a tie'}"
     decision: Outcome = "accept" if yes > no else "reject"
     if rule in {"mean", "unanimous"}:
-        return decision, sum(scores) / len(scores), said
+        return decision, sum(scores) / len(scores), tally
     siding = [score for score, vote in zip(scores, votes, strict=True) if vote.decision == decision]
-    return decision, sum(siding) / len(siding), said
+    return decision, sum(siding) / len(siding), tally
 
 
 def _lot(seed: int, question: str, judge: str) -> str:
@@ -281,7 +281,7 @@ class PanelScorer:
         return {"judge": self.version} | {f"prompt {name}": of(name).sha256 for name in prompts}
 
     def wants(self, verdict: Verdict, case: Case, cut_short: bool) -> bool:
-        """Whether anything is open that a model could decide."""
+        """Checks whether anything is open that a model could decide."""
         return bool(open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")[1])
 
     def settle(self, verdict: Verdict, case: Case, authors: Collection[str] = (), cut_short: bool = False) -> Verdict:
@@ -293,8 +293,8 @@ class PanelScorer:
             authors: names of the model under test.
             cut_short: the response ended at its token limit.
         """
-        parts, asked = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
-        if not asked:
+        parts, opened = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
+        if not opened:
             return verdict.model_copy(update={"judge": self.version, "versions": self.versions})
 
         method = METHODS[self.method_name]
@@ -305,12 +305,12 @@ class PanelScorer:
                 return undecided("rules", "the judge decides")
             return decide_part(case.question, part, answer, self.config, self.cascade)
 
-        rulings, calls = self.panel.rule(case, asked, method, decide, authors, self.named.size)
+        rulings, calls = self.panel.rule(case, opened, method, decide, authors, self.named.size)
         settled = list(parts)
-        for open_part, ruling in zip(asked, rulings, strict=True):
+        for open_part, ruling in zip(opened, rulings, strict=True):
             settled[open_part.index] = _ruled(parts[open_part.index], ruling)
-        found = total(case.question, verdict.key, settled, self.config)
-        return found.model_copy(update={"calls": list(calls), "judge": self.version, "versions": self.versions})
+        judged = total(case.question, verdict.key, settled, self.config)
+        return judged.model_copy(update={"calls": list(calls), "judge": self.version, "versions": self.versions})
 
 
 def open_parts(
@@ -344,12 +344,12 @@ def open_parts(
     parts = [_undecided(part, None) for part in graded] if found_none else verdict.parts
     if everything and len(parts) == len(graded):
         parts = [part if part.votes else _undecided(own, part.answer) for own, part in zip(graded, parts, strict=True)]
-    asked = [
+    opened = [
         Open(index, part)
         for index, part in enumerate(graded)
         if part.gold.strip() and index < len(parts) and parts[index].score is None
     ]
-    return parts, asked
+    return parts, opened
 
 
 def _undecided(part: GradedPart, answer: str | None) -> PartVerdict:

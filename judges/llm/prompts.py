@@ -274,7 +274,7 @@ class Case:
 
     @property
     def has_images(self) -> bool:
-        """Whether a judge has to see."""
+        """Checks whether a judge has to see."""
         question = self.question
         shown = [*self.pages, *question.images, *question.answer_images, *question.solution_images]
         return self.shows_images and bool(shown)
@@ -308,7 +308,7 @@ class Case:
         return self._block("REFERENCE SOLUTION", solution.strip() or NONE, self.question.solution_images)
 
     def response_block(self) -> Fenced:
-        """What is judged."""
+        """The response."""
         return Fenced("RESPONSE", self.response.strip() or NONE)
 
     def _block(self, label: str, text: str, images: Sequence[Image]) -> Fenced:

@@ -35,11 +35,11 @@ DEFAULT = "small"
 
 
 def shipped_panels() -> dict[str, dict[str, Any]]:
-    """What the shipped files say, by name, smaller panels first."""
+    """The contents of the shipped files by name, smaller panels first."""
     import yaml
 
-    said = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.yaml")}
-    return dict(sorted(said.items(), key=lambda named: sum(judge["weights_gb"] for judge in named[1]["judges"])))
+    panels = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.yaml")}
+    return dict(sorted(panels.items(), key=lambda named: sum(judge["weights_gb"] for judge in named[1]["judges"])))
 
 
 def shipped_file(name: str, engine: str = "", shared: Mapping[str, Any] | None = None) -> tuple[Path, str]:
@@ -77,7 +77,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 @dataclass(frozen=True)
 class PanelSpec:
-    """Who judges what the rules leave open, and how votes add up.
+    """A panel: judges of what the rules leave open, and the sum of their votes.
 
     Attributes:
         judges: the pool, each model once.
@@ -191,20 +191,20 @@ def parse_judge(
             f"method {panel.method} has no prompt of ours: give the file of the verifier's with --judge-prompt"
         )
     if panel.prompt is not None and not takes:
-        named = " or ".join(name for name, known in METHODS.items() if known.takes_prompt)
+        named = " or ".join(name for name, method_entry in METHODS.items() if method_entry.takes_prompt)
         raise UserError(f"--judge-prompt goes with --judge-method {named}; the other methods have prompts of their own")
     return panel
 
 
 def names_file(text: str) -> bool:
-    """Whether `--judge` names a panel file, rather than judges."""
+    """Checks whether `--judge` names a panel file, rather than judges."""
     return re.search(r"\.ya?ml$", text.strip()) is not None
 
 
 def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
     from livek12.engines import check_engine
 
-    found: dict[str, JudgeSpec] = {}
+    specs: dict[str, JudgeSpec] = {}
     for judge in judges:
         if not judge.name:
             raise UserError(f"judge {judge.model!r} has no name to speak of")
@@ -212,8 +212,8 @@ def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
             check_engine(judge.engine, judge.model, judge.engine_args, here=False)
         except UserError as error:
             raise UserError(f"judge {judge.model}: {error}") from error
-        found.setdefault(normalised(judge.model), judge)
-    return tuple(found.values())
+        specs.setdefault(normalised(judge.model), judge)
+    return tuple(specs.values())
 
 
 # --- a panel in a file ----------------------------------------------------------------------------------------------
@@ -247,18 +247,18 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
     import yaml
 
     try:
-        said = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: is not YAML: {' '.join(str(error).split())[:200]}") from error
-    if not isinstance(said, dict) or not isinstance(said.get("judges"), list) or not said["judges"]:
+    if not isinstance(content, dict) or not isinstance(content.get("judges"), list) or not content["judges"]:
         raise UserError(f"{path}: needs a list of judges")
-    _known(said, _PANEL, f"{path}")
-    engine = _text(said.get("engine", engine), f"{path}: engine")
-    shared = said.get("engine_args", shared or {})
-    judges = [_file_judge(entry, engine, shared, f"{path}: judge {n}") for n, entry in enumerate(said["judges"], 1)]
-    rest = {name: value for name, value in said.items() if name not in {"judges", *_SHARED}}
+    _known(content, _PANEL, f"{path}")
+    engine = _text(content.get("engine", engine), f"{path}: engine")
+    shared = content.get("engine_args", shared or {})
+    judges = [_file_judge(entry, engine, shared, f"{path}: judge {n}") for n, entry in enumerate(content["judges"], 1)]
+    rest = {name: value for name, value in content.items() if name not in {"judges", *_SHARED}}
     _check(rest, str(path))
     if "prompt" in rest:
         rest["prompt"] = read_given_prompt(path.parent / rest["prompt"])
@@ -290,26 +290,26 @@ def _file_judge(entry: Any, engine: str, shared: Any, where: str) -> JudgeSpec:
     )
 
 
-def _prices(said: Any, where: str) -> Prices | None:
-    if said is None:
+def _prices(content: Any, where: str) -> Prices | None:
+    if content is None:
         return None
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise UserError(f"{where}: price is a mapping with prompt and completion, for a million tokens")
-    _known(said, frozenset({"prompt", "completion", "cached"}), f"{where}: price")
-    numbers = [value for value in said.values() if isinstance(value, int | float) and not isinstance(value, bool)]
-    if len(numbers) != len(said) or min(numbers, default=0) < 0 or not {"prompt", "completion"} <= set(said):
+    _known(content, frozenset({"prompt", "completion", "cached"}), f"{where}: price")
+    numbers = [value for value in content.values() if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) != len(content) or min(numbers, default=0) < 0 or not {"prompt", "completion"} <= set(content):
         raise UserError(f"{where}: price needs prompt and completion (and may have cached), numbers from 0")
-    return Prices(**{name: float(value) for name, value in said.items()})
+    return Prices(**{name: float(value) for name, value in content.items()})
 
 
-def _sampling(said: Any, where: str) -> Sampling:
+def _sampling(content: Any, where: str) -> Sampling:
     from pydantic import ValidationError
 
     default = JudgeSpec("x").sampling.model_dump()
-    if isinstance(said, dict) and "system_prompt" in said:
+    if isinstance(content, dict) and "system_prompt" in content:
         raise UserError(f"{where}: sampling: a judge is told what its prompt says, and has no other system_prompt")
     try:
-        return Sampling(**{**default, **(said or {})})
+        return Sampling(**{**default, **(content or {})})
     except (ValidationError, TypeError) as error:
         raise UserError(f"{where}: sampling: {str(error).splitlines()[-2].strip()[:200]}") from error
 
@@ -331,10 +331,10 @@ _KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
 _LEAST = {"size": 1, "quorum": 1, "extra": 0, "spread": 0}
 
 
-def _check(said: Mapping[str, Any], where: str) -> None:
+def _check(content: Mapping[str, Any], where: str) -> None:
     from livek12.judges.llm.methods import METHODS
 
-    for name, value in said.items():
+    for name, value in content.items():
         what, kind = _KINDS[name]
         fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
         if fits and name in _LEAST and value is not None:
@@ -351,8 +351,8 @@ def _check(said: Mapping[str, Any], where: str) -> None:
             raise UserError(f"{where}: {name} is {what}, not {value!r}")
 
 
-def _known(said: Mapping[str, Any], names: frozenset[str], where: str) -> None:
-    if unknown := sorted(str(name) for name in said if name not in names):
+def _known(content: Mapping[str, Any], names: frozenset[str], where: str) -> None:
+    if unknown := sorted(str(name) for name in content if name not in names):
         raise UserError(f"{where}: unknown field {unknown[0]!r}; there are {', '.join(sorted(names))}")
 
 

@@ -1,1 +1,1 @@
-"""What decides without a model: each rule one stage, and the trees, units and numbers that they read."""
+"""Rules: decisions without a model, one stage each, and the trees, units and numbers that they read."""

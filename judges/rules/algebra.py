@@ -60,7 +60,7 @@ Said = tuple[Outcome, str]
 
 
 def is_complete(node: Node) -> bool:
-    """Whether a list is plainly all of its solutions: alternatives, or values of one name."""
+    """Checks whether a list is plainly all of its solutions: alternatives, or values of one name."""
     names = {entry[1] for entry in node[2] if entry[0] == "named"}
     return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
 
@@ -95,12 +95,12 @@ def is_tower(node: Node) -> bool:
 
 
 def holds_interval(node: Any) -> bool:
-    """Whether an interval stands anywhere in a tree."""
+    """Checks whether an interval stands anywhere in a tree."""
     return isinstance(node, list) and (node[:1] == ["interval"] or any(map(holds_interval, node)))
 
 
 def agree_all(relation: Node) -> bool:
-    """Whether all sides of an equation are one value: an identity (1/2 = 0.5)."""
+    """Checks whether all sides of an equation are one value: an identity (1/2 = 0.5)."""
     values = [value_of(side) for side in relation[2]]
     return all(equal(values[0], value)[0] == "accept" for value in values[1:])
 
@@ -112,7 +112,7 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
 
 
 def is_vector(node: Node) -> bool:
-    """Whether a tuple or matrix is one row or one column."""
+    """Checks whether a tuple or matrix is one row or one column."""
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
 
@@ -121,7 +121,7 @@ _LESS = late(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
 
 
 def named_by_size(nodes: list[Node]) -> bool | None:
-    """Whether two values named as the greater and the lesser one are so by size; None where the names say nothing."""
+    """Checks whether values named greater and lesser are so by size; None where the names say nothing."""
     sizes: dict[str, Any] = {}
     for node in nodes:
         kinds = (("greater", _GREATER), ("less", _LESS)) if node[0] == "named" else ()
@@ -133,10 +133,10 @@ def named_by_size(nodes: list[Node]) -> bool | None:
 
 
 def may_be_interval(pair: Node) -> bool:
-    """Whether a tuple of two may be an open interval: its second entry is not below the first."""
+    """Checks whether a tuple of two may be an open interval: its second entry is not below the first."""
     ends = [at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
-    known = [end[0] for end in ends if end is not None and end[1] == 0]
-    return len(ends) == 2 and not (len(known) == 2 and bool(known[0] >= known[1]))
+    numbers = [end[0] for end in ends if end is not None and end[1] == 0]
+    return len(ends) == 2 and not (len(numbers) == 2 and bool(numbers[0] >= numbers[1]))
 
 
 MAX_VALUES = 12
@@ -148,7 +148,7 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 
 
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
-    """Whether a difference between two trees may be one of notation that equals only itself.
+    """Checks whether a difference between two trees may be one of notation that equals only itself.
 
     The entries of tuples and lists are compared one by one, with the same care.
     """
@@ -162,7 +162,7 @@ class Comparer:
     def __init__(
         self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False, solutions: bool = False
     ) -> None:
-        """What the question says.
+        """Sets what the question asks for.
 
         Args:
             open_ends: an interval may be open or closed at its ends.
@@ -181,8 +181,8 @@ class Comparer:
     def compare(self, gold: Node, answer: Node) -> Said:
         """The outcome and why."""
         try:
-            said = self._compare(gold, answer)
-            return ("undecided", ONLY_ITSELF) if said[0] == "reject" and _on_unknown_grounds(gold, answer) else said
+            result = self._compare(gold, answer)
+            return ("undecided", ONLY_ITSELF) if result[0] == "reject" and _on_unknown_grounds(gold, answer) else result
         except Unsupported as reason:
             return "undecided", str(reason)
 
@@ -224,12 +224,12 @@ class Comparer:
         conditions = [entry[0] == "rel" for node in (gold, answer) if node[0] == "list" for entry in node[2]]
         if kinds == {"list", "tuple"} and not (conditions and all(conditions)):
             return self.list_and_tuple(gold, answer)
-        if kinds == {"tuple"} and (said := self.in_order(gold[1], answer[1]))[0] != "undecided":
-            return said
+        if kinds == {"tuple"} and (result := self.in_order(gold[1], answer[1]))[0] != "undecided":
+            return result
         regions = region_of(gold), region_of(answer)
         if regions[0] is not None and regions[1] is not None:
-            said = self._regions(regions[0], regions[1])
-            return self._relations(gold, answer) if said[0] == "undecided" and kinds == {"rel"} else said
+            result = self._regions(regions[0], regions[1])
+            return self._relations(gold, answer) if result[0] == "undecided" and kinds == {"rel"} else result
         golds, answers = (grouped(expand(node)) for node in (gold, answer))
         if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
             return self.lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
@@ -243,15 +243,14 @@ class Comparer:
             return node
         kept = []
         for entry in node[1][1]:
-            said = {self._pair(entry, gone) for gone in node[2][1]}
-            if said != {"reject"} and "accept" not in said:
+            outcomes = {self._pair(entry, gone) for gone in node[2][1]}
+            if outcomes != {"reject"} and "accept" not in outcomes:
                 raise Unsupported("a difference of sets")
-            kept += [] if "accept" in said else [entry]
+            kept += [] if "accept" in outcomes else [entry]
         return ["set", kept] if kept else EMPTY
 
     @staticmethod
     def _empty(other: Node) -> Said:
-        """The empty set beside anything else."""
         if other[0] == "set" or (other[0] in {"num", "tuple", "interval"}):
             return "reject", "only one of them is empty"
         return "undecided", "the empty set beside another kind of answer"
@@ -291,10 +290,10 @@ class Comparer:
             values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
         except TooBig:
             return one_is_huge(gold, answer)
-        said = self._scalars(*values)
-        if "ratio" in kinds and said[0] == "accept" and any(value.expr.is_Integer for value in values):
+        result = self._scalars(*values)
+        if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
-        return said
+        return result
 
     # --- scalars ------------------------------------------------------------------------------------------------
 
@@ -308,9 +307,9 @@ class Comparer:
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:
             answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
-        said = same_solutions(gold.expr, answer.expr)
-        if said is not None and self.solutions:
-            return said
+        result = same_solutions(gold.expr, answer.expr)
+        if result is not None and self.solutions:
+            return result
         if self.integrated(gold, answer):
             return "accept", "equal but for the constant"
         outcome, reason = equal(gold, answer, self.bound)
@@ -323,29 +322,29 @@ class Comparer:
             if outcome == "accept" and not (self.family and shifts):
                 return "undecided", "a shifted family"
         alike = gold.expr.free_symbols == answer.expr.free_symbols
-        if outcome == "reject" and alike and said is not None and said[0] == "accept":
+        if outcome == "reject" and alike and result is not None and result[0] == "accept":
             return "undecided", "equal but for the constants, if they are arbitrary"
         return outcome, reason
 
     @staticmethod
     def integrated(gold: Value, answer: Value) -> bool:
-        """Whether both are F + C with any constant C."""
+        """Checks whether both are F + C with any constant C."""
         plain, names = [], set()
         for value in (gold, answer):
-            found = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
-            slope = sympy.diff(value.expr, found[0]) if len(found) == 1 else sympy.Integer(0)
-            if slope != 1 and (slope != -1 or str(found[0])[0] != "C"):
+            constants = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
+            slope = sympy.diff(value.expr, constants[0]) if len(constants) == 1 else sympy.Integer(0)
+            if slope != 1 and (slope != -1 or str(constants[0])[0] != "C"):
                 return False
-            plain.append(value.expr.xreplace({found[0]: sympy.Integer(0)}))
-            names.add(str(found[0]))
+            plain.append(value.expr.xreplace({constants[0]: sympy.Integer(0)}))
+            names.add(str(constants[0]))
         variables = {str(name) for name in plain[0].free_symbols}
         if plain[0].free_symbols != plain[1].free_symbols or not variables & VARIABLES:
             return False
         if not any(name.startswith("C") for name in names) or any(name[0].isupper() for name in variables):
             return False
         real = {name: sympy.Symbol(str(name), real=True) for name in plain[0].free_symbols}
-        plain = [one.xreplace(real) for one in plain]
-        slopes = [[sympy.diff(one, name) for name in sorted(plain[0].free_symbols, key=str)] for one in plain]
+        plain = [side.xreplace(real) for side in plain]
+        slopes = [[sympy.diff(side, name) for name in sorted(plain[0].free_symbols, key=str)] for side in plain]
         same = all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
         return same and real_together(plain[0], plain[1])
 
@@ -373,31 +372,31 @@ class Comparer:
         if bound[0]:
             self.bound = frozenset({bound[0][1]})
         if gold[1] == answer[1]:
-            said = self._compare(gold[3], answer[3])
+            result = self._compare(gold[3], answer[3])
             return (
                 ("undecided", "another step to the value")
-                if said[0] == "accept" and self._apart(gold, answer)
-                else said
+                if result[0] == "accept" and self._apart(gold, answer)
+                else result
             )
         heads = {bound[1] is None and answer[1], bound[0] is None and gold[1]} - {False}
-        function, argument = next((one for one in bound if one), ("", ""))
+        function, argument = next((entry for entry in bound if entry), ("", ""))
         if heads in ({"y"}, {function}) and argument and argument not in heads:
-            said = self._compare(gold[3], answer[3])
-            if said[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
-                return said
+            result = self._compare(gold[3], answer[3])
+            if result[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
+                return result
         if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
             if holds_symbol(answer[3], bound[0][1]) or holds_symbol(gold[3], bound[1][1]):
                 return "undecided", "a function of another variable"
             return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
         if gold[2] and answer[2]:
-            said = compare_equations(as_equation(gold), as_equation(answer))
+            result = compare_equations(as_equation(gold), as_equation(answer))
             both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
-            if said[0] == "accept" or (said[0] == "reject" and both):
-                return said
+            if result[0] == "accept" or (result[0] == "reject" and both):
+                return result
         return "undecided", "another name"
 
     def _apart(self, gold: Node, answer: Node) -> bool:
-        """Whether two chains of as many equals (v = gt = at) differ in a step before their last, which is no number."""
+        """Checks whether two chains of as many equals (v = gt = at) differ in a step before their last, no number."""
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]
         if len(earlier[0]) != len(earlier[1]) or not holds_symbol(gold[3]):
             return False
@@ -406,11 +405,11 @@ class Comparer:
     @staticmethod
     def _named_and_equation(gold: Node, answer: Node) -> Said:
         """X = 3 beside 2x = 6 is still to be solved; y = 2x beside 2x - y = 0 is the same curve."""
-        said = compare_equations(as_equation(gold), as_equation(answer))
+        result = compare_equations(as_equation(gold), as_equation(answer))
         constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
-        if said[0] == "accept" and constant:
+        if result[0] == "accept" and constant:
             return "undecided", "an equation that is still to be solved"
-        return said
+        return result
 
     # --- relations ----------------------------------------------------------------------------------------------
 
@@ -466,7 +465,7 @@ class Comparer:
             return "undecided", "another number of pieces"
         left = list(answers)
         for value, condition in golds:
-            match = next((one for one in left if self._same_condition(condition, one[1])), None)
+            match = next((entry for entry in left if self._same_condition(condition, entry[1])), None)
             if match is None:
                 return "undecided", "other conditions"
             outcome, reason = self.compare(value, match[0])
@@ -488,7 +487,7 @@ class Comparer:
             return "undecided", "too many values"
         if DOTS in [*golds, *answers]:
             same = len(golds) == len(answers) and all(
-                (one == DOTS) == (two == DOTS) for one, two in zip(golds, answers, strict=True)
+                (entry == DOTS) == (two == DOTS) for entry, two in zip(golds, answers, strict=True)
             )
             return (
                 self.in_order(*([node for node in nodes if node != DOTS] for nodes in (golds, answers)))
@@ -496,17 +495,17 @@ class Comparer:
                 else ("undecided", "an ellipsis")
             )
         if self.family and (
-            said := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
+            result := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
         ):
-            return said
+            return result
         names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
         distinct = len(set(names[0])) == len(golds) == len(answers)
         if distinct and sorted(names[0]) == sorted(names[1]):
             by_name = {node[1]: node for node in answers}
-            said = self.in_order(golds, [by_name[name] for name in names[0]])
-            if said[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
+            result = self.in_order(golds, [by_name[name] for name in names[0]])
+            if result[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
                 return "undecided", "the right values, numbered otherwise"
-            return said
+            return result
         letters = [{name.partition("_")[0] for name in mine} for mine in names]
         if letters[0] == letters[1] and len(letters[0]) == 1 and len(names[0] + names[1]) == len(golds + answers):
             golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
@@ -523,7 +522,6 @@ class Comparer:
         return outcome, reason
 
     def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
-        """Whether the values agree without their names: which root is x_1 is anyone's choice."""
         return self.as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
 
     def _pair(self, gold: Node, answer: Node) -> Outcome:
@@ -550,9 +548,9 @@ class Comparer:
         """Entry by entry: a difference in one is a difference."""
         if len(golds) != len(answers):
             return "reject", "another number of entries"
-        said = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
+        results = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
         for wanted in ("reject", "undecided"):
-            for outcome, reason in said:
+            for outcome, reason in results:
                 if outcome == wanted:
                     return outcome, reason
         return "accept", "entry by entry"
@@ -564,12 +562,12 @@ class Comparer:
             both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
             complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
             return self.lists(grouped(both[0]), grouped(both[1]), complete)
-        said = self.in_order(*entries)
+        result = self.in_order(*entries)
         unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
-        if said[0] == "accept" and unnamed_pair and may_be_interval(gold):
+        if result[0] == "accept" and unnamed_pair and may_be_interval(gold):
             return "undecided", "two values for a point or an interval"
-        if said[0] == "accept" or (gold[0] == "tuple" and said[0] == "reject"):
-            return said
+        if result[0] == "accept" or (gold[0] == "tuple" and result[0] == "reject"):
+            return result
         return "undecided", "a list beside a tuple"
 
     def ratios(self, golds: list[Node], answers: list[Node]) -> Said:

@@ -141,8 +141,8 @@ class _Reader:
         for species, end in self.species(factor.end()):
             state = _STATE.match(self.text, end)
             after = state.end() if state else end
-            said = (state[1] or state[2]).rstrip(".") if state else ""
-            term = FormulaTerm(sign * value, species, _STRENGTH.get(said, said))
+            printed = (state[1] or state[2]).rstrip(".") if state else ""
+            term = FormulaTerm(sign * value, species, _STRENGTH.get(printed, printed))
             rest = self.text[after:].lstrip()
             if not rest:
                 yield (term,)
@@ -158,10 +158,10 @@ class _Reader:
         if electron := _ELECTRON.match(self.text, start):
             yield Species(("e",), (), -1, 1), electron.end()
             return
-        found = self.groups(start, 0)
-        if found is None:
+        parts = self.groups(start, 0)
+        if parts is None:
             return
-        structure, marks, end = found
+        structure, marks, end = parts
         while dot := _DOT.match(self.text, end):
             part = self.groups(dot.end(), 0)
             if part is None:
@@ -186,22 +186,22 @@ class _Reader:
 
     def groups(self, start: int, depth: int) -> tuple[Structure, int, int] | None:
         """Atoms and brackets from `start` on: structure, marks, end. None where there are none."""
-        found: list[str | tuple[str | Structure, int]] = []
+        parts: list[str | tuple[str | Structure, int]] = []
         marks, at, end = 0, start, start
         while depth <= MAX_DEPTH:
-            if found and (bond := _BOND.match(self.text, at)):
+            if parts and (bond := _BOND.match(self.text, at)):
                 if "-" not in bond[0]:
-                    found.append(bond[0].strip())
+                    parts.append(bond[0].strip())
                 at = bond.end()
-            if found and self.text[at : at + 1] == " ":
+            if parts and self.text[at : at + 1] == " ":
                 at += 1
-            one = self.group(at, depth)
-            if one is None:
+            group_read = self.group(at, depth)
+            if group_read is None:
                 break
-            found.append(one[0])
-            marks, at = marks + one[1], one[2]
+            parts.append(group_read[0])
+            marks, at = marks + group_read[1], group_read[2]
             end = at
-        return (tuple(found), marks, end) if found and not isinstance(found[-1], str) else None
+        return (tuple(parts), marks, end) if parts and not isinstance(parts[-1], str) else None
 
     def group(self, at: int, depth: int) -> tuple[tuple[str | Structure, int], int, int] | None:
         """One atom or bracket with its index: (symbol or content, count), marks, end."""
@@ -238,7 +238,6 @@ def _species(structure: Structure, charge: int, marks: int) -> Species:
 
 
 def _atoms_of(structure: Structure) -> Counter[str]:
-    """How many atoms of each element."""
     atoms: Counter[str] = Counter()
     for piece in structure:
         if not isinstance(piece, str):
@@ -263,7 +262,7 @@ class Reaction:
 
     @property
     def amounts(self) -> tuple[dict[Species, Fraction], dict[Species, Fraction]]:
-        """How much of each substance stands on each side; what is taken away on one is put on the other."""
+        """The amount of each substance on each side; what is taken away on one is put on the other."""
         sides: tuple[dict[Species, Fraction], dict[Species, Fraction]] = ({}, {})
         for side, terms in enumerate((self.left, self.right)):
             for term in terms:
@@ -273,17 +272,17 @@ class Reaction:
 
     @property
     def states(self) -> Counter[tuple[Species, str]]:
-        """What is printed behind the substances."""
+        """The states printed behind the substances."""
         return Counter((term.species, term.state) for term in (*self.left, *self.right) if term.state)
 
     @property
     def nuclear(self) -> bool:
-        """Whether nuclides stand in it, which turn into each other."""
+        """Checks whether nuclides stand in it, which turn into each other."""
         return any(name[0].isdigit() for term in (*self.left, *self.right) for name, _ in term.species.atoms)
 
     @property
     def balanced(self) -> bool:
-        """Whether atoms and charge are conserved."""
+        """Checks whether atoms and charge are conserved."""
         total: dict[str, Fraction] = {}
         for sign, amounts in zip((1, -1), self.amounts, strict=True):
             for species, amount in amounts.items():
@@ -352,17 +351,16 @@ def _arrow(text: str) -> tuple[str, str, bool]:
 
 
 def _arguments(text: str, at: int, most: int) -> tuple[int, list[str]]:
-    """The arguments in brackets and braces that follow a command, and where they end."""
-    found: list[str] = []
-    while len(found) < most and text[at : at + 1] in {"[", "{"}:
+    arguments: list[str] = []
+    while len(arguments) < most and text[at : at + 1] in {"[", "{"}:
         end = text.find("]", at) if text[at] == "[" else closing_brace(text, at)
         if end < 0:
             break
-        found.append(text[at + 1 : end])
+        arguments.append(text[at + 1 : end])
         at = end + 1
         while text[at : at + 1] == " " and text[at + 1 : at + 2] in {"[", "{"}:
             at += 1
-    return at, found
+    return at, arguments
 
 
 _NOTHING = late(r"\\(?:text|mathrm|rm|ce|quad|qquad|hspace|mathop|[,;:! ])|[\s{}$~⟶=,，、/]")
@@ -370,7 +368,6 @@ _HEATED = late(r"\\(?:Delta|triangle)|[△Δ]|加热|heat")
 
 
 def _condition(written: list[str]) -> str:
-    """What stands on an arrow in one spelling; heat is △."""
     return "".join(sorted(_HEATED.sub("△", _NOTHING.sub("", text)) for text in written))
 
 
@@ -404,7 +401,7 @@ class ChemistryStage:
 
 
 def is_chemical(text: str) -> bool:
-    """Whether a text is a formula with a sign that only chemistry has, an equation or a configuration."""
+    """Checks whether a text is a formula with a sign that only chemistry has, an equation or a configuration."""
     return bool(_configuration(text) or _key_reactions(text) or _bears_marks(_formulas(text)))
 
 
@@ -440,7 +437,6 @@ def _compare_reactions(golds: list[Reaction], answers: tuple[Reaction, ...]) -> 
 
 
 def _print_doubt(gold: Reaction, answer: Reaction) -> str:
-    """What the key prints beside the substances and the answer does not."""
     if gold.reversible != answer.reversible:
         return "only one of the equations is reversible"
     if gold.states and gold.states != answer.states:
@@ -466,10 +462,10 @@ def _with_heat(text: str) -> tuple[str, Number] | None:
 
 def _compare_heats(gold: tuple[str, Number], answer: tuple[str, Number]) -> Decision:
     """Right where equation and heat are; wrong where the equation is the key's and the heat is another."""
-    said = _compare_reactions(_key_reactions(gold[0]), _reactions(answer[0]))
+    result = _compare_reactions(_key_reactions(gold[0]), _reactions(answer[0]))
     outcome, reason = compare_quantities(gold[1], answer[1], None)
-    if said.decision != "accept" or outcome == "accept":
-        return said
+    if result.decision != "accept" or outcome == "accept":
+        return result
     return reject(NAME, f"the heat: {reason}") if outcome == "reject" else undecided(NAME, f"the heat: {reason}")
 
 
@@ -483,8 +479,8 @@ def _formulas(text: str) -> tuple[Readings, ...]:
     """The formulas of a list, each in its readings; none where one is no formula."""
     if len(text) > MAX_CHARS:
         return ()
-    if found := _formula(text):
-        return (found,)
+    if formula := _formula(text):
+        return (formula,)
     pieces = [piece for piece in _JOINT.split(bare(text)) if piece.strip()]
     if not 1 < len(pieces) <= _MAX_LIST:
         return ()
@@ -493,12 +489,10 @@ def _formulas(text: str) -> tuple[Readings, ...]:
 
 
 def _formula(text: str) -> Readings:
-    """The readings of one formula."""
     return tuple(terms[0] for terms in read_terms(bare(text)) if len(terms) == 1 and terms[0].coefficient > 0)
 
 
 def _bears_marks(formulas: tuple[Readings, ...]) -> bool:
-    """Whether something in them is of chemistry alone: "CO" may be a product."""
     return any(term.species.marks for readings in formulas for term in readings)
 
 
@@ -519,11 +513,10 @@ def _compare_formulas(golds: tuple[Readings, ...], answers: tuple[Readings, ...]
 
 
 def _compare_pair(gold: Readings, answer: Readings) -> Decision:
-    """Two single formulas, each in its readings."""
-    pairs = [(one, other) for one in gold for other in answer if one.coefficient == other.coefficient]
+    pairs = [(term, other) for term in gold for other in answer if term.coefficient == other.coefficient]
     alike = [pair for pair in pairs if _identity(pair[0]) == _identity(pair[1])]
-    if any(one.species.structure == other.species.structure for one, other in alike):
-        stated = any(not one.state or one.state == other.state for one, other in alike)
+    if any(term.species.structure == other.species.structure for term, other in alike):
+        stated = any(not term.state or term.state == other.state for term, other in alike)
         return accept(NAME, "the same formula") if stated else undecided(NAME, "another state than the key's")
     if alike:
         return undecided(NAME, "one composition written in two ways")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
@@ -99,7 +100,7 @@ _DENIED = late(
 
 
 def _names_the_letter(gold: str, answer: str) -> bool:
-    """Whether an answer to a question without a type is the letter of the key and words that do not deny it."""
+    """Checks whether an answer to a question without a type is the letter of the key and words that do not deny it."""
     pair = labelled_option(answer) if _LETTER.fullmatch(gold) else None
     if pair is None or pair[0] != gold or not _WORDS.search(pair[1]):
         return False
@@ -117,24 +118,24 @@ _NONE = late(
 
 
 def _says_none(comparison: AnswerComparison) -> bool:
-    """Whether the answer is "none of the above" and no option, all of which are at hand, says so or is a picture."""
+    """Checks whether the answer is "none of the above" and no option (all are at hand) says so or is a picture."""
     texts = [option.text.strip() for option in comparison.options]
-    known = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
-    return known and _NONE.fullmatch(bare(comparison.answer)) is not None
+    complete = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
+    return complete and _NONE.fullmatch(bare(comparison.answer)) is not None
 
 
 def _is_no_option(comparison: AnswerComparison) -> bool:
-    """Whether the answer is plainly a number, as all options are, and differs from each of them."""
+    """Checks whether the answer is plainly a number, as all options are, and differs from each of them."""
     value = read_number(comparison.answer)
     numbers = [read_number(option.text) for option in comparison.options]
-    if value is None or len(numbers) < MIN_OPTIONS or comparison.question_type != "single_choice":
+    if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:
         return False
     if value.value.denominator == 1 and 0 < value.value <= len(numbers):  # perhaps the number of an option
         return False
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers) or any(one.unit.word != known[0].unit.word for one in known):
+    values = [number for number in numbers if number is not None]
+    if len(values) < len(numbers) or any(quantity.unit.word != values[0].unit.word for quantity in values):
         return False
-    return all(compare_quantities(number, value, None)[0] == "reject" for number in known)
+    return all(compare_quantities(number, value, None)[0] == "reject" for number in values)
 
 
 def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:
@@ -161,10 +162,10 @@ def _known(comparison: AnswerComparison) -> set[str]:
 
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     """The labels a text names. Of several digits ("135") each is one, where no option bears them all together."""
-    digits, known = bare(text), _known(comparison)
-    if comparison.question_type == "multiple_choice" and _DIGITS.fullmatch(digits) and digits not in known:
+    digits, offered = bare(text), _known(comparison)
+    if type_of(comparison.question_type).several and _DIGITS.fullmatch(digits) and digits not in offered:
         labels = frozenset(digits)
-        if len(labels) == len(digits) and labels <= (known or set("12345")):
+        if len(labels) == len(digits) and labels <= (offered or set("12345")):
             return labels
     return read_labels(text)
 
@@ -175,19 +176,19 @@ _SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
 
 def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
     """The labels an answer chooses, or None and why not."""
-    known = _known(comparison)
+    offered = _known(comparison)
     answer = comparison.answer
-    small = _SMALL_LETTERS.fullmatch(bare(answer)) if comparison.question_type == "multiple_choice" else None
-    if small and known >= set(small[0].upper()):
+    small = _SMALL_LETTERS.fullmatch(bare(answer)) if type_of(comparison.question_type).several else None
+    if small and offered >= set(small[0].upper()):
         answer = small[0].upper()
     labels = _labels(comparison, answer)
-    if labels is not None and (not known or labels <= known):
+    if labels is not None and (not offered or labels <= offered):
         by_text = _by_text(comparison, answer)
         if by_text and by_text != labels:
             return None, "the answer is both a label and another option's text"
         return labels, ""
     pair = labelled_option(answer)
-    if pair is not None and (not known or pair[0] in known):
+    if pair is not None and (not offered or pair[0] in offered):
         by_text = _by_text(comparison, pair[1])
         if by_text and by_text != {pair[0]}:
             return None, "the label and the text are of different options"
@@ -199,9 +200,8 @@ def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
 
 
 def _by_text(comparison: AnswerComparison, answer: str) -> frozenset[str] | None:
-    """The one option whose text the answer is."""
-    found = [option for option in comparison.options if _same_text(option.text, answer)]
-    return read_labels(found[0].label) if len(found) == 1 else None
+    matches = [option for option in comparison.options if _same_text(option.text, answer)]
+    return read_labels(matches[0].label) if len(matches) == 1 else None
 
 
 def _same_text(text: str, answer: str) -> bool:

@@ -58,16 +58,16 @@ def read_time(text: str) -> Time | None:
 
 
 def compare_times(gold: str, answer: str) -> Outcome | None:
-    """Whether two texts are one time of day; None where they are not both times."""
-    one, other = read_time(gold), read_time(answer)
-    if one is None or other is None:
+    """Checks whether two texts are one time of day; None where they are not both times."""
+    key, other = read_time(gold), read_time(answer)
+    if key is None or other is None:
         return None
-    if one.minutes % DAY == other.minutes % DAY and (one.sure or other.sure or bare(gold) == bare(answer)):
+    if key.minutes % DAY == other.minutes % DAY and (key.sure or other.sure or bare(gold) == bare(answer)):
         return "accept"
-    if not (one.said or other.said) and _ratio(one) is not None and _ratio(one) == _ratio(other):
+    if not (key.said or other.said) and _ratio(key) is not None and _ratio(key) == _ratio(other):
         return "undecided"
-    both = one.sure and other.sure
-    return "reject" if both or one.minutes % HALF_DAY != other.minutes % HALF_DAY else "undecided"
+    both = key.sure and other.sure
+    return "reject" if both or key.minutes % HALF_DAY != other.minutes % HALF_DAY else "undecided"
 
 
 def _ratio(time: Time) -> Fraction | None:
@@ -116,14 +116,14 @@ def read_ordinal(text: str) -> int | None:
 
 
 def compare_ordinals(gold: str, answer: str) -> Outcome | None:
-    """Whether two texts name one place; a bare number may name it too. None where neither is an ordinal."""
-    one, other = read_ordinal(gold), read_ordinal(answer)
-    if one is not None and other is not None:
-        return "accept" if one == other else "reject"
-    if one is None and other is None:
+    """Checks whether two texts name one place; a bare number may name it too. None where neither is an ordinal."""
+    key, other = read_ordinal(gold), read_ordinal(answer)
+    if key is not None and other is not None:
+        return "accept" if key == other else "reject"
+    if key is None and other is None:
         return None
-    number = bare(answer if one is not None else gold)
-    same = number.isdigit() and number.isascii() and int(number[:9]) == (one if one is not None else other)
+    number = bare(answer if key is not None else gold)
+    same = number.isdigit() and number.isascii() and int(number[:9]) == (key if key is not None else other)
     return "accept" if same else None
 
 
@@ -158,14 +158,14 @@ def read_date(text: str) -> Date | None:
     match = next(filter(None, (form.fullmatch(plain) for form in _FORMS)), None)
     if match is None:
         return None
-    said = dict.fromkeys(("zh", "era", "name", "year", "month", "day"), "") | {
+    groups = dict.fromkeys(("zh", "era", "name", "year", "month", "day"), "") | {
         part: text or "" for part, text in match.groupdict().items()
     }
-    year, day = (int(said[part]) if said[part] else None for part in ("year", "day"))
-    month = _month(said["name"]) if said["name"] else int(said["month"]) if said["month"] else None
+    year, day = (int(groups[part]) if groups[part] else None for part in ("year", "day"))
+    month = _month(groups["name"]) if groups["name"] else int(groups["month"]) if groups["month"] else None
     if not (1 <= (month or 1) <= 12 and 1 <= (day or 1) <= 31):
         return None
-    before = said["zh"] in {"公元前", "前", "기원전"} or said["era"][:1].lower() == "b"
+    before = groups["zh"] in {"公元前", "前", "기원전"} or groups["era"][:1].lower() == "b"
     return (-year if year and before else year), month, day
 
 
@@ -174,14 +174,14 @@ def _month(name: str) -> int:
 
 
 def compare_dates(gold: str, answer: str) -> Outcome | None:
-    """Whether two texts are one date; None where they are not both dates, or both a plain year, which is a number."""
-    one = read_date(gold)
-    other = read_date(answer) if one else None
-    if one is None or other is None or (_is_plain_year(one) and _is_plain_year(other)):
+    """Checks whether two texts are one date; None where one is no date, or both are a plain year, a number."""
+    key = read_date(gold)
+    other = read_date(answer) if key else None
+    if key is None or other is None or (_is_plain_year(key) and _is_plain_year(other)):
         return None
-    if one == other:
+    if key == other:
         return "accept"
-    differ = any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True))
+    differ = any(a is not None and b is not None and a != b for a, b in zip(key, other, strict=True))
     return "reject" if differ else "undecided"
 
 
@@ -199,24 +199,24 @@ _PLACE = late(
 def read_place(text: str) -> dict[str, Fraction] | None:
     """Latitude, longitude or both, by "NS" and "EW", south and west negative; None for anything else."""
     plain = re.sub(r"\\(?:text|mathrm)|[{}$]", "", bare(text)).strip("()（） ") if len(text) <= MAX_DATE else ""
-    found: dict[str, Fraction] = {}
+    angles: dict[str, Fraction] = {}
     for piece in re.split(r"\s*[,，、;；]\s*", plain):
         match = _PLACE.fullmatch(piece)
         side = (match["letter"] or _SIDES[match["side"]]) if match else ""
         axis = "NS" if side in {"N", "S"} else "EW"
-        if match is None or axis in found:
+        if match is None or axis in angles:
             return None
         degrees = Fraction(match["before"] or match["behind"])
-        found[axis] = -degrees if side in {"S", "W"} else degrees
-    return found
+        angles[axis] = -degrees if side in {"S", "W"} else degrees
+    return angles
 
 
 def compare_places(gold: str, answer: str) -> Outcome | None:
-    """Whether two texts are one latitude, longitude or place; None where they are not both such."""
-    one = read_place(gold)
-    other = read_place(answer) if one else None
-    if one is None or other is None:
+    """Checks whether two texts are one latitude, longitude or place; None where they are not both such."""
+    key = read_place(gold)
+    other = read_place(answer) if key else None
+    if key is None or other is None:
         return None
-    if one == other:
+    if key == other:
         return "accept"
-    return "reject" if one.keys() == other.keys() else "undecided"
+    return "reject" if key.keys() == other.keys() else "undecided"

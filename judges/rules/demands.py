@@ -49,8 +49,8 @@ def spoken_sums(text: str) -> Iterator[tuple[str, str]]:
     """The sums that a text asks for in words, as formulas."""
     if not _SPOKEN_HINT.search(text.lower()):
         return
-    for said, written in _SUMS:
-        for match in said.finditer(text):
+    for wording, written in _SUMS:
+        for match in wording.finditer(text):
             groups = match.groupdict()
             yield "evaluate", written.format(a=groups["a"] or groups.get("c"), b=groups.get("b"))
 
@@ -81,27 +81,27 @@ _UP_TO_NUMBER = late(r"^.*\d[\s})]*", re.DOTALL)
 @lru_cache(maxsize=4096)
 def asked_unit(question: str) -> str | None:
     """The one unit that a question asks for; None where it names none, or several."""
-    found: dict[str, str] = {}
+    units: dict[str, str] = {}
     for phrase in _UNIT_PHRASES:
         for match in phrase.finditer(question[:MAX_QUESTION]):
             unit = read_unit(to_latex(match["unit"].strip(" $")))
             if unit is not None and unit.symbol:
-                found[unit.symbol] = match["unit"].strip(" $")
-    if not found and _PER_CENT.search(question[:MAX_QUESTION]):
+                units[unit.symbol] = match["unit"].strip(" $")
+    if not units and _PER_CENT.search(question[:MAX_QUESTION]):
         return "%"
-    return next(iter(found.values())) if len(found) == 1 else None
+    return next(iter(units.values())) if len(units) == 1 else None
 
 
 @lru_cache(maxsize=4096)
 def shows_unit(question: str, gold: str) -> bool:
-    """Whether what stands behind the last digit of a key stands anywhere in the question, letter by letter."""
+    """Checks whether what stands behind the last digit of a key stands anywhere in the question, letter by letter."""
     behind = _SPACING.sub("", _UP_TO_NUMBER.sub("", gold[-MAX_KEY:]))
     return behind != "" and behind in _SPACING.sub("", question[:MAX_QUESTION])
 
 
 @lru_cache(maxsize=4096)
 def asks_for_monotony(question: str) -> bool:
-    """Whether a question asks where something rises or falls: either end may belong to such an interval or not."""
+    """Checks whether a question asks where something rises or falls: such intervals may be open or closed."""
     return _MONOTONY.search(question[:MAX_QUESTION]) is not None
 
 
@@ -118,7 +118,7 @@ _ALL = late(
 
 @lru_cache(maxsize=4096)
 def asks_for_all(question: str) -> bool:
-    """Whether a question plainly asks for all values, so that one of several is wrong."""
+    """Checks whether a question plainly asks for all values, so that one of several is wrong."""
     return _ALL.search(question[:MAX_QUESTION]) is not None
 
 
@@ -130,7 +130,7 @@ _SOLUTIONS = late(
 
 @lru_cache(maxsize=4096)
 def asks_for_solutions(question: str) -> bool:
-    """Whether a question is about a differential equation, in whose solutions constants may have any name."""
+    """Checks whether a question is about a differential equation, in whose solutions constants may have any name."""
     return _SOLUTIONS.search(question[:MAX_QUESTION]) is not None
 
 
@@ -204,7 +204,6 @@ _BEHIND = {
 
 
 def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[str, str]]:
-    """One pattern of literals, which is searched for quickly, and the kind of each."""
     kinds = {verb: kind for kind, literals in verbs.items() for verb in literals}
     return late("|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))), kinds
 
@@ -296,7 +295,7 @@ _NEAREST = {"whole": 0, "integer": 0, "tenth": 1, "hundredth": 2, "thousandth": 
 
 @lru_cache(maxsize=4096)
 def demand(question: str) -> Demand:
-    """What a question demands; nothing where it has several parts, or different expressions for its verbs."""
+    """The demand of a question; empty where it has several parts, or different expressions for its verbs."""
     if len(question) > MAX_CHARS or all(part.search(question) for part in _PARTS):
         return _NONE
     lower = question.lower()
@@ -314,7 +313,6 @@ def demand(question: str) -> Demand:
 
 
 def _in_front(text: str) -> Iterator[tuple[str, str]]:
-    """Verbs with the expression behind them."""
     lower = text.lower()
     for verb in islice(_FRONT_VERB.finditer(lower if len(lower) == len(text) else text), MAX_VERBS):
         kind, end = _FRONT_KINDS[verb[0]], verb.end()
@@ -329,9 +327,9 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
             end = hangul.end()
         for gap in (_FILLER, _TO_COLON, *([_TO_FORMULA] if kind in _BY_SHAPE else [])):
             filler = gap.match(text, end)
-            found = _expression(text, filler.end()).strip(_EDGE) if filler else ""
-            if found and _counts(kind, found):
-                yield kind, found
+            expression = _expression(text, filler.end()).strip(_EDGE) if filler else ""
+            if expression and _counts(kind, expression):
+                yield kind, expression
                 break
 
 
@@ -344,16 +342,16 @@ def _behind(text: str) -> Iterator[tuple[str, str]]:
             head = head.rstrip(" \n~")
             if not head.rstrip(" $").endswith("="):
                 continue
-            found = _before(head.removesuffix("="))
+            expression = _before(head.removesuffix("="))
         elif text.startswith("域", verb.end()):
             continue
         else:
-            found = _before(_PARTICLE.sub("", head))
-            if not found and (counted := _COUNTED.search(head)):
-                found = counted[1]
-        found = found.strip(_EDGE)
-        if found and _counts(kind, found):
-            yield kind, found
+            expression = _before(_PARTICLE.sub("", head))
+            if not expression and (counted := _COUNTED.search(head)):
+                expression = counted[1]
+        expression = expression.strip(_EDGE)
+        if expression and _counts(kind, expression):
+            yield kind, expression
 
 
 _COUNTED = late(r"(?<![\d.])(\d{1,20}(?:\.\d{1,20})?)\s?[\u4e00-\u9fff]{1,4}[，,]?$")
@@ -362,7 +360,7 @@ _OPERATION = late(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|di
 
 
 def _counts(kind: str, expression: str) -> bool:
-    """Whether an expression is more than a name, and for "find" one to be worked out."""
+    """Checks whether an expression is more than a name, and for "find" one to be worked out."""
     if len(expression) > MAX_EXPRESSION or (_SYMBOL.fullmatch(expression) and kind != "round"):
         return False
     if kind in {"find", "evaluate"}:
@@ -385,7 +383,6 @@ def _expression(text: str, start: int) -> str:
 
 
 def _before(text: str) -> str:
-    """The formula, or the run of plain mathematics, at the end of a text."""
     head = text.rstrip()
     for opening, closing in (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")):
         if head.endswith(closing):
@@ -406,11 +403,10 @@ def _words(text: str) -> tuple[str, list[Token]]:
 
 
 def _places(text: str) -> set[str]:
-    """How many decimal places a value is to be rounded to."""
-    found = {number for pattern in _PLACES for match in pattern.finditer(text) for number in match.groups() if number}
-    if len(found) != 1:
+    places = {number for pattern in _PLACES for match in pattern.finditer(text) for number in match.groups() if number}
+    if len(places) != 1:
         return set()
-    (number,) = found
+    (number,) = places
     if number in _NEAREST:
         return {f"places:{_NEAREST[number]}"}
     return {f"places:{_COUNTS.get(number, number) if '.' not in number else len(number) - 2}"}

@@ -1,4 +1,4 @@
-"""Whether two equations, inequalities or congruences, or an equation and an expression, say the same. Worker only.
+"""Comparison of equations, inequalities, congruences, and of equations with expressions. Worker only.
 
 Equations are equal when their two sides differ by a constant factor, or when both, solved for one variable, agree.
 They differ when points that satisfy the one do not satisfy the other. Inequalities are equal when their sides differ
@@ -61,7 +61,7 @@ def compare_equations(gold: Node, answer: Node) -> Said:
     if left.free_symbols != right.free_symbols:
         return "undecided", "other symbols"
     lines = [(symbol, affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
-    said: Said | None = None
+    result: Said | None = None
     for symbol, line in lines:
         if line is None:
             continue
@@ -72,14 +72,14 @@ def compare_equations(gold: Node, answer: Node) -> Said:
             if _has_further_factor(line) or _has_further_factor(other):
                 return "undecided", "an equation with a further factor"
             return "accept", "the same equation when solved"
-        said = said or (("reject", _OFF) if outcome == "reject" else ("undecided", "equations"))
-    if said is not None:
-        return said
+        result = result or (("reject", _OFF) if outcome == "reject" else ("undecided", "equations"))
+    if result is not None:
+        return result
     return _off_the_curve(left, right)
 
 
 def _has_further_factor(line: tuple[Any, Any]) -> bool:
-    """Whether coefficient and rest of an equation may vanish together: x(y - 3) = 0 holds on x = 0 as well."""
+    """Checks whether coefficient and rest of an equation may vanish together: x(y - 3) = 0 holds on x = 0 as well."""
     if not line[0].free_symbols:
         return False
     try:
@@ -116,9 +116,9 @@ def _ascending(node: Node) -> list[tuple[str, Any]]:
     return steps
 
 
-def _same_step(one: tuple[str, Any], two: tuple[str, Any]) -> bool:
-    factor = _factor(one[1], two[1]) if one[0] == two[0] else None
-    return factor is not None and bool(factor > 0 or one[0] == "!=")
+def _same_step(first: tuple[str, Any], two: tuple[str, Any]) -> bool:
+    factor = _factor(first[1], two[1]) if first[0] == two[0] else None
+    return factor is not None and bool(factor > 0 or first[0] == "!=")
 
 
 def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
@@ -131,13 +131,13 @@ def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
 
 
 def _truth(operators: list[str], sides: list[Any], point: Any) -> bool | None:
-    """Whether a chain holds at a point; None where a side is undefined or two sides are too close to tell."""
+    """Checks whether a chain holds at a point; None where a side is undefined or two sides are too close to tell."""
     values = [at(side, point) for side in sides]
-    known = [value[0] for value in values if value is not None and value[1] == 0]
-    if len(known) < len(sides):
+    numbers = [value[0] for value in values if value is not None and value[1] == 0]
+    if len(numbers) < len(sides):
         return None
     holds = True
-    for operator, left, right in zip(operators, known[:-1], known[1:], strict=True):
+    for operator, left, right in zip(operators, numbers[:-1], numbers[1:], strict=True):
         apart = right - left
         if apart != 0 and abs(apart) < _ON_THE_CURVE:
             return None
@@ -178,16 +178,16 @@ def equation_and_value(equation: Node, other: Node) -> Said:
 
 
 def _may_be_its_value(answer: Value, side: Value, equation: Node) -> bool:
-    """Whether an answer may be what one side of an equation gives for the other: any number, or that of C_p - C_v."""
+    """Checks whether an answer may be a side of an equation for the other: any number, or that of C_p - C_v."""
     other = next((value_of(node).expr for node in equation[2] if value_of(node).expr != side.expr), side.expr)
     named = other.is_Add and all(term.is_Symbol or (-term).is_Symbol for term in other.args)
     return (named or not answer.expr.free_symbols) and equal(side, answer)[0] != "reject"
 
 
-def best(said: Iterable[Said]) -> Said:
+def best(results: Iterable[Said]) -> Said:
     """An acceptance if there is one, then a doubt, then the rejection."""
-    found = {outcome: (outcome, reason) for outcome, reason in said}
-    return found.get("accept") or found.get("undecided") or found["reject"]
+    by_outcome = {outcome: (outcome, reason) for outcome, reason in results}
+    return by_outcome.get("accept") or by_outcome.get("undecided") or by_outcome["reject"]
 
 
 def compare_congruences(gold: Node, answer: Node) -> Said:
@@ -213,7 +213,7 @@ def _factor(left: Any, right: Any) -> Any:
     """The constant factor between two expressions; None when there is none."""
     if left.free_symbols != right.free_symbols or not left.free_symbols:
         return None
-    found: list[Any] = []
+    factors: list[Any] = []
     used: list[Any] = []
     for point in points(left.free_symbols):
         first, second = at(left, point), at(right, point)
@@ -221,26 +221,28 @@ def _factor(left: Any, right: Any) -> Any:
             return None
         if first is None or second is None or first[1] != 0 or second[1] != 0 or 0 in (first[0], second[0]):
             continue
-        found.append(second[0] / first[0])
+        factors.append(second[0] / first[0])
         used.append(point)
-        if abs(found[-1] - found[0]) > sympy.Float("1e-12") * abs(found[0]):
+        if abs(factors[-1] - factors[0]) > sympy.Float("1e-12") * abs(factors[0]):
             return None
         if len(used) == ENOUGH and not _same_ratio(left, right, used[0], used[1]):
             return None
-    if len(found) < ENOUGH or look_further(left, right, lambda one, two: _in_proportion(one, two, found[0])) is None:
+    if (
+        len(factors) < ENOUGH
+        or look_further(left, right, lambda value, two: _in_proportion(value, two, factors[0])) is None
+    ):
         return None
-    return found[0]
+    return factors[0]
 
 
 def _in_proportion(first: Parts, second: Parts, factor: Any) -> bool:
-    """Whether the second of two values is the first times a factor."""
     apart = abs(second[0] - factor * first[0]) + abs(second[1] - factor * first[1])
     return bool(apart <= sympy.Float("1e-12") * (abs(second[0]) + abs(second[1])))
 
 
-def _same_ratio(left: Any, right: Any, one: Any, two: Any) -> bool:
-    """Whether left : right is the same at two points, in all digits of a second look."""
-    crossed = left.xreplace(one) * right.xreplace(two), left.xreplace(two) * right.xreplace(one)
+def _same_ratio(left: Any, right: Any, upper: Any, two: Any) -> bool:
+    """Checks whether left : right is the same at two points, in all digits of a second look."""
+    crossed = left.xreplace(upper) * right.xreplace(two), left.xreplace(two) * right.xreplace(upper)
     return surely(*crossed, {}) is True
 
 
@@ -253,7 +255,7 @@ def _roots(section: Any, symbol: Any) -> list[Any]:
 
 
 def _off_the_curve(left: Any, right: Any) -> Said:
-    """Whether real points of the curve left = 0 are not on right = 0."""
+    """Checks whether real points of the curve left = 0 are not on right = 0."""
     symbol = min(left.free_symbols, key=str, default=None)
     off = 0
     for point in points(left.free_symbols) if symbol is not None else ():

@@ -1,4 +1,4 @@
-"""Whether two expressions are equal. Runs only inside a worker process.
+"""Equality of two expressions. Worker only.
 
 Two expressions are equal when they agree, to 15 digits, at every one of a fixed set of points (between 0 and 1,
 above 1, negative, whole) where both are defined and real, at least four of them: for the functions that the
@@ -58,7 +58,7 @@ ONLY_ITSELF = "notation that equals only itself"
 
 
 def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
-    """Whether two scalar values are equal; `bound` are the arguments of the function that they define."""
+    """Checks whether two scalar values are equal; `bound` are the arguments of the function that they define."""
     outcome, reason = _equal(gold, gold.expr, answer, answer.expr, bound)
     if outcome == "reject" and (is_unknown(gold.expr) or is_unknown(answer.expr)):
         return "undecided", ONLY_ITSELF
@@ -88,7 +88,6 @@ def _equal(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozenset
 
 
 def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozenset[str]) -> tuple[Outcome, str]:
-    """One side has symbols that the other lacks."""
     outcome, reason = agree(left, right)
     if outcome == "accept":
         return outcome, reason
@@ -117,7 +116,7 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
 
 
 def _is_sum(expr: Expr) -> bool:
-    """Whether an expression with symbols cannot be a number with letters for a unit behind it."""
+    """Checks whether an expression with symbols cannot be a number with letters for a unit behind it."""
     parts = expr.args if expr.is_Mul else (expr,)
     return any(part.is_Add and part.free_symbols for part in parts)
 
@@ -138,19 +137,19 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
     if first[1] != 0 or second[1] != 0:
         far = not _close(first, second, sympy.Float("0.01"))
         return ("reject", "different values") if far or not _inexact(gold, answer) else ("undecided", "close")
-    one = Number(_fraction(left, first[0]), gold.quantum, gold.digits, gold.marked, gold.percent)
+    key_number = Number(_fraction(left, first[0]), gold.quantum, gold.digits, gold.marked, gold.percent)
     two = Number(_fraction(right, second[0]), answer.quantum, answer.digits, answer.marked, answer.percent)
-    low, high = sorted((abs(one.value), abs(two.value)))
-    if one.percent != two.percent and abs(100 * low - high) <= high / 10**12:
+    low, high = sorted((abs(key_number.value), abs(two.value)))
+    if key_number.percent != two.percent and abs(100 * low - high) <= high / 10**12:
         return "undecided", "only one of them is in per cent"
-    outcome, reason = compare(one, two)
+    outcome, reason = compare(key_number, two)
     if outcome == "reject" and (gold.loose or answer.loose) and _close(first, second, sympy.Float("0.01")):
         return "undecided", "close"
     return outcome, reason
 
 
 def _holds_odd_root(*exprs: Expr) -> bool:
-    """Whether a negative number stands under a root that is real by one convention, and complex by another."""
+    """Checks whether a negative number stands under a root that is real by one convention, and complex by another."""
     powers = {power for expr in exprs for power in expr.atoms(sympy.Pow) if power.exp.is_Rational}
     return any(power.base.is_negative and power.exp.q % 2 == 1 and power.exp.q > 1 for power in powers)
 
@@ -174,7 +173,7 @@ _TO_THE_LAST_DIGIT: Mapping[bool | None, tuple[Outcome, str]] = {
 
 
 def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
-    """Whether two expressions agree at the points."""
+    """Checks whether two expressions agree at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     other = alone = whole = 0
     agreed: list[Point] = []
@@ -218,10 +217,13 @@ def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, 
 
 def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
     """Two expressions that differ at all points near 0: on the other side of a kink they may be equal."""
-    found = further(left, right, search=False) if has_kinks(left, right) else None
-    for side in (found.far, *(side.points for side in found.sides)) if found else ():
+    beyond = further(left, right, search=False) if has_kinks(left, right) else None
+    for side in (beyond.far, *(side.points for side in beyond.sides)) if beyond else ():
         values = [(at(left, point), at(right, point)) for point in side]
-        same = [one is not None and two is not None and _close(one, two, TOLERANCE) for one, two in values]
+        same = [
+            first_value is not None and two is not None and _close(first_value, two, TOLERANCE)
+            for first_value, two in values
+        ]
         if sum(same) > 1:
             return "undecided", "equal at some points only"
     return "reject", "different at all points"
@@ -233,10 +235,10 @@ def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) 
     Where an expression cannot be evaluated on a side of a kink, nothing is known, and that is None too.
     """
     imaginary = left.has(sympy.I) or right.has(sympy.I)
-    found = further(left, right)
+    beyond = further(left, right)
     agreed: list[Point] = []
-    for side in (*(KinkSide([point]) for point in found.far), *found.sides):
-        known = False
+    for side in (*(KinkSide([point]) for point in beyond.far), *beyond.sides):
+        evaluated = False
         for point in side.points:
             first, second = at(left, point), at(right, point)
             if first is None or second is None:
@@ -247,10 +249,10 @@ def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) 
                 agreed.append(point)
             elif one_is_real(first, second, point) and not side.of_sign:
                 return None
-            known = True
-        if side.needed and not known:
+            evaluated = True
+        if side.needed and not evaluated:
             return None
-    for point in found.complex:
+    for point in beyond.complex:
         first, second = at(left, point), at(right, point)
         if first is None or second is None or not same(first, second):
             return None
@@ -258,7 +260,7 @@ def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) 
 
 
 def real_together(left: Expr, right: Expr) -> bool:
-    """Whether two expressions are real at the same points."""
+    """Checks whether two expressions are real at the same points."""
     for point in points(left.free_symbols | right.free_symbols):
         first, second = at(left, point), at(right, point)
         if first is not None and second is not None and one_is_real(first, second, point):
@@ -267,7 +269,7 @@ def real_together(left: Expr, right: Expr) -> bool:
 
 
 def surely(left: Expr, right: Expr, point: Point) -> bool | None:
-    """Whether two expressions agree at a point in all digits of a second look; None where it cannot see them."""
+    """Checks whether two expressions agree at a point in all digits of a second look; None where it cannot see them."""
     try:
         first, second = (evaluate(expr, point, SURE_DIGITS) for expr in (left, right))
     except OverflowError:
@@ -279,7 +281,6 @@ def surely(left: Expr, right: Expr, point: Point) -> bool | None:
 
 
 def _exactly(left: Expr, right: Expr, point: Point) -> bool | None:
-    """The same by sympy, which knows more functions."""
     try:
         apart = (left.xreplace(dict(point)) - right.xreplace(dict(point))).evalf(DIGITS, maxn=SURE_DIGITS)
         size = left.evalf(DIGITS, subs=dict(point), maxn=SURE_DIGITS)
@@ -291,13 +292,12 @@ def _exactly(left: Expr, right: Expr, point: Point) -> bool | None:
 
 
 def one_is_real(first: tuple[Expr, Expr], second: tuple[Expr, Expr], point: Mapping[Expr, Expr]) -> bool:
-    """Whether one of two values is real and the other is not, where parameters named as whole numbers are whole."""
+    """Checks whether only one of two values is real, where parameters named as whole numbers are whole."""
     whole = all(value.is_Integer for name, value in point.items() if str(name) in WHOLE_NAMES)
     return whole and (first[1] == 0) != (second[1] == 0)
 
 
 def _near(left: Expr, right: Expr) -> bool:
-    """Whether two expressions are within one per cent at some point."""
     for point in points(left.free_symbols | right.free_symbols):
         first, second = at(left, point), at(right, point)
         if first is not None and second is not None and _close(first, second, sympy.Float("0.01")):
@@ -366,7 +366,7 @@ def _close(first: tuple[Expr, Expr], second: tuple[Expr, Expr], tolerance: Expr)
 
 
 def is_small(expr: Expr) -> bool:
-    """Whether an expression may be multiplied out."""
+    """Checks whether an expression may be multiplied out."""
     powers = (power for power in expr.atoms(sympy.Pow) if power.base.is_Add and power.exp.is_Integer)
     return expr.count_ops() <= MAX_OPERATIONS and all(abs(int(power.exp)) <= MAX_EXPANDED for power in powers)
 

@@ -30,7 +30,7 @@ MAX_FACTORS = 64
 
 
 def sides(node: Node) -> list[Node]:
-    """What an answer says its value is: all members of a chain of equals, without name, unit and "about"."""
+    """The members of a chain of equals in an answer, without name, unit and "about"."""
     if node[0] in {"unit", "approx"}:
         return sides(node[1])
     if node[0] == "named":
@@ -41,14 +41,13 @@ def sides(node: Node) -> list[Node]:
 
 
 def is_scalar(node: Any) -> bool:
-    """Whether a tree is one value, which no list, set, relation or ± is part of."""
+    """Checks whether a tree is one value, which no list, set, relation or ± is part of."""
     if not isinstance(node, list) or not node or node[0] not in _SCALAR or has_sign(node):
         return False
     return all(is_scalar(part) for part in _parts(node))
 
 
 def _parts(node: Node) -> list[Node]:
-    """The trees that stand directly in a scalar."""
     if node[0] in {"add", "mul"}:
         return list(node[1])
     if node[0] in {"call", "apply"}:
@@ -106,7 +105,7 @@ def integer(node: Node) -> int | None:
 
 
 def is_sum(node: Node) -> bool:
-    """Whether a tree is a sum, which a mixed number is not."""
+    """Checks whether a tree is a sum, which a mixed number is not."""
     node = unsigned(node)
     return node[0] == "add" and not (len(node[1]) == 2 and is_mixed(*node[1]))
 
@@ -116,7 +115,7 @@ def factors(node: Node) -> list[Node] | None:
     node = unsigned(node)
     if node[0] == "mul":
         parts = [factors(part) for part in node[1]]
-        return None if None in parts else [one for part in parts for one in part or []]
+        return None if None in parts else [factor for part in parts for factor in part or []]
     if node[0] == "pow" and (times := integer(node[2])) is not None:
         base = factors(node[1])
         return base * times if base is not None and 0 < times * len(base) <= MAX_FACTORS else None
@@ -126,24 +125,24 @@ def factors(node: Node) -> list[Node] | None:
 
 
 def multiplied_sums(node: Node) -> int:
-    """How many sums are multiplied at the top of a tree, each by the number of its power."""
+    """The number of sums multiplied at the top of a tree, each by the number of its power."""
     return sum(is_sum(factor) and holds_symbol(factor) for factor in factors(node) or [])
 
 
 def unexpanded(node: Node) -> bool:
-    """Whether a product or power of a sum stands anywhere among the terms of a tree."""
+    """Checks whether a product or power of a sum stands anywhere among the terms of a tree."""
     node = unsigned(node)
     if node[0] == "add":
         return any(map(unexpanded, node[1]))
-    found = factors(node) or []
-    return len(found) > 1 and any(is_sum(factor) and holds_symbol(factor) for factor in found)
+    parts = factors(node) or []
+    return len(parts) > 1 and any(is_sum(factor) and holds_symbol(factor) for factor in parts)
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------
 
 
 def is_number(node: Node) -> bool:
-    """Whether a tree is one number as people write results: 4, -0.5, 3/4, 1 1/2, 20 %."""
+    """Checks whether a tree is one number as people write results: 4, -0.5, 3/4, 1 1/2, 20 %."""
     node = unsigned(node)
     if node[0] == "percent":
         return is_number(node[1])
@@ -152,13 +151,13 @@ def is_number(node: Node) -> bool:
 
 
 def is_fraction(node: Node) -> bool:
-    """Whether a tree is a quotient of two whole numbers."""
+    """Checks whether a tree is a quotient of two whole numbers."""
     node = unsigned(node)
     return node[0] == "div" and all(integer(part) is not None for part in node[1:])
 
 
 def repeats(node: Node) -> bool:
-    """Whether a fraction of whole numbers has no last decimal."""
+    """Checks whether a fraction of whole numbers has no last decimal."""
     for part in walk(node):
         if is_fraction(part):
             top, bottom = (abs(integer(side) or 0) for side in part[1:])
@@ -172,19 +171,19 @@ def repeats(node: Node) -> bool:
 
 
 def is_mixed_number(node: Node) -> bool:
-    """Whether a tree is a whole number with a proper fraction."""
+    """Checks whether a tree is a whole number with a proper fraction."""
     node = unsigned(node)
     return node[0] == "add" and len(node[1]) == 2 and is_mixed(*node[1])
 
 
 def is_decimal(node: Node) -> bool:
-    """Whether a tree is a number with a point."""
+    """Checks whether a tree is a number with a point."""
     node = unsigned(node)
     return node[0] == "num" and "." in node[1]
 
 
 def reducible(node: Node) -> bool:
-    """Whether a quotient stands in a tree of which a whole number can be cancelled."""
+    """Checks whether a quotient stands in a tree of which a whole number can be cancelled."""
     for part in walk(node):
         if part[0] == "div" and (bottom := integer(part[2])):
             tops = part[1][1] if part[1][0] == "mul" else [unsigned(part[1])]
@@ -199,7 +198,7 @@ ALL_WORK = WORK | {"div"}
 
 
 def standing(node: Node, kinds: frozenset[str] = ALL_WORK) -> bool:
-    """Whether something between plain numbers is left to be worked out: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°.
+    """Checks whether something between plain numbers is left to be worked out: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°.
 
     Args:
         node: a scalar.
@@ -222,7 +221,7 @@ def _stands(node: Node) -> bool:
 
 
 def _square_in(node: Node) -> bool:
-    """Whether a square can be taken out of a square root of a whole number."""
+    """Checks whether a square can be taken out of a square root of a whole number."""
     number = integer(node[1])
     if node[2] != ["num", "2"] or number is None or not 1 < number < MAX_SQUARE:
         return False
@@ -230,12 +229,12 @@ def _square_in(node: Node) -> bool:
 
 
 def root_below(node: Node) -> bool:
-    """Whether a root stands in a denominator."""
+    """Checks whether a root stands in a denominator."""
     return any(part[0] == "div" and any(below[0] == "root" for below in walk(part[2])) for part in walk(node))
 
 
 def mantissa(node: Node) -> Node | None:
-    """What stands before a power of ten ("1" where nothing does); None where a tree is no number with such a power."""
+    """The factor before a power of ten ("1" where there is none); None where a tree is no number with such a power."""
     node = unsigned(node)
     if _power_of_ten(node):
         return ["num", "1"]
@@ -279,9 +278,9 @@ class FormStage:
         golds, answers = _values(key), _values(comparison.answer)
         if not golds or not answers:
             return undecided(NAME)
-        asked = _asked_kind(comparison.asked_expression)
+        task_kind = _asked_kind(comparison.asked_expression)
         for kind in kinds:
-            miss = min(_missed(gold, answer, kind, asked) for gold in golds for answer in answers)
+            miss = min(_missed(gold, answer, kind, task_kind) for gold in golds for answer in answers)
             if miss != _FINE:
                 return _said(miss, f"not in the form asked for: {kind}")
         return undecided(NAME)
@@ -291,10 +290,10 @@ def _said(miss: Miss, reason: str) -> Decision:
     return reject(NAME, reason) if miss == _SURE else undecided(NAME, reason)
 
 
-def _missed(gold: Node, answer: Node, kind: str, asked: Asked) -> Miss:
-    """How surely a value misses a form; one that is written as the key is fine."""
+def _missed(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
+    """The miss of a form by a value; one that is written as the key is fine."""
     check = _CHECKS.get(kind.partition(":")[0])
-    return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, asked)
+    return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, task_kind)
 
 
 _E_NOTATION = late(r"^\s*\$?\s*([+-]?\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?\d{1,3})\s*\$?\s*$")
@@ -311,8 +310,8 @@ def _tree(text: str) -> Node | None:
 def _values(text: str) -> list[Node]:
     """The members of the chain of equals that a text is; none where one of them is no plain value."""
     node = _tree(text)
-    found = sides(node) if node is not None else []
-    return found if all(map(is_scalar, found)) else []
+    values = sides(node) if node is not None else []
+    return values if all(map(is_scalar, values)) else []
 
 
 def _asked_kind(expression: str) -> Asked:
@@ -334,13 +333,15 @@ _OTHER_FORM = frozenset(
 _UNFOLDED = late(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
 
 
-def _restated(key: str, answer: str, asked: str, kinds: tuple[str, ...]) -> Miss:
-    """Whether an answer is nothing but the expression that the question prints, and the key is something else."""
-    if not asked or bool(_UNFOLDED.search(asked)) != bool(_UNFOLDED.search(answer)):
+def _restated(key: str, answer: str, expression: str, kinds: tuple[str, ...]) -> Miss:
+    """Misses of an answer that is the very expression that the question prints, where the key is something else."""
+    if not expression or bool(_UNFOLDED.search(expression)) != bool(_UNFOLDED.search(answer)):
         return _FINE
-    printed, given, gold = _tree(asked), _tree(answer), _tree(key)
+    printed, given, gold = _tree(expression), _tree(answer), _tree(key)
     if printed is None or given is None:
-        return _SURE if _same_text(asked, answer) and not _same_text(asked, key) and gold is not None else _FINE
+        return (
+            _SURE if _same_text(expression, answer) and not _same_text(expression, key) and gold is not None else _FINE
+        )
     if "solve" in kinds and printed[0] in {"rel", "named", "list"}:
         return _SURE if gold is not None and _same(printed, given) and not _same(printed, gold) else _FINE
     names = [printed, *sides(printed)]
@@ -356,18 +357,18 @@ def _restated(key: str, answer: str, asked: str, kinds: tuple[str, ...]) -> Miss
 
 
 def _another_side(gold: Node | None, answer: Node | None) -> bool:
-    """Whether the key says what a symbol is in others, and the answer, an equation, does not say it of this one."""
+    """Checks whether the key solves for a symbol, and the answer, an equation, does not."""
     if gold is None or answer is None or gold[0] != "named" or not holds_symbol(gold[3]):
         return False
     return answer[0] == "rel" or (answer[0] == "named" and answer[1] != gold[1] and "(" not in gold[1] + answer[1])
 
 
-def _same(one: Node, other: Node) -> bool:
-    return bool(canonical(one) == canonical(other))
+def _same(first: Node, other: Node) -> bool:
+    return bool(canonical(first) == canonical(other))
 
 
-def _same_text(one: str, other: str) -> bool:
-    return normal_form(bare(one)).replace(" ", "") == normal_form(bare(other)).replace(" ", "")
+def _same_text(first: str, other: str) -> bool:
+    return normal_form(bare(first)).replace(" ", "") == normal_form(bare(other)).replace(" ", "")
 
 
 # --- one function a form: how surely an answer misses what the key has ----------------------------------------------
@@ -375,34 +376,33 @@ def _same_text(one: str, other: str) -> bool:
 Check = Callable[[Node, Node, str, Asked], Miss]
 
 
-def _factored(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
+def _factored(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     """A sum is not factored; fewer factors than the key has are not all of them."""
-    wanted, found = factors(gold), factors(answer)
+    wanted, given = factors(gold), factors(answer)
     if is_sum(gold) or wanted is None or len(wanted) < 2:
         return _FINE
     if is_sum(answer):
         if not holds_symbol(answer) or not any(map(is_sum, wanted)):
             return _FINE
-        return _SURE if asked else _DOUBT
-    if found is None:
+        return _SURE if task_kind else _DOUBT
+    if given is None:
         return _FINE
-    return _DOUBT if _count(found) < _count(wanted) or _content(found) < _content(wanted) else _FINE
+    return _DOUBT if _count(given) < _count(wanted) or _content(given) < _content(wanted) else _FINE
 
 
-def _count(found: list[Node]) -> int:
-    symbols = [factor for factor in found if holds_symbol(factor)]
-    return len(symbols or found)
+def _count(parts: list[Node]) -> int:
+    symbols = [factor for factor in parts if holds_symbol(factor)]
+    return len(symbols or parts)
 
 
-def _content(found: list[Node]) -> int:
-    """The whole number that stands before factors with symbols."""
-    return prod(integer(factor) or 1 for factor in found) if any(map(holds_symbol, found)) else 1
+def _content(parts: list[Node]) -> int:
+    return prod(integer(factor) or 1 for factor in parts) if any(map(holds_symbol, parts)) else 1
 
 
-def _expanded(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
+def _expanded(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if not is_sum(gold) or unexpanded(gold):
         return _FINE
-    if asked and multiplied_sums(answer) > 1:
+    if task_kind and multiplied_sums(answer) > 1:
         return _SURE
     return _DOUBT if unexpanded(answer) else _FINE
 
@@ -411,37 +411,36 @@ def _as_square(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     return _DOUBT if unexpanded(gold) and is_sum(answer) and not unexpanded(answer) else _FINE
 
 
-def _lowest(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
+def _lowest(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if reducible(gold) or not reducible(answer):
         return _FINE
-    return _SURE if asked == "number" and is_fraction(answer) else _DOUBT
+    return _SURE if task_kind == "number" and is_fraction(answer) else _DOUBT
 
 
 def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    """Nothing between plain numbers may be left that the key does not have."""
     return _DOUBT if standing(answer) and not standing(gold) else _FINE
 
 
-def _evaluated(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
-    """Where arithmetic is asked for, none may be left; for the value of a formula, no sum or power of whole numbers.
+def _evaluated(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
+    """Misses of arithmetic left to do; for the value of a formula, of sums and powers of whole numbers.
 
     A fraction is a value, cancelled or not.
     """
-    if not asked or not is_number(gold) or standing(gold):
+    if not task_kind or not is_number(gold) or standing(gold):
         return _FINE
-    return _DOUBT if standing(answer, WORK if asked in {"arithmetic", "number"} else SIMPLE) else _FINE
+    return _DOUBT if standing(answer, WORK if task_kind in {"arithmetic", "number"} else SIMPLE) else _FINE
 
 
 def _rationalised(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     return _DOUBT if root_below(answer) and not root_below(gold) else _FINE
 
 
-def _scientific(gold: Node, answer: Node, _kind: str, asked: Asked) -> Miss:
+def _scientific(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if mantissa(gold) is None:
         return _FINE
     before = mantissa(answer)
     if before is None:
-        return _SURE if asked == "number" and unsigned(answer)[0] == "num" else _DOUBT
+        return _SURE if task_kind == "number" and unsigned(answer)[0] == "num" else _DOUBT
     return _FINE if before[1].partition(".")[0] in set("123456789") else _DOUBT
 
 
@@ -477,11 +476,11 @@ def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     return _DOUBT if decimals == [False, True] and not ends else _FINE
 
 
-def _rounded(gold: Node, answer: Node, kind: str, asked: Asked) -> Miss:
+def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
     """To be rounded is a printed number: one with more places, or none that has places, is still to be."""
     gold, answer = unsigned(gold), unsigned(answer)
     places = int(kind.partition(":")[2])
-    if not asked or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:
+    if not task_kind or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:
         return _FINE
     return _FINE if answer[0] == "num" and len(answer[1].partition(".")[2]) <= places else _DOUBT
 

@@ -1,4 +1,4 @@
-"""Where an expression may change its formula, and points on all sides of that. Worker only.
+"""Kinks: places where an expression may change its formula, and points on all sides of them. Worker only.
 
 Contract: `kinks_of` finds the places at which |u|, a floor, a sign, a root, a logarithm, an inverse function or a
 maximum may go over into another formula: the zeros (steps, ends) of u in one variable, the others held at some values.
@@ -41,17 +41,16 @@ _BASES = ((0.05, 0.95), (1.1, 4.0), (-3.0, -0.2), (30.0, 400.0), (-500.0, -30.0)
 
 def arguments(expr: Expr) -> list[Expr]:
     """Expressions whose zeros are the kinks of another one, the innermost first."""
-    found: dict[Expr, None] = {}
+    seen: dict[Expr, None] = {}
     for part in sympy.postorder_traversal(expr):
         for zero in _zeros_of(part):
-            found.update(dict.fromkeys(factor for factor in _factors(zero) if factor.free_symbols))
-        if len(found) >= MAX_ARGUMENTS:
+            seen.update(dict.fromkeys(factor for factor in _factors(zero) if factor.free_symbols))
+        if len(seen) >= MAX_ARGUMENTS:
             break
-    return list(found)
+    return list(seen)
 
 
 def _factors(expr: Expr) -> list[Expr]:
-    """Expressions that are zero where a product of powers is."""
     parts = expr.args if expr.is_Mul else (expr,)
     return [part.base if part.is_Pow and part.base.free_symbols else part for part in parts]
 
@@ -66,19 +65,19 @@ def _zeros_of(part: Expr) -> list[Expr]:
     if isinstance(part, sympy.atan | sympy.acot):
         return [1 / part.args[0], part.args[0]]
     if isinstance(part, _MOST):
-        return [one - two for one, two in pairwise(part.args)]
+        return [first - two for first, two in pairwise(part.args)]
     if isinstance(part, sympy.Piecewise):
         return [side.lhs - side.rhs for side in part.atoms(sympy.core.relational.Relational)]
     return []
 
 
 def _is_rooted(exponent: Expr) -> bool:
-    """Whether a power is defined, or one formula, on one side only: a root, or an exponent with a symbol."""
+    """Checks whether a power is defined, or one formula, on one side only: a root, or an exponent with a symbol."""
     return not exponent.is_Integer
 
 
 def has_kinks(*exprs: Expr) -> bool:
-    """Whether one of the expressions is put together of several formulas."""
+    """Checks whether one of the expressions is put together of several formulas."""
     return any(arguments(expr) for expr in exprs)
 
 
@@ -123,13 +122,13 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
             base = {name: _rational(draw.uniform(low, high)) for name in symbols}
             for symbol in symbols:
                 sides += _around(symbol, base, zeros, search and turn < SEARCHED_TURNS)
-    imaginary = any(_holds_complex(part) for one in (left, right) for part in one.atoms(sympy.Abs))
+    imaginary = any(_holds_complex(part) for first in (left, right) for part in first.atoms(sympy.Abs))
     far = [point for point in _far(symbols, draw) if not _is_kink(point, zeros)]
     return Further(far, sides, list(_complex(symbols, draw)) if imaginary else [])
 
 
 def _is_kink(point: Point, zeros: Sequence[Expr]) -> bool:
-    """Whether a point with whole numbers lies on a kink, where a rounding rest would decide."""
+    """Checks whether a point with whole numbers lies on a kink, where a rounding rest would decide."""
     whole = any(value.is_Integer for value in point.values())
     return whole and any(zero.xreplace(dict(point)) == 0 for zero in zeros)
 
@@ -147,7 +146,6 @@ def _far(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
 
 
 def _complex(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
-    """Points where the symbols that are named as complex numbers are complex."""
     for _ in range(3):
         yield {
             name: _rational(draw.uniform(-3, 3)) + int(_is_complex(name)) * _rational(draw.uniform(0.5, 3)) * sympy.I
@@ -156,7 +154,6 @@ def _complex(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
 
 
 def _is_complex(name: Expr) -> bool:
-    """Whether a symbol is named as complex numbers are."""
     return _COMPLEX.fullmatch(str(name)) is not None
 
 
@@ -165,13 +162,12 @@ def _holds_complex(part: Expr) -> bool:
 
 
 def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> list[KinkSide]:
-    """The sides of the kinks of one symbol, the others as in `base`."""
     kinks = kinks_of(symbol, base, zeros, search)
     if not kinks:
         return []
     low, high = kinks[0], kinks[-1]
     places = [[low - 1e-3 * (1 + abs(low)), low - 0.5, low - 3 - abs(low)]]
-    places += [[(one + two) / 2, one + (two - one) / 7] for one, two in pairwise(kinks)]
+    places += [[(first + two) / 2, first + (two - first) / 7] for first, two in pairwise(kinks)]
     places += [[high + 1e-3 * (1 + abs(high)), high + 0.5, high + 3 + abs(high)]]
     of_sign = len(base) > 1 and low == high == 0
     sides = [KinkSide([{**base, symbol: _rational(place)} for place in side], True, of_sign) for side in places]
@@ -184,12 +180,12 @@ def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> l
 
 def kinks_of(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool = True) -> list[float]:
     """Real zeros of the expressions in one symbol, ascending; of too many those next to 0."""
-    held = {name: value for name, value in base.items() if name != symbol}
+    fixed = {name: value for name, value in base.items() if name != symbol}
     found: list[float] = []
     for zero in zeros:
         if symbol not in zero.free_symbols:
             continue
-        section = zero.xreplace(held)
+        section = zero.xreplace(fixed)
         roots = _polynomial_roots(section, symbol)
         if roots is None:
             roots = _searched(section, symbol, found) if search else []
@@ -233,24 +229,24 @@ _GRID = sorted(
 )
 
 
-def _searched(section: Expr, symbol: Expr, known: Sequence[float]) -> list[float]:
+def _searched(section: Expr, symbol: Expr, kinks: Sequence[float]) -> list[float]:
     """Zeros next to 0 on a grid and around what is known: changes of sign, and where the size has a dip."""
-    places = sorted({*_GRID, *(kink + step for kink in known for step in (-1, -0.01, 0.01, 1))})
-    told = [(place, _real(section, symbol, place)) for place in places]
-    values = [(place, value) for place, value in told if value is not None]
+    places = sorted({*_GRID, *(kink + step for kink in kinks for step in (-1, -0.01, 0.01, 1))})
+    samples = [(place, _real(section, symbol, place)) for place in places]
+    values = [(place, value) for place, value in samples if value is not None]
     roots: list[float] = []
-    for (low, one), (high, two) in sorted(pairwise(values), key=lambda pair: abs(pair[0][0])):
+    for (low, first), (high, two) in sorted(pairwise(values), key=lambda pair: abs(pair[0][0])):
         if len(roots) >= MAX_ROOTS:
             break
-        if math.isnan(one) != math.isnan(two):
+        if math.isnan(first) != math.isnan(two):
             roots.append(_border(section, symbol, low, high, real=math.isnan(two)))
-        elif (one < 0) != (two < 0):
-            roots.append(_bisected(section, symbol, low, high, one < 0))
+        elif (first < 0) != (two < 0):
+            roots.append(_bisected(section, symbol, low, high, first < 0))
     real = [(place, value) for place, value in values if not math.isnan(value)]
     dips = [
         (low[0], high[0], middle[1] < 0)
         for low, middle, high in zip(real, real[1:], real[2:], strict=False)
-        if middle[0] not in known and _is_dip(low[1], middle[1], high[1])
+        if middle[0] not in kinks and _is_dip(low[1], middle[1], high[1])
     ]
     for low, high, below in sorted(dips, key=lambda dip: abs(dip[0]))[:MAX_DIPS]:
         roots += _dip(section, symbol, low, high, below)
@@ -258,7 +254,6 @@ def _searched(section: Expr, symbol: Expr, known: Sequence[float]) -> list[float
 
 
 def _is_dip(low: float, middle: float, high: float) -> bool:
-    """Whether the size of three values of one sign is least in the middle."""
     return (low < 0) == (middle < 0) == (high < 0) and abs(middle) < abs(low) and abs(middle) <= abs(high)
 
 
@@ -291,7 +286,6 @@ def _bisected(section: Expr, symbol: Expr, low: float, high: float, below: bool)
 
 
 def _border(section: Expr, symbol: Expr, low: float, high: float, real: bool) -> float:
-    """Where an expression stops being real, or begins to be."""
     for _ in range(40):
         middle = (low + high) / 2
         inside = not _is_unreal(_real(section, symbol, middle))
@@ -315,5 +309,4 @@ def _real(section: Expr, symbol: Expr, place: float) -> float | None:
 
 
 def _rational(value: float) -> Expr:
-    """A float as an exact number."""
     return sympy.Rational(f"{value:.15e}")

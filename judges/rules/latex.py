@@ -84,7 +84,7 @@ def parse(text: str, letters: bool = False) -> Node:
 
 
 def bounds(nodes: list[Node], name: str) -> bool:
-    """Whether an inequality in no other symbol is among trees: whole numbers in a ray are no ray."""
+    """Checks whether an inequality in no other symbol is among trees: whole numbers in a ray are no ray."""
     return any(
         (node[0] == "rel" and "=" not in node[1] and symbols(node) == {name})
         or (node[0] in {"list", "builder"} and bounds(node[2] if node[0] == "list" else [node[1]], name))
@@ -111,8 +111,8 @@ _FAMILY = late(r"^\\?\{\s*([a-z]|\\[a-z]+)\s*(?:[|∣｜:：]|\\mid(?![a-z]))\s*
 def _of_family(text: str) -> str:
     """A set of the values of one letter as what is said of that letter: {x | x = kπ, k ∈ Z}."""
     set_of = _FAMILY.match(text) if text.endswith("}") else None
-    said = text[set_of.end() : -1].removesuffix("\\") if set_of else ""
-    return said if _INTEGER.search(said) else text
+    condition = text[set_of.end() : -1].removesuffix("\\") if set_of else ""
+    return condition if _INTEGER.search(condition) else text
 
 
 _INTEGER = late(
@@ -134,7 +134,7 @@ class _Reader(ExpressionReader):
 
     def items(self) -> Node:
         """Items with separators between them; a remark such as "k ∈ Z" beside others is left out."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         kinds: set[str] = set()
         while True:
             signs: set[str] = set()
@@ -142,19 +142,19 @@ class _Reader(ExpressionReader):
                 signs.add(self.take().text)
             if self.peek().kind == "end" or self.is_op("}", ")", "]", "set}"):
                 break
-            if found:
+            if nodes:
                 kinds.add(next((word for word in ("or", "and") if word in signs), "list"))
-            found.append(self.item())
-            if len(found) > MAX_ITEMS:
+            nodes.append(self.item())
+            if len(nodes) > MAX_ITEMS:
                 raise Unparsable("too many items")
             if self.peek().kind not in {"sep", "row"}:
                 break
         if {"and", "or"} <= kinds:
             raise Unparsable("and beside or")
-        kept = [node for node in found if node[0] != "remark"]
-        if found == [["remark", "reals"]]:
+        kept = [node for node in nodes if node[0] != "remark"]
+        if nodes == [["remark", "reals"]]:
             return ["const", "reals"]
-        if any(node[:2] == ["remark", "whole"] and bounds(kept, node[2]) for node in found):
+        if any(node[:2] == ["remark", "whole"] and bounds(kept, node[2]) for node in nodes):
             raise Unparsable("a condition on whole numbers")
         if not kept:
             raise Unparsable("no expression")
@@ -190,7 +190,7 @@ class _Reader(ExpressionReader):
         return ["unit", node, unit.symbol, unit.word]
 
     def is_upright_unit(self, index: int) -> bool:
-        r"""Whether a token is the symbol of a unit in upright type behind a value: "2\sqrt3\ \text{m}"."""
+        r"""Checks whether a token is the symbol of a unit in upright type behind a value: "2\sqrt3\ \text{m}"."""
         if index <= self.at or self.tokens[index].kind != "id":
             return False
         written = self.source[self.tokens[index].start : self.tokens[index].end]
@@ -292,11 +292,11 @@ class _Reader(ExpressionReader):
 
     @staticmethod
     def modulus(text: str) -> Node:
-        """What stands behind "mod"."""
+        """The modulus behind "mod"."""
         return ["num", text] if text.isdigit() else ["sym", text]
 
     def is_name(self, start: int, end: int) -> bool:
-        """Whether the tokens only name a quantity: x, f(2), AB, cos A, P(X>k), (x, y), V_1 : V_2.
+        """Checks whether the tokens only name a quantity: x, f(2), AB, cos A, P(X>k), (x, y), V_1 : V_2.
 
         Numbers and sums may stand only in brackets behind a letter, and in subscripts.
         """
@@ -362,7 +362,6 @@ class _Reader(ExpressionReader):
 
 
 def _point(node: Node) -> Node:
-    """P(1, 2) as a named point."""
     if node[0] == "mul" and len(node[1]) == 2 and node[1][1][0] == "tuple" and node[1][0][0] == "sym":
         name = node[1][0][1]
         if name[0].isupper():

@@ -63,18 +63,18 @@ def placed(answers: Sequence[str | None], names: Sequence[str]) -> list[str | No
         by_place = {place: answer for place, answer in zip(places, answers, strict=True) if place is not None}
         return [by_place[place] for place in range(len(names))] if len(by_place) == len(names) else None
     free = iter(place for place in range(len(names)) if place not in taken)
-    found = {next(free) if place is None else place: answer for place, answer in zip(places, answers, strict=True)}
-    return [found[place] for place in range(len(names))]
+    matches = {next(free) if place is None else place: answer for place, answer in zip(places, answers, strict=True)}
+    return [matches[place] for place in range(len(names))]
 
 
 def place_of(answer: str | None, names: Sequence[str]) -> int | None:
     """Which of the variables an answer names; None where it names none."""
-    found = (_matching(head.name, tuple(names)) for head in _heads(answer or ""))
-    return next((place for place in found if place is not None), None)
+    matches = (_matching(head.name, tuple(names)) for head in _heads(answer or ""))
+    return next((place for place in matches if place is not None), None)
 
 
 def is_named(text: str) -> bool:
-    """Whether a text has something before a sign that could be a name."""
+    """Checks whether a text has something before a sign that could be a name."""
     return next(_heads(text), None) is not None
 
 
@@ -104,7 +104,7 @@ def _is_equation(text: str) -> bool:
 
 
 class _Head(NamedTuple):
-    """What may be a name, what then is its value, and the kind of sign between them (a group of `_SIGN`)."""
+    """A possible name, its value, and the kind of sign between them (a group of `_SIGN`)."""
 
     name: str
     value: str

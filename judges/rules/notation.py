@@ -17,8 +17,8 @@ _RAISED = [*range(0xB2, 0xBA), *range(0x2B0, 0x2B9), *range(0x1D2C, 0x1D6B), *ra
 
 def _small(kind: str) -> dict[str, str]:
     """The raised ("super") or lowered ("sub") signs and what they are."""
-    found = (char for char in map(chr, _RAISED) if unicodedata.decomposition(char).startswith(f"<{kind}>"))
-    return {char: unicodedata.normalize("NFKC", char).replace("−", "-") for char in found}
+    chars = (char for char in map(chr, _RAISED) if unicodedata.decomposition(char).startswith(f"<{kind}>"))
+    return {char: unicodedata.normalize("NFKC", char).replace("−", "-") for char in chars}
 
 
 _SUPERSCRIPTS, _SUBSCRIPTS = _small("super"), _small("sub")
@@ -156,7 +156,6 @@ def to_latex(text: str) -> str:
 
 
 def _repeating(match: re.Match[str]) -> str:
-    """A repeating decimal as a fraction."""
     fixed = match["fixed"]
     period = match["line"] or match["one"] or (match["first"] + (match["inner"] or "") + (match["last"] or ""))
     top = int(match["whole"] + fixed + period) - int(match["whole"] + fixed)
@@ -219,7 +218,7 @@ def _without_end(text: str) -> str:
 
 
 def key_value(gold: str) -> str:
-    """What a key that is a worked solution puts into its boxes; any other key as it is."""
+    """The values in the boxes of a key that is a worked solution; any other key as it is."""
     if "\\boxed" not in gold or len(bare(gold)) < len(gold) / 2:
         starts = [match.end() - 1 for match in _BOX.finditer(gold)]
         ends = [closing_brace(gold, start) for start in starts]
@@ -236,7 +235,6 @@ _BOX = late(r"\\(?:boxed|fbox)\s*\{")
 
 
 def _unwrap(text: str) -> str:
-    """Takes off one command or pair of braces that holds the whole text."""
     command = _WRAPPER.match(text)
     rest = text[command.end() :] if command else text
     if rest.startswith("{") and closing_brace(rest, 0) == len(rest) - 1:
@@ -245,7 +243,7 @@ def _unwrap(text: str) -> str:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """Where the brace that opens at `start` closes; -1 when it never does. Escaped braces do not count."""
+    """The place of the brace that closes the one at `start`; -1 when none does. Escaped braces do not count."""
     depth = 0
     for match in _BRACE.finditer(text, start):
         if match[0] == "{":

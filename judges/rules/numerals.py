@@ -77,10 +77,10 @@ def read_numeral(text: str) -> Numeral | None:
     match = _NUMERAL.fullmatch(text) if len(text) <= MAX_CHARS else None
     if match is None:
         return None
-    found = _fraction(match) or _decimal(match) or _counted(match)
-    if found is None or not match["sign"]:
-        return found
-    return found._replace(value=-found.value)
+    number = _fraction(match) or _decimal(match) or _counted(match)
+    if number is None or not match["sign"]:
+        return number
+    return number._replace(value=-number.value)
 
 
 _EN_ONES = dict(
@@ -184,7 +184,6 @@ def _counted(match: re.Match[str]) -> Numeral | None:
 
 
 def _with_places(whole: str, places: str) -> tuple[Fraction, Fraction, int]:
-    """Value, quantum and significant digits of a decimal."""
     quantum = Fraction(1, 10 ** len(places))
     written = f"{_integer(whole)}{''.join(str(_ZH[char]) for char in places)}"
     return int(written) * quantum, quantum, len(written.lstrip("0"))

@@ -90,21 +90,23 @@ class NumberStage:
 def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Said:
     """Two numbers with their units and per cent signs; `printed` is the unit that the question shows."""
     if gold.percent != answer.percent:
-        return _share(gold, answer, asked=printed == PER_CENT)
+        return _share(gold, answer, percent_asked=printed == PER_CENT)
     shown = read_unit(to_latex(printed)) if printed else None
     fits = shown is not None and (not gold.unit.symbol or conversion(shown.symbol, gold.unit.symbol)[0] != "other")
     if shown is not None and shown.symbol and fits:
-        gold, answer = (one if one.unit.symbol else replace(one, unit=shown) for one in (gold, answer))
+        gold, answer = (
+            quantity if quantity.unit.symbol else replace(quantity, unit=shown) for quantity in (gold, answer)
+        )
     if gold.unit.symbol and answer.unit.symbol:
         return _in_the_keys_unit(gold, answer)
     if money := _money(gold, answer):
         return money
     if gold.size != answer.size and gold.value / gold.size == answer.value / answer.size:
         return "undecided", "a magnitude on one side only"
-    said = compare(gold, answer)
-    if doubt := _unit_doubt(gold, answer, said[0]):
+    result = compare(gold, answer)
+    if doubt := _unit_doubt(gold, answer, result[0]):
         return "undecided", doubt
-    return said
+    return result
 
 
 def _money(gold: Number, answer: Number) -> Said | None:
@@ -153,17 +155,17 @@ def compare(gold: Number, answer: Number) -> Said:
     return "reject", "different values"
 
 
-def _share(gold: Number, answer: Number, asked: bool) -> Said:
+def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
     """Only one of them is in per cent: 28 stands for 28 % of the key or of what is asked for, and 0.28 is 28 %."""
     bare_one, share = (answer, gold) if gold.percent else (gold, answer)
     if gold.value == answer.value:
         whole = bare_one.value > 1 and bare_one.value.denominator == 1
         return ("undecided", "a whole number beside hundreds of per cent") if whole else ("accept", "equal values")
-    if (bare_one.value > 1 and gold.percent) or (bare_one.value >= 1 and asked):
+    if (bare_one.value > 1 and gold.percent) or (bare_one.value >= 1 and percent_asked):
         quantum = bare_one.quantum / 100 if bare_one.quantum is not None else None
         cents = replace(bare_one, value=bare_one.value / 100, quantum=quantum)
-        said = compare(gold, cents) if gold.percent else compare(cents, answer)
-        if said[0] == "accept":
+        result = compare(gold, cents) if gold.percent else compare(cents, answer)
+        if result[0] == "accept":
             return "accept", "the same number of per cent"
     if 100 * share.value == bare_one.value:
         return "undecided", "only one of them is in per cent"
@@ -192,19 +194,23 @@ def _in_the_keys_unit(gold: Number, answer: Number) -> Said:
 def _temperatures(gold: Number, answer: Number) -> Said:
     """One in ℃, one in K: a temperature has an offset, a difference (ΔT) has none."""
     plain = compare(gold, answer)
-    if any(re.match(r"\\?Delta", one.name) for one in (gold, answer)):
+    if any(re.match(r"\\?Delta", quantity.name) for quantity in (gold, answer)):
         return plain
     if plain[0] == "accept":
         return "undecided", "equal numbers of ℃ and K"
     kelvin = [
-        replace(one, value=one.value + KELVIN_OFFSET[one.unit.symbol], quantum=one.quantum or Fraction(1))
-        for one in (gold, answer)
+        replace(
+            quantity,
+            value=quantity.value + KELVIN_OFFSET[quantity.unit.symbol],
+            quantum=quantity.quantum or Fraction(1),
+        )
+        for quantity in (gold, answer)
     ]
     return compare(*kelvin)
 
 
 def _lacks_its_unit(gold: Number, answer: Number, comparison: AnswerComparison) -> bool:
-    """Whether the key ends in a capital, unit or factor, that neither the answer nor the question has."""
+    """Checks whether the key ends in a capital, unit or factor, that neither the answer nor the question has."""
     capital = gold.unit.letter and not gold.unit.is_plain
     alone = not (answer.unit.symbol or answer.unit.word or gold.percent or answer.percent)
     return capital and alone and not (comparison.unit or comparison.unit_shown or comparison.variable_type)
@@ -227,7 +233,7 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
 
 
 def _is_a_year(number: Number) -> bool:
-    """Whether a number is the year of an event (1919年, 1919년), which many write without the word."""
+    """Checks whether a number is the year of an event (1919年, 1919년), which many write without the word."""
     return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
@@ -235,14 +241,13 @@ _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
 
 
 def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
-    """Whether two values may be one quantity in two units: apart by powers of ten, hours, minutes or days."""
+    """Checks whether two values may be one quantity in two units: apart by powers of ten, hours, minutes or days."""
     if first == 0 or second == 0 or (first < 0) != (second < 0):
         return False
-    return any(_leading(first / second) == one for step in _STEPS for one in (_leading(step), _leading(1 / step)))
+    return any(_leading(first / second) == digits for step in _STEPS for digits in (_leading(step), _leading(1 / step)))
 
 
 def _leading(value: Fraction) -> str:
-    """The first two significant digits."""
     scaled = value / Fraction(10) ** (len(str(value.numerator)) - len(str(value.denominator)))
     return f"{float(scaled):.1e}"[:3]
 
@@ -302,8 +307,8 @@ def read_number(text: str) -> Number | None:
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
-    if (said := spelled(plain)) is not None:
-        return Number(said, marked=marked, name=name)
+    if (words := spelled(plain)) is not None:
+        return Number(words, marked=marked, name=name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None
     if number is None or (match and match["whole"] and _NEW_LINE.search(text.strip())):

@@ -54,7 +54,7 @@ class Cursor:
         return token
 
     def is_op(self, *texts: str) -> bool:
-        """Whether an operator with one of these texts is here."""
+        """Checks whether an operator with one of these texts is here."""
         if self.at >= self.end:
             return False
         kind, text, _, _ = self.tokens[self.at]
@@ -82,7 +82,7 @@ class Cursor:
         return self.end
 
     def subscripted(self) -> bool:
-        """Whether a subscript follows; takes its sign."""
+        """Checks whether a subscript follows; takes its sign."""
         if self.is_op("_"):
             self.take()
             return True
@@ -126,7 +126,7 @@ class ExpressionReader(Cursor, ABC):
 
     @abstractmethod
     def items(self) -> Node:
-        """What stands between brackets; read by the upper half."""
+        """The items between brackets; read by the upper half."""
 
     @abstractmethod
     def attempt(self, start: int, end: int) -> Node | None:
@@ -212,14 +212,14 @@ class ExpressionReader(Cursor, ABC):
         return self.power()
 
     def is_next_power(self, node: Node) -> bool:
-        """Whether a power of a number follows directly behind another one: 2^6 3^5."""
+        """Checks whether a power of a number follows directly behind another one: 2^6 3^5."""
         last = node[1][-1] if node[0] == "mul" else node
         after = self.tokens[self.at + 1 : self.at + 2] if self.at + 1 < self.end else []
         powers = last[0] == "pow" and last[1][0] == "num"
         return powers and self.peek().kind == "num" and bool(after) and after[0][:2] == ("op", "^")
 
     def starts_primary(self) -> bool:
-        """Whether a factor begins here without a sign of multiplication."""
+        """Checks whether a factor begins here without a sign of multiplication."""
         kind, text = self.peek()[:2]
         if kind == "op":
             return text in {"(", "{", "[", "floor(", "ceil("} or (text == "|" and self.bars == 0)
@@ -250,7 +250,7 @@ class ExpressionReader(Cursor, ABC):
                 return node
 
     def exponent(self, base: Node) -> Node:
-        """What ^ does to its base: a power, a mark that belongs to a name, or degrees."""
+        """The result of ^ on its base: a power, a mark that belongs to a name, or degrees."""
         braced = self.is_op("{")
         close = self.boundary(frozenset(), self.at + 1) if braced else self.at + 1
         inner = self.tokens[self.at + braced : close]
@@ -288,7 +288,7 @@ class ExpressionReader(Cursor, ABC):
         return " ".join(names) if plain and (set(names) <= _GREEK_INDICES or set(names) <= _INDICES) else ""
 
     def argument(self, signed: bool = False, one_digit: bool = False) -> Node:
-        """What a command or a superscript takes: a group in braces or one token."""
+        """The argument of a command or a superscript: a group in braces or one token."""
         if self.is_op("{"):
             self.take()
             node = self.sum()
@@ -405,7 +405,7 @@ class ExpressionReader(Cursor, ABC):
         return node
 
     def is_direction(self) -> bool:
-        """Whether a letter with an arrow or a hat is here: it follows a function and is no part of its argument."""
+        """Checks whether a letter with an arrow or a hat is here; behind a function it is not its argument."""
         return self.peek().kind == "decor" and self.peek().text in {"vec", "bold", "hat"}
 
     def structure(self, name: str) -> Node:
@@ -453,7 +453,7 @@ class ExpressionReader(Cursor, ABC):
         return ["unknown", f"{letter} / {' '.join(variables)}", [operand]]
 
     def quotient_of_differentials(self, letter: str) -> Node | None:
-        """What follows the first letter of dy/dx or ∂T/∂x; None where anything else does."""
+        """The quotient that follows the first letter of dy/dx or ∂T/∂x; None where anything else does."""
         start, end = self.at, self.end
         slash = next(
             (index for index in range(start, min(end, start + MAX_QUANTITY)) if self.tokens[index].text == "/"), 0

@@ -75,8 +75,8 @@ class RefusalStage:
         if comparison.is_choice:
             texts = [option.text for option in comparison.options]
             offered = any(_MAYBE_NOTHING.search(text) for text in texts)
-            known = bool(texts) and all(texts)
-            wrong = read_labels(comparison.gold) is not None and not offered and (given_up or known)
+            complete = bool(texts) and all(texts)
+            wrong = read_labels(comparison.gold) is not None and not offered and (given_up or complete)
         else:
             gold = bare(comparison.gold)
             wrong = _NUMBER.fullmatch(gold) is not None or (given_up and not _WORDS.search(gold))
@@ -84,7 +84,7 @@ class RefusalStage:
 
 
 def is_given_up(answer: str) -> bool:
-    """Whether a text, or its last line, says only that it has no answer."""
+    """Checks whether a text, or its last line, says only that it has no answer."""
     if not answer.strip():
         return False
     if _EMPTY.fullmatch(answer):

@@ -49,8 +49,8 @@ class Region:
 
 def region_of(node: Node) -> Region | None:
     """The region that a tree is; None when it is none. A pair in round brackets counts as an open interval."""
-    found = _region_of(node)
-    return replace(found, spans=_normal(found.spans)) if found else None
+    region = _region_of(node)
+    return replace(region, spans=_normal(region.spans)) if region else None
 
 
 def _region_of(node: Node) -> Region | None:
@@ -83,18 +83,18 @@ def _listed(node: Node) -> Region | None:
         return None
     if kind == "and" or any("!=" in part[1] for part in parts):
         regions = [_of_relation(part) for part in parts]
-        known = [region for region in regions if region is not None]
-        return _meeting(known) if len(known) == len(parts) else None
+        present = [region for region in regions if region is not None]
+        return _meeting(present) if len(present) == len(parts) else None
     return None
 
 
 def _joined(parts: list[Region | None]) -> Region | None:
-    known = [part for part in parts if part is not None]
-    variables = {part.variable for part in known}
-    if len(known) < len(parts) or len(variables) != 1:
+    present = [part for part in parts if part is not None]
+    variables = {part.variable for part in present}
+    if len(present) < len(parts) or len(variables) != 1:
         return None
-    spans = tuple(span for part in known for span in part.spans)
-    return Region(spans, variables.pop(), all(part.solved for part in known))
+    spans = tuple(span for part in present for span in part.spans)
+    return Region(spans, variables.pop(), all(part.solved for part in present))
 
 
 def _without(node: Node) -> Region | None:
@@ -120,7 +120,6 @@ def _without(node: Node) -> Region | None:
 
 
 def _points(node: Node) -> Region | None:
-    """A finite set within a union."""
     if node[0] != "set" or any(has_sign(entry) or entry[0] in NOT_SCALAR for entry in node[1]):
         return None
     return Region(tuple(LineSpan(value, value, True, True) for value in map(value_of, node[1])))
@@ -130,7 +129,6 @@ def _points(node: Node) -> Region | None:
 
 
 def _of_relation(node: Node) -> Region | None:
-    """The region of an inequality, or of a chain of them, in one variable."""
     operators, sides = node[1], [value_of(side) for side in node[2]]
     if any(side.is_matrix for side in sides) or len(sides) > 3:
         return None
@@ -138,18 +136,17 @@ def _of_relation(node: Node) -> Region | None:
         _isolated(sides[i], operators[i], sides[i + 1]) or _solved(sides[i], operators[i], sides[i + 1])
         for i in range(len(operators))
     ]
-    known = [step for step in steps if step is not None]
-    if len(known) < len(steps):
+    present = [step for step in steps if step is not None]
+    if len(present) < len(steps):
         return None
-    if len(known) == 1:
-        return known[0]
+    if len(present) == 1:
+        return present[0]
     if operators[0][0] != operators[1][0] or "!=" in operators:
         return None
-    return _meeting(known) or _between(known)
+    return _meeting(present) or _between(present)
 
 
 def _isolated(left: Value, operator: str, right: Value) -> Region | None:
-    """A variable that stands alone or linearly on one side of an inequality."""
     bound = _isolate(left.expr, right)
     if bound is None:
         bound, operator = _isolate(right.expr, left), FLIPPED[operator]
@@ -166,7 +163,7 @@ def _ray(operator: str, end: Value) -> tuple[LineSpan, ...]:
 
 
 def _isolate(side: Any, other: Value) -> tuple[Value, bool, str] | None:
-    """What the variable of one side is compared with, whether the relation turns round, and the variable."""
+    """The other side of a relation in one variable, whether the relation turns round, and the variable."""
     if side.free_symbols & other.expr.free_symbols:
         return None
     if side.is_Symbol:
@@ -234,13 +231,12 @@ def _holds(operator: str, value: Any) -> bool:
 
 
 def _between_ends(ends: list[Value], inside: Callable[[Any], bool]) -> tuple[LineSpan, ...]:
-    """The open gaps between ends in which a test point is inside."""
-    known = _sorted(ends)
-    if not known:
+    ordered = _sorted(ends)
+    if not ordered:
         return (LineSpan(_MINUS_INFINITE, _INFINITE, False, False),) if inside(sympy.Integer(0)) else ()
-    numbers = [sympy.Rational(str(_number(end).round(12))) for end in known]
+    numbers = [sympy.Rational(str(_number(end).round(12))) for end in ordered]
     tests = [numbers[0] - 1, *((a + b) / 2 for a, b in pairwise(numbers)), numbers[-1] + 1]
-    borders = [_MINUS_INFINITE, *known, _INFINITE]
+    borders = [_MINUS_INFINITE, *ordered, _INFINITE]
     return tuple(LineSpan(borders[i], borders[i + 1], False, False) for i, test in enumerate(tests) if inside(test))
 
 
@@ -267,24 +263,23 @@ def _order(first: Value, second: Value) -> int:
 
 
 def _sorted(ends: list[Value]) -> list[Value]:
-    """Ascending, without repetitions."""
     if len(ends) > MAX_ENDS:
         raise Unsupported("too many ends")
-    found: list[Value] = []
+    ordered: list[Value] = []
     for end in sorted(ends, key=cmp_to_key(_order)):
-        if not found or _order(found[-1], end) != 0:
-            found.append(end)
-    return found
+        if not ordered or _order(ordered[-1], end) != 0:
+            ordered.append(end)
+    return ordered
 
 
-def _by_low(one: LineSpan, two: LineSpan) -> int:
+def _by_low(first: LineSpan, two: LineSpan) -> int:
     """Order by the lower end; of equal ends the closed one is lower."""
-    return _order(one.low, two.low) or two.low_closed - one.low_closed
+    return _order(first.low, two.low) or two.low_closed - first.low_closed
 
 
-def _by_high(one: LineSpan, two: LineSpan) -> int:
+def _by_high(first: LineSpan, two: LineSpan) -> int:
     """Order by the upper end; of equal ends the open one is lower."""
-    return _order(one.high, two.high) or one.high_closed - two.high_closed
+    return _order(first.high, two.high) or first.high_closed - two.high_closed
 
 
 def _normal(spans: tuple[LineSpan, ...]) -> tuple[LineSpan, ...]:
@@ -311,21 +306,21 @@ def _normal(spans: tuple[LineSpan, ...]) -> tuple[LineSpan, ...]:
 
 
 def _meeting(regions: list[Region]) -> Region | None:
-    """What several regions of one variable have in common; None when their ends are no numbers, or nothing is."""
+    """The meeting of several regions of one variable; None when their ends are no numbers, or it is empty."""
     variables = {region.variable for region in regions}
     if len(variables) != 1:
         return None
     spans = list(_normal(regions[0].spans))
     try:
         for region in regions[1:]:
-            spans = [both for one in spans for two in region.spans if (both := _common(one, two))]
+            spans = [both for span in spans for two in region.spans if (both := _common(span, two))]
     except Unsupported:
         return None
     return Region(tuple(spans), variables.pop(), all(region.solved for region in regions)) if spans else None
 
 
-def _common(one: LineSpan, two: LineSpan) -> LineSpan | None:
-    low, high = max((one, two), key=cmp_to_key(_by_low)), min((one, two), key=cmp_to_key(_by_high))
+def _common(first: LineSpan, two: LineSpan) -> LineSpan | None:
+    low, high = max((first, two), key=cmp_to_key(_by_low)), min((first, two), key=cmp_to_key(_by_high))
     apart = _order(low.low, high.high)
     if apart > 0 or (apart == 0 and not (low.low_closed and high.high_closed)):
         return None
@@ -333,7 +328,6 @@ def _common(one: LineSpan, two: LineSpan) -> LineSpan | None:
 
 
 def _between(rays: list[Region]) -> Region | None:
-    """Low < x < high with ends that are expressions."""
     if rays[0].variable != rays[1].variable or any(len(ray.spans) != 1 for ray in rays):
         return None
     first, second = rays[0].spans[0], rays[1].spans[0]
@@ -345,5 +339,5 @@ def _between(rays: list[Region]) -> Region | None:
 
 
 def is_numeric(region: Region) -> bool:
-    """Whether all ends are numbers, so that the spans are a normal form."""
+    """Checks whether all ends are numbers, so that the spans are a normal form."""
     return not any(end.expr.free_symbols for span in region.spans for end in (span.low, span.high))

@@ -56,7 +56,7 @@ _GLOSSED = late(r"(?P<word>[^()（）\d=<>+]{1,30}?)\s?[(（](?P<gloss>[^()（�
 
 
 def complement(text: str) -> str | None:
-    """What one plain sentence says its subject is; None where it says anything else.
+    """The complement of the subject in one plain sentence; None for any other text.
 
     Args:
         text: an answer, or a key.
@@ -65,10 +65,10 @@ def complement(text: str) -> str | None:
         return None
     plain = _TEXT.sub(r"\1", bare(text))
     pattern = _KOREAN if _HANGUL.search(plain) else _CHINESE if _CJK.search(plain) else _ENGLISH
-    said = pattern.fullmatch(text.strip(" .。*\n") if pattern is _KOREAN else plain)
-    if said is None or plain.endswith("!") or _ENDED.search(plain) or _OTHERWISE.search(plain):
+    match = pattern.fullmatch(text.strip(" .。*\n") if pattern is _KOREAN else plain)
+    if match is None or plain.endswith("!") or _ENDED.search(plain) or _OTHERWISE.search(plain):
         return None  # what ends in "5!" may be a factorial
-    value = said["value"].strip()
+    value = match["value"].strip()
     return None if _COPULA_AGAIN.search(value) else value
 
 
@@ -78,10 +78,10 @@ def glossed(text: str) -> list[str]:
     A gloss is a number, or in another script, and then it is the same in another language or notation. In the same
     script it may correct the word.
     """
-    found = _GLOSSED.fullmatch(bare(text)) if len(text) <= MAX_SENTENCE else None
-    if found is None or _OTHERWISE.search(text):
+    match = _GLOSSED.fullmatch(bare(text)) if len(text) <= MAX_SENTENCE else None
+    if match is None or _OTHERWISE.search(text):
         return []
-    word, gloss = found["word"].strip(), found["gloss"].strip()
+    word, gloss = match["word"].strip(), match["gloss"].strip()
     if gloss.isdigit():
         return [word] if _scripts(word) - {"latin"} else []
     return [word, gloss] if _scripts(word) and _scripts(gloss) and not _scripts(word) & _scripts(gloss) else []
@@ -173,7 +173,7 @@ def _kind(lead: re.Match[str]) -> Literal["or", "same", "about"] | None:
 
 
 def _opening(text: str) -> int:
-    """Where the bracket that closes at the end of a text opens; -1 where none does."""
+    """The place of the bracket that closes at the end of a text; -1 where none does."""
     if text[-1:] not in _CLOSING:
         return -1
     depth = 0
@@ -193,7 +193,7 @@ def _balanced(text: str) -> bool:
 
 
 def _agree(first: Number | None, second: Number | None) -> bool:
-    """Whether two numbers may be one: equal, or one of them rounded or cut off."""
+    """Checks whether two numbers may be one: equal, or one of them rounded or cut off."""
     if first is None or second is None:
         return False
     pairs = ((first, second), (second, first))
@@ -204,44 +204,43 @@ def _agree(first: Number | None, second: Number | None) -> bool:
     return abs(first.value - second.value) < max(first.quantum or 0, second.quantum or 0)
 
 
-def _rounded(found: Restated, alike: Compare) -> bool:
-    """Whether the one is the other, perhaps rounded."""
-    second = read_number(found.second)
-    if _agree(read_number(found.first), second):
+def _rounded(pair: Restated, alike: Compare) -> bool:
+    second = read_number(pair.second)
+    if _agree(read_number(pair.first), second):
         return True
-    return second is not None and alike(f"≈{bare(found.second)}", found.first).decision == "accept"
+    return second is not None and alike(f"≈{bare(pair.second)}", pair.first).decision == "accept"
 
 
-def weigh(found: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare) -> Decision:
-    """What an answer that says its value twice is worth, beside the verdict on the whole text."""
-    if _as_a_whole(found, comparison, whole) or _is_product(found, alike):
+def weigh(pair: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare) -> Decision:
+    """The verdict on an answer that gives its value twice, from that on the whole text."""
+    if _as_a_whole(pair, comparison, whole) or _is_product(pair, alike):
         return whole
-    said = [compare(comparison.gold, form) for form in (found.first, found.second)]
-    outcomes = [one.decision for one in said]
+    decisions = [compare(comparison.gold, form) for form in (pair.first, pair.second)]
+    outcomes = [decision.decision for decision in decisions]
     if outcomes == ["accept", "accept"]:
-        return said[0]
-    if found.kind == "or" and (listed := compare(comparison.gold, found.as_list)).decision != "undecided":
+        return decisions[0]
+    if pair.kind == "or" and (listed := compare(comparison.gold, pair.as_list)).decision != "undecided":
         return listed
-    if outcomes == ["reject", "reject"] and _one_value(found, alike):
-        return said[0]
-    if "accept" in outcomes and found.kind != "about" and _one_value(found, alike):
+    if outcomes == ["reject", "reject"] and _one_value(pair, alike):
+        return decisions[0]
+    if "accept" in outcomes and pair.kind != "about" and _one_value(pair, alike):
         return accept(NAME, "right in one of two equal forms")
-    exact = outcomes[0] == "accept" if found.kind == "about" else "accept" in outcomes
-    if exact and "reject" not in outcomes and _rounded(found, alike):
+    exact = outcomes[0] == "accept" if pair.kind == "about" else "accept" in outcomes
+    if exact and "reject" not in outcomes and _rounded(pair, alike):
         return accept(NAME, "right, and rounded")
     return whole if whole.decision == "undecided" and set(outcomes) == {"undecided"} else _two_values(whole)
 
 
 def weigh_key(
-    found: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare
+    pair: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare
 ) -> Decision:
-    """What an answer is worth to a key that says its value twice: either form is right where they are one value."""
-    if _as_a_whole(found, comparison, whole) or _is_product(found, alike):
+    """The verdict on an answer to a key that gives its value twice: either form is right where they are one value."""
+    if _as_a_whole(pair, comparison, whole) or _is_product(pair, alike):
         return whole
-    outcomes: set[Outcome] = {compare(form, comparison.answer).decision for form in (found.first, found.second)}
-    if "accept" in outcomes and _one_value(found, alike):
+    outcomes: set[Outcome] = {compare(form, comparison.answer).decision for form in (pair.first, pair.second)}
+    if "accept" in outcomes and _one_value(pair, alike):
         return accept(NAME, "one of two forms of the key")
-    listed = compare(found.as_list, comparison.answer)
+    listed = compare(pair.as_list, comparison.answer)
     if listed.decision == "accept":
         return listed
     if outcomes == {"reject"} and listed.decision == "reject":
@@ -249,20 +248,20 @@ def weigh_key(
     return undecided(NAME, "a key with two values")
 
 
-def _as_a_whole(found: Restated, comparison: AnswerComparison, whole: Decision) -> bool:
-    """Whether the text is right as it stands: "2 (or 1)" is not, though the product of its two values may be."""
+def _as_a_whole(pair: Restated, comparison: AnswerComparison, whole: Decision) -> bool:
+    """Checks whether the text is right as it stands: "2 (or 1)" is not, though the product of its two values may be."""
     product = whole.by == "symbolic" and normal_form(comparison.gold) != normal_form(comparison.answer)
-    return whole.decision == "accept" and (found.kind == "bare" or not product)
+    return whole.decision == "accept" and (pair.kind == "bare" or not product)
 
 
-def _is_product(found: Restated, alike: Compare) -> bool:
-    """Whether two values without a word between them are no one value: 3 (4) is twelve, 30° (π/6) is thirty."""
-    return found.kind == "bare" and not _rounded(found, alike) and not _one_value(found, alike)
+def _is_product(pair: Restated, alike: Compare) -> bool:
+    """Checks whether two values without a word between them are no one value: 3 (4) is twelve, 30° (π/6) is thirty."""
+    return pair.kind == "bare" and not _rounded(pair, alike) and not _one_value(pair, alike)
 
 
-def _one_value(found: Restated, alike: Compare) -> bool:
-    said = alike(found.first, found.second).decision
-    return said == "accept" or (found.kind == "about" and said == "undecided" and _rounded(found, alike))
+def _one_value(pair: Restated, alike: Compare) -> bool:
+    outcome = alike(pair.first, pair.second).decision
+    return outcome == "accept" or (pair.kind == "about" and outcome == "undecided" and _rounded(pair, alike))
 
 
 def _two_values(whole: Decision) -> Decision:

@@ -29,14 +29,14 @@ _NAMED = late(r"\\operatorname\s*\{\s*(lcm|gcd|max|min)\s*\}")
 def version() -> str:
     """Name and version of the library, where it can be used; "" elsewhere."""
     try:
-        runtime, found = metadata.version("antlr4-python3-runtime"), metadata.version(LIBRARY)
+        runtime, release = metadata.version("antlr4-python3-runtime"), metadata.version(LIBRARY)
     except metadata.PackageNotFoundError:
         return ""
-    return f"{LIBRARY} {found}" if runtime.startswith(_RUNTIMES) else ""
+    return f"{LIBRARY} {release}" if runtime.startswith(_RUNTIMES) else ""
 
 
 def may_read(text: str) -> bool:
-    """Whether a text is a formula for the second reader."""
+    """Checks whether a text is a formula for the second reader."""
     return len(text) <= MAX_CHARS and _OURS_LACKS.search(text) is not None and not _NOT_FOR_IT.search(plain(text))
 
 

@@ -1,4 +1,4 @@
-"""What latex2sympy2_extended reads, as trees of ours. Worker only, under its limits.
+"""Readings of latex2sympy2_extended as trees of ours. Worker only, under its limits.
 
 Contract: `second_reading` raises Unparsable for all that we do not compare. No text is evaluated: numbers are read
 here, and sympy's own evaluation of texts is switched off in the process for good.
@@ -37,7 +37,6 @@ def second_reading(text: str) -> Node:
 
 @cache
 def _refuse_evaluation() -> None:
-    """From here on sympy evaluates no text in this process, whoever asks."""
     from sympy.parsing import sympy_parser
 
     def refused(*_: object) -> NoReturn:
@@ -47,7 +46,6 @@ def _refuse_evaluation() -> None:
 
 
 def _reader() -> Any:
-    """A converter of the library that reads numbers as fractions."""
     _refuse_evaluation()
     with untimed():
         from latex2sympy2_extended import latex2sympy2 as library
@@ -60,7 +58,7 @@ def _reader() -> Any:
 
         def handle_gcd_lcm(self, f: str, args: Any) -> Any:
             """Of plain numbers only: of symbols sympy takes that of polynomials."""
-            if not all(getattr(one, "is_Integer", False) for one in args):
+            if not all(getattr(argument, "is_Integer", False) for argument in args):
                 raise Unparsable("a divisor of symbols")
             return super().handle_gcd_lcm(f, args)
 
@@ -77,7 +75,6 @@ _CONSTANTS: dict[Any, str] = {sympy.pi: "pi", sympy.E: "e", sympy.I: "i", sympy.
 
 
 def _node(expr: Any) -> Node:
-    """An expression of sympy as a tree of ours."""
     if not isinstance(expr, sympy.Basic) or sum(1 for _ in sympy.preorder_traversal(expr)) > MAX_NODES:
         raise Unparsable("another kind of reading")
     if expr in _CONSTANTS:
@@ -104,7 +101,6 @@ def _node(expr: Any) -> Node:
 
 
 def _name(symbol: Any) -> str:
-    """The name of a symbol as our reader writes it."""
     return re.sub(r"[{}\\\\ ]", "", str(symbol))
 
 
@@ -122,7 +118,6 @@ def _power(expr: Any) -> Node:
 
 
 def _unrolled(expr: Any) -> Node:
-    """A sum or product over a few whole numbers, term by term."""
     if len(expr.limits) != 1 or len(expr.limits[0]) != 3:
         raise Unparsable("a sum of another kind")
     name, low, high = expr.limits[0]
@@ -134,7 +129,6 @@ def _unrolled(expr: Any) -> Node:
 
 
 def _put(node: Any, name: str, value: Node) -> Any:
-    """The tree with a value for a symbol."""
     if not isinstance(node, list):
         return node
     return value if node == ["sym", name] else [_put(child, name, value) for child in node]

@@ -24,7 +24,7 @@ MAX_CLASSES = 60
 
 
 def is_periodic(expr: Any, parameter: Any) -> bool:
-    """Whether an expression is a·k + b with a rational multiple of π for a: the solutions of a periodic equation."""
+    """Checks whether an expression is a·k + b with a rational multiple of π for a, as of a periodic equation."""
     line = affine(expr, parameter)
     return line is not None and (line[0] / sympy.pi).is_Rational is True
 
@@ -50,24 +50,24 @@ def same_families(golds: list[Node], answers: list[Node]) -> Said | None:
         lines = [[_line(node) for node in nodes] for nodes in (golds, answers)]
     except Unsupported:
         return None
-    known = [[line for line in side if line is not None] for side in lines]
-    if any(len(found) < len(side) for found, side in zip(known, lines, strict=True)):
+    lines_read = [[line for line in side if line is not None] for side in lines]
+    if any(len(read) < len(side) for read, side in zip(lines_read, lines, strict=True)):
         return None
-    unit = known[0][0][0]
-    ratios = [sympy.nsimplify(sympy.simplify(line[0] / unit)) for side in known for line in side]
+    unit = lines_read[0][0][0]
+    ratios = [sympy.nsimplify(sympy.simplify(line[0] / unit)) for side in lines_read for line in side]
     if not all(ratio.is_Rational and ratio != 0 for ratio in ratios):
         return None
     period = sympy.ilcm(*[abs(ratio.p) for ratio in ratios]) / sympy.Integer(sympy.igcd(*[ratio.q for ratio in ratios]))
     classes = []
-    for side in known:
-        found: set[Any] = set()
+    for side in lines_read:
+        read: set[Any] = set()
         for slope, constant in side:
             ratio = abs(sympy.nsimplify(sympy.simplify(slope / unit)))
             count = period / ratio
             if not count.is_Integer or count > MAX_CLASSES:
                 return None
-            found |= {_residue(constant / unit + ratio * index, period) for index in range(int(count))}
-        classes.append(found)
+            read |= {_residue(constant / unit + ratio * index, period) for index in range(int(count))}
+        classes.append(read)
     if any(None in side for side in classes):
         return None
     return ("accept", "the same families") if classes[0] == classes[1] else ("reject", "other families")
@@ -98,7 +98,7 @@ _NOTHING = mpmath.mpf("1e-12")
 
 
 def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
-    """What two families come to; None where they are not both linear in as many constants of one variable.
+    """The comparison of two families; None where they are not both linear in as many constants of one variable.
 
     Args:
         gold: of a key, whose constants are C, C_1, c_2 and the like.
@@ -132,12 +132,12 @@ def _parts(expr: Any, names: list[Any]) -> tuple[list[Any], Any] | None:
     return slopes, expr.xreplace(dict.fromkeys(names, sympy.Integer(0)))
 
 
-def _rank(columns: list[Any], variable: Any, known: set[Any]) -> int | None:
-    """How many of the functions of a variable are independent, all other symbols held; None where that is not plain."""
-    held = next(iter(points(known - {variable})), {})
+def _rank(columns: list[Any], variable: Any, constants: set[Any]) -> int | None:
+    """The number of independent functions of a variable, all other symbols held; None where that is not plain."""
+    fixed = next(iter(points(constants - {variable})), {})
     rows = []
     for point in points({variable}):
-        values = [at(column, {**held, **point}) for column in columns]
+        values = [at(column, {**fixed, **point}) for column in columns]
         if all(value is not None and value[1] == 0 for value in values):
             rows.append([mpmath.mpf(str(value[0])) for value in values if value is not None])
     if len(rows) < 2 * len(columns):

@@ -57,28 +57,27 @@ class SymbolicStage:
             return accept(NAME, "same expression")
         if is_chemical(comparison.gold) and is_chemical(comparison.answer):
             return undecided(NAME, "chemistry, not algebra")
-        said = self._asked(gold, answer, comparison)
+        decision = self._asked(gold, answer, comparison)
         doubtful = _DOUBTFUL_END.search(comparison.answer) is not None and not _DOUBTFUL_END.search(key)
-        if (guessed or doubtful) and said.decision == "reject":
+        if (guessed or doubtful) and decision.decision == "reject":
             return undecided(NAME, "a letter that may be a unit, or an exclamation")
         if compare_times(key, comparison.answer) is not None:
             return undecided(NAME, "times of day, or equal ratios")
         if (
-            said.decision == "reject"
+            decision.decision == "reject"
             and (listed := _as_lists(key, comparison.answer))
             and self._equal(listed, comparison)
         ):
             return accept(NAME, "the same values, with commas between them")
-        if said.decision == "reject" and _equal_as_units(key, comparison.answer):
+        if decision.decision == "reject" and _equal_as_units(key, comparison.answer):
             return undecided(NAME, "powers of units, or a sum")
-        return said
+        return decision
 
     def _asked(self, gold: Node, answer: Node, comparison: AnswerComparison) -> Decision:
-        """What a worker says to two trees."""
         return self._replied({"gold": gold, "answer": _in_the_keys_unit(gold, answer)}, comparison)
 
     def _read_again(self, key: str, comparison: AnswerComparison) -> Decision | None:
-        """What the second reader makes of two texts of which we cannot read one; None where it is not asked."""
+        """The second reader's decision on two texts of which we cannot read one; None where it is not used."""
         if not second_reader.version():
             return None
         request: dict[str, Any] = {}
@@ -92,8 +91,8 @@ class SymbolicStage:
         return self._replied(request, comparison)
 
     def _replied(self, request: dict[str, Any], comparison: AnswerComparison) -> Decision:
-        told = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked", "solutions")}
-        reply = (self._pool or shared_pool()).compare({**request, **told})
+        demands = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked", "solutions")}
+        reply = (self._pool or shared_pool()).compare({**request, **demands})
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
         if reply["decision"] == "reject":
@@ -101,7 +100,6 @@ class SymbolicStage:
         return undecided(NAME, reply["reason"], lasting=not reply.get("limit", False))
 
     def _equal(self, texts: tuple[str, str], comparison: AnswerComparison) -> bool:
-        """Whether two texts in another reading are equal."""
         try:
             gold, answer = map(parse, texts)
         except Unparsable:
@@ -142,15 +140,15 @@ _TIGHT = late(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
 
 
 def _equal_as_units(gold: str, answer: str) -> bool:
-    """Whether two texts are equal where a hyphen behind a unit is no minus: "5 m s-1", "5 N-m"."""
+    """Checks whether two texts are equal where a hyphen behind a unit is no minus: "5 m s-1", "5 N-m"."""
     texts = [
         _TIGHT.sub(lambda sign: f"^{{-{sign['power']}}}" if sign["power"] else "\\cdot ", text)
         for text in (gold, answer)
     ]
     if texts == [gold, answer]:
         return False
-    one, other = (read_number(text) for text in texts)
-    return one is not None and other is not None and compare_quantities(one, other, None)[0] == "accept"
+    first, other = (read_number(text) for text in texts)
+    return first is not None and other is not None and compare_quantities(first, other, None)[0] == "accept"
 
 
 def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
@@ -179,7 +177,6 @@ def _converted(node: Node, unit: str, factors: Mapping[str, Fraction]) -> Node:
 
 
 def _are_numbers(gold: str, answer: str) -> bool:
-    """Whether both are plainly numbers: what the rule for them leaves open stays open."""
     return read_number(gold) is not None and read_number(answer) is not None
 
 
@@ -202,7 +199,6 @@ _THOUSANDS = late(r", (?=\d{3}$)")
 
 
 def _comma_may_be_a_point(gold: str, answer: str) -> bool:
-    """Whether one side is "1,22" and the other a single number."""
     texts = [_THOUSANDS.sub(",", bare(text)) for text in (gold, answer)]
     commas = [_COMMA.fullmatch(text) is not None for text in texts]
     return commas[0] != commas[1] and read_number(texts[commas[0]]) is not None

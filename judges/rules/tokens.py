@@ -174,7 +174,6 @@ def _number(written: str, source: str, start: int, depth: int) -> tuple[str, int
 
 
 def _classify(match: re.Match[str]) -> list[tuple[str, str]]:
-    """The tokens (kind, text) of one match."""
     if match["space"]:
         return []
     if match["dots"]:

@@ -28,7 +28,7 @@ def chosen(base: Node, exponent: Node) -> Node | None:
 
 
 def named_by_points(kind: str, points: str) -> Node | None:
-    """What is named by two or three points: ∠ABC is ∠CBA, a segment AB is BA, a vector AB is -BA; else None."""
+    """A name by two or three points: ∠ABC is ∠CBA, a segment AB is BA, a vector AB is -BA; else None."""
     if not (points.isascii() and points.isalpha() and points.isupper()):
         return None
     turned = min(points, points[::-1])
@@ -74,7 +74,7 @@ def times(left: Node, right: Node) -> Node:
 
 
 def is_directed(node: Node) -> bool:
-    """Whether a tree is a vector by its marks: an arrow, bold type or a hat over one factor, or a sum of such."""
+    """Checks whether a tree is a vector by its marks (arrow, bold type, hat) on one factor, or a sum of such."""
     kind = node[0]
     if kind == "sym":
         return str(node[1]).startswith(DIRECTED)
@@ -113,13 +113,13 @@ def _is_of_vectors(kind: str, left: Node, right: Node) -> bool:
 
 
 def is_matrix_name(name: str) -> bool:
-    """Whether a name may be that of a matrix or operator: one capital, or a letter with a mark."""
+    """Checks whether a name may be that of a matrix or operator: one capital, or a letter with a mark."""
     letter = name.removesuffix(TURNED[0]).removesuffix(TURNED[1]).partition("_")[0]
     return name.startswith(DIRECTED) or (letter.isupper() and len(letter) == 1)
 
 
 def holds_kind(node: Any, kinds: frozenset[str]) -> bool:
-    """Whether a node of some kinds is anywhere in a tree."""
+    """Checks whether a node of some kinds is anywhere in a tree."""
     return isinstance(node, list) and (
         (bool(node) and isinstance(node[0], str) and node[0] in kinds) or any(holds_kind(part, kinds) for part in node)
     )
@@ -148,7 +148,7 @@ def decorated(node: Node, mark: str) -> Node:
 
 
 def holds_symbol(node: Any, name: str | None = None) -> bool:
-    """Whether a symbol, or the one of a name, stands anywhere in a tree."""
+    """Checks whether a symbol, or the one of a name, stands anywhere in a tree."""
     if not isinstance(node, list):
         return False
     own = node[:1] == ["sym"] and name in {None, *node[1:2]}
@@ -203,12 +203,12 @@ def expand(node: Node) -> list[Node]:
 
 
 def is_set(node: Node) -> bool:
-    """Whether a tree is a set by its braces, or the empty set."""
+    """Checks whether a tree is a set by its braces, or the empty set."""
     return node[0] == "set" or node == EMPTY
 
 
 def has_sign(node: Any) -> bool:
-    """Whether ± stands anywhere in a tree."""
+    """Checks whether ± stands anywhere in a tree."""
     return isinstance(node, list) and (node[:1] == ["pm"] or any(has_sign(child) for child in node))
 
 
@@ -244,7 +244,7 @@ def named_sets(node: Node) -> tuple[str, list[str]] | None:
 
 
 def numbered(names: list[str]) -> bool:
-    """Whether names are one letter with different indices: x_1, x_2."""
+    """Checks whether names are one letter with different indices: x_1, x_2."""
     return len({name.partition("_")[0] for name in names}) == 1 and all("_" in name for name in names)
 
 
@@ -271,7 +271,7 @@ def named_entries(node: Node) -> list[Node] | None:
 
 
 def name_of(node: Node) -> str:
-    """How a named value writes the name that a tree is."""
+    """The name of a named value, for the tree of a name."""
     if node[0] == "apply":
         return f"{node[1]}({','.join(name_of(argument) for argument in node[2])})"
     return str(node[1])

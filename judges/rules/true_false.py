@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
 from livek12.judges.rules.notation import bare
 
@@ -74,7 +75,7 @@ class TrueFalseStage:
         """Accept or reject; undecided unless both say plainly true or false."""
         if comparison.is_choice:
             return undecided(NAME)
-        judged = comparison.question_type == "true_false"
+        judged = type_of(comparison.question_type).answer == "truth"
         if not judged and bare(comparison.gold) == "NO":
             return undecided(NAME, "perhaps nitric oxide")
         gold = read_truth(comparison.gold, signs=judged)
@@ -104,12 +105,12 @@ def read_truth(text: str, signs: bool, reasoned: bool = False) -> bool | None:
 
 
 def _takes_back(rest: str, value: bool) -> bool:
-    """Whether what follows a truth value sets a condition on it or says another one."""
+    """Checks whether what follows a truth value sets a condition on it or says another one."""
     if _BUT.match(rest) or (value and _ONLY_IF.match(rest)):
         return True
     for piece in _PIECES.split(rest[:MAX_REST]):
-        said = _said(piece.strip()) or (_WORDS.get(piece.strip(), value),)
-        if said[0] is not value:
+        truth = _said(piece.strip()) or (_WORDS.get(piece.strip(), value),)
+        if truth[0] is not value:
             return True
     return False
 
@@ -119,21 +120,21 @@ def _value(plain: str, signs: bool) -> bool | None:
     squeezed = "".join(plain.split()).removesuffix("的")
     if plain in table or squeezed in table:
         return table.get(plain, table.get(squeezed))
-    said = _said(plain) if signs else None
-    return said[0] if said else None
+    truth = _said(plain) if signs else None
+    return truth[0] if truth else None
 
 
 def _said(plain: str) -> tuple[bool | None] | None:
-    """What "the statement is not true" says, in a tuple of one (None for a negated negation); None where nothing."""
+    """The value of "the statement is not true", in a tuple of one (None for a negated negation); None of others."""
     if not plain or len(plain) > MAX_CHARS:
         return None
     squeezed = "".join(plain.split())
     for pattern in _SENTENCES:
-        said = pattern.fullmatch(plain) or pattern.fullmatch(squeezed)
-        if said:
-            word = said["word"]
+        match = pattern.fullmatch(plain) or pattern.fullmatch(squeezed)
+        if match:
+            word = match["word"]
             value = _STEMS.get(word, _WORDS.get(word))
-            negated = [name for name in ("not", "after") if said.groupdict().get(name)]
+            negated = [name for name in ("not", "after") if match.groupdict().get(name)]
             if not negated:
                 return (value,)
             return (False if value and len(negated) == 1 and word not in _ONCE_NEGATED else None,)

@@ -107,24 +107,23 @@ rpm:
 
 
 def _names() -> dict[str, str]:
-    """Every spelling with its canonical symbol."""
-    found: dict[str, str] = {"\\Omega": "ohm", "Ohm": "ohm", "ohms": "ohm"}
+    names: dict[str, str] = {"\\Omega": "ohm", "Ohm": "ohm", "ohms": "ohm"}
     for line in _PREFIXED.strip().splitlines():
         symbol, _, words = line.partition(":")
         english, chinese, korean = (part.split() for part in words.split("|"))
         symbols = [symbol, "\\Omega"] if symbol == "ohm" else [symbol]
-        found.update(dict.fromkeys([*symbols, *english, *(f"{word}s" for word in english), *chinese, *korean], symbol))
+        names.update(dict.fromkeys([*symbols, *english, *(f"{word}s" for word in english), *chinese, *korean], symbol))
         for short, latin, zh, ko in _PREFIXES:
             spelled = [f"{latin}{word}{plural}" for word in english if len(word) > 3 for plural in ("", "s")]
             spelled += [f"{zh}{word}" for word in chinese] + [f"{ko}{word}" for word in korean]
             spelled += [f"{mark}{name}" for mark in ((short, "\\mu") if short == "u" else (short,)) for name in symbols]
             if symbol in {"L", "l"}:
                 spelled.append(f"{short}l")
-            found.update(dict.fromkeys(spelled, short + symbol))
+            names.update(dict.fromkeys(spelled, short + symbol))
     for line in _NAMES.strip().splitlines():
         symbol, _, words = line.partition(":")
-        found.update(dict.fromkeys([symbol, *(word.replace("_", " ") for word in words.split())], symbol))
-    return found
+        names.update(dict.fromkeys([symbol, *(word.replace("_", " ") for word in words.split())], symbol))
+    return names
 
 
 _CANONICAL = _names()
@@ -183,7 +182,7 @@ Fit = Literal["same", "convertible", "doubtful", "other"]
 
 @dataclass(frozen=True)
 class Unit:
-    """What stands behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing.
+    """The unit behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing.
 
     `letter` says that it is one letter directly behind the number: "3d" may be three days or three times d;
     `doubtful` that it may be no unit, or another: letters directly behind a number ("2mg", "2g N"), or a product
@@ -197,7 +196,7 @@ class Unit:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a length, area, volume, time, mass or angle of everyday, which a question may well print."""
+        """Checks whether it is an everyday length, area, volume, time, mass or angle, which questions print."""
         name, _, power = self.symbol.partition("^")
         return self.may_be_left_out or (f"{name}^1" in _PLAINEST | {"L^1", "ha^1"} and power in {"1", "2", "3"})
 
@@ -255,8 +254,8 @@ r"""A plain letter behind a number and before an upright unit, which is rather a
 def _small(word: re.Match[str]) -> str:
     """A word in small letters where only so it is the name of a unit, or stands beside one."""
     small = word[0].lower()
-    known = small in _CANONICAL or small in {"per", "square", "cubic"}
-    return small if known and word[0] not in _CANONICAL else word[0]
+    canonical = small in _CANONICAL or small in {"per", "square", "cubic"}
+    return small if canonical and word[0] not in _CANONICAL else word[0]
 
 
 def _powers(text: str) -> tuple[dict[str, int], bool] | None:
@@ -295,7 +294,7 @@ def _powers(text: str) -> tuple[dict[str, int], bool] | None:
 
 
 def _may_be_bare(text: str, name: str, power: str, first: bool) -> bool:
-    """Whether a power may stand without a caret: cm2, m/s2, mol L-1. In 4t+1, 4t-1 and 5 m s-1 it may be a sum."""
+    """Checks whether a power may lack its caret: cm2, m/s2, mol L-1. In 4t+1, 4t-1 and 5 m s-1 it may be a sum."""
     if power.startswith("-"):
         return not first and _LONG_NAME.search(text) is not None
     return name in _LENGTHS or (name == "s" and not first)
@@ -305,7 +304,7 @@ _LONG_NAME = late(r"(?<![A-Za-z\\])[A-Za-z]{2}")
 
 
 def _may_be_joined(text: str, name: str, between: re.Match[str]) -> bool:
-    """Whether a hyphen joins two units (kW-h, ft-lb); between single letters (3t-m) it may be a minus."""
+    """Checks whether a hyphen joins two units (kW-h, ft-lb); between single letters (3t-m) it may be a minus."""
     after = text[between.end() : between.end() + 2]
     tight = not any(char.isspace() for char in between[0])
     return tight and (len(name) > 1 or after[1:].isalpha())
@@ -324,7 +323,6 @@ def _registry() -> Any:
 
 @lru_cache(maxsize=4096)
 def _in_base_units(symbol: str) -> tuple[Fraction, str]:
-    """Size of a canonical unit in SI base units, and its dimension."""
     registry = _registry()
     product = registry.Quantity(Fraction(1), "dimensionless")
     for atom in symbol.split():
@@ -335,14 +333,18 @@ def _in_base_units(symbol: str) -> tuple[Fraction, str]:
 
 
 def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
-    """How two canonical units go together, and what one of the first is in the second.
+    """The fit of two canonical units, and the factor from the first to the second.
 
     "doubtful" are pairs that are often taken for each other (20度 and 20℃), or that share a dimension and mean
     different things (Hz and rad/s); "other" is another dimension.
     """
     if unit == into:
         return "same", Fraction(1)
-    if {unit, into} in _CONFUSED or ("rad" in unit) != ("rad" in into) or any("rpm" in one for one in (unit, into)):
+    if (
+        {unit, into} in _CONFUSED
+        or ("rad" in unit) != ("rad" in into)
+        or any("rpm" in symbol for symbol in (unit, into))
+    ):
         return "doubtful", Fraction(1)
     if ("bp^" in unit) != ("bp^" in into):
         return "doubtful", Fraction(1)
@@ -394,7 +396,6 @@ def compound(text: str) -> Compound | None:
 
 
 def _one(pieces: list[tuple[Fraction, str | None, Unit]]) -> Compound | None:
-    """The pieces as one quantity in the unit of the first."""
     if len(pieces) < 2 or not any(kind.issuperset(unit.symbol for _, _, unit in pieces) for kind in _KINDS):
         return None
     first = pieces[0][2]

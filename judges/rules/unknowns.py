@@ -39,7 +39,7 @@ def unknown(head: str, parts: list[Expr]) -> Expr:
 
 
 def is_unknown(expr: Expr) -> bool:
-    """Whether an expression holds what equals only itself."""
+    """Checks whether an expression holds what equals only itself."""
     return any(str(name).startswith(OPENING_MARK) for name in expr.free_symbols) or not expr.is_commutative
 
 
@@ -58,13 +58,15 @@ def dot(left: Expr, right: Expr) -> Expr:
     if terms[0] is None or terms[1] is None:
         first, second = sorted((_text(left), _text(right)))
         return sympy.Symbol(f"{OPENING_MARK}{first} . {second}⟧")
-    return sympy.Add(*(a * b * _product(one, two) for one, a in terms[0].items() for two, b in terms[1].items()))
+    return sympy.Add(
+        *(a * b * _product(first_vector, two) for first_vector, a in terms[0].items() for two, b in terms[1].items())
+    )
 
 
-def _product(one: Expr, two: Expr) -> Expr:
-    if one == two:
-        return length(one) ** 2
-    first, second = sorted((str(one), str(two)))
+def _product(first_vector: Expr, two: Expr) -> Expr:
+    if first_vector == two:
+        return length(first_vector) ** 2
+    first, second = sorted((str(first_vector), str(two)))
     return sympy.Symbol(f"{first} . {second}")
 
 
@@ -98,14 +100,18 @@ def cross(left: Expr, right: Expr) -> Expr:
         texts = _text(left), _text(right)
         named = sympy.Symbol(f"{OPENING_MARK}{min(texts)} x {max(texts)}⟧", commutative=False)
         return named if texts[0] <= texts[1] else -named
-    return sympy.Add(*(a * b * _area(one, two) for one, a in terms[0].items() for two, b in terms[1].items()))
+    return sympy.Add(
+        *(a * b * _area(first_vector, two) for first_vector, a in terms[0].items() for two, b in terms[1].items())
+    )
 
 
-def _area(one: Expr, two: Expr) -> Expr:
-    if one == two:
+def _area(first_vector: Expr, two: Expr) -> Expr:
+    if first_vector == two:
         return sympy.Integer(0)
-    named = sympy.Symbol(f"{OPENING_MARK}{min(str(one), str(two))} x {max(str(one), str(two))}⟧", commutative=False)
-    return named if str(one) < str(two) else -named
+    named = sympy.Symbol(
+        f"{OPENING_MARK}{min(str(first_vector), str(two))} x {max(str(first_vector), str(two))}⟧", commutative=False
+    )
+    return named if str(first_vector) < str(two) else -named
 
 
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
@@ -131,7 +137,7 @@ def commuting(expr: Expr) -> Expr:
 
 
 def same_in_order(left: Expr, right: Expr) -> bool:
-    """Whether two expressions are equal though not all their letters commute."""
+    """Checks whether two expressions are equal though not all their letters commute."""
     return bool(expanded(left - right) == 0)
 
 
@@ -167,7 +173,6 @@ def _applied(node: Any, alone: set[str]) -> Any:
 
 
 def _with_commutators(node: Node, other: Node) -> Node:
-    """The tree with [A,B] as something unknown, where the other one is no region."""
     return node if other[0] in _REGIONS else _commutators(node)
 
 
@@ -180,12 +185,11 @@ def _commutators(node: Any) -> Any:
 
 
 def _is_operator(node: Node) -> bool:
-    """Whether a tree may be an operator: names of such alone, their powers and their products."""
+    """Checks whether a tree may be an operator: names of such alone, their powers and their products."""
     return all(is_matrix_name(_base_name(factor)) for factor in _factors(["mul", [node]]))
 
 
 def _matrices(gold: Node, answer: Node) -> set[str]:
-    """The names of matrices, by the products that they are in."""
     node = ["both", gold, answer]
     matrices = _in_both_orders(gold) | _in_both_orders(answer)
     for factors in _products(node):
@@ -204,7 +208,6 @@ def _in_both_orders(node: Node) -> set[str]:
 
 
 def _products(node: Any) -> Iterator[list[Node]]:
-    """The factors of every product in a tree, and of the products within them."""
     if isinstance(node, list):
         if node[:1] == ["mul"]:
             yield _factors(node)
@@ -224,7 +227,6 @@ def _base_name(factor: Node) -> str:
 
 
 def _is_turned(factor: Node) -> bool:
-    """Whether a factor is an inverse, a transpose or an adjoint."""
     return (factor[0] == "pow" and factor[2] in _MINUS_ONE) or _base_name(factor).endswith(TURNED)
 
 

@@ -165,7 +165,7 @@ class Value:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is a matrix and no scalar."""
+        """Checks whether it is a matrix and no scalar."""
         return isinstance(self.expr, sympy.MatrixBase)
 
     def renamed(self, old: Expr, new: Expr) -> Value:
@@ -316,7 +316,7 @@ def _operate(kind: str, items: list[Expr]) -> Expr:
 
 
 def _of_vectors(kind: str, items: list[Expr]) -> Expr:
-    """What is defined of vectors and matrices; the square of a letter that is a vector is that of its length.
+    """Operations on vectors and matrices; the square of a letter that is a vector is that of its length.
 
     Raises:
         Unsupported: anything else.
@@ -339,14 +339,12 @@ def _divide(top: Expr, bottom: Expr) -> Expr:
 
 
 def _determinant(rows: list[list[Expr]]) -> Expr:
-    """The determinant of up to four rows, multiplied out."""
     if len(rows) > MAX_ROWS or any(isinstance(entry, sympy.MatrixBase) for row in rows for entry in row):
         raise Unsupported("a big determinant")
     return sympy.Matrix(rows).det(method="berkowitz")
 
 
 def _raised(base: Expr, exponent: Expr) -> Expr:
-    """Base to the exponent, refused before it becomes too big to hold."""
     if exponent.is_Integer and exponent > MAX_BITS and base.is_Integer and base >= 2:
         raise TooBig("a power too big")
     if exponent.is_number and not exponent.is_Number:

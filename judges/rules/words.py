@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
 from livek12.judges.rules.dates import compare_dates, compare_ordinals, compare_places, compare_times
 from livek12.judges.rules.notation import bare, to_latex
@@ -153,12 +154,12 @@ pyramid 棱锥 각뿔 | prism 棱柱 각기둥
 @cache
 def members() -> Mapping[str, Mapping[int, int]]:
     """Of each word the classes that it is in, by number, with the number of its meaning there."""
-    found: dict[str, dict[int, int]] = {}
+    counts: dict[str, dict[int, int]] = {}
     for number, line in enumerate(_CLASSES.strip().splitlines()):
         for meaning, words in enumerate(line.split("|")):
             for word in words.split():
-                found.setdefault(_plain(word.replace("_", " ")), {})[number] = meaning
-    return found
+                counts.setdefault(_plain(word.replace("_", " ")), {})[number] = meaning
+    return counts
 
 
 _ENDINGS = late(r"(?:了|입니다|이다)$")
@@ -167,7 +168,6 @@ MAX_CHARS = 40
 
 
 def _plain(text: str) -> str:
-    """A word without spaces, quotes and brackets, in small letters."""
     return _ENDINGS.sub("", _SPACES.sub("", to_latex(bare(text))).lower())
 
 
@@ -193,7 +193,7 @@ _SYMBOL = late(r"([A-Za-z])_?\{?(\d?)\}?")
 
 
 def _other_symbol(gold: str, answer: str) -> bool:
-    """Whether both are one letter, perhaps with an index, and differ by more than case; i and j are one unit."""
+    """Checks whether both are one letter, perhaps with an index, and differ by more than case; i and j are one unit."""
     symbols = [_SYMBOL.fullmatch(to_latex(bare(text))) for text in (gold, answer)]
     if symbols[0] is None or symbols[1] is None:
         return False
@@ -217,7 +217,7 @@ def _compare_genotypes(gold: str, answer: str) -> Outcome | None:
         return None
     pairs = [sorted("".join(sorted(text[at : at + 2])) for at in range(0, len(text), 2)) for text in plain]
     genes = [{pair.lower() for pair in of_one} for of_one in pairs]
-    if genes[0] != genes[1] or any(len(found) < len(of_one) for found, of_one in zip(genes, pairs, strict=True)):
+    if genes[0] != genes[1] or any(len(pair_of) < len(of_one) for pair_of, of_one in zip(genes, pairs, strict=True)):
         return None
     return "accept" if pairs[0] == pairs[1] else "reject"
 
@@ -247,11 +247,11 @@ class WordStage:
             outcome = compare(comparison.gold, comparison.answer)
             if outcome is not None:
                 return Decision(outcome, {"accept": 1.0, "reject": 0.0}.get(outcome), NAME, f"{_SAID[outcome]} {what}")
-        if comparison.question_type == "fill_in_blank" and _other_symbol(comparison.gold, comparison.answer):
+        if type_of(comparison.question_type).blanks and _other_symbol(comparison.gold, comparison.answer):
             return reject(NAME, "another symbol")
         gold = _in_classes(comparison.gold)
         answer = _in_classes(comparison.answer) if gold else {}
-        said = {gold[number] == answer[number] for number in gold.keys() & answer.keys()}
-        if len(said) != 1:
+        agreements = {gold[number] == answer[number] for number in gold.keys() & answer.keys()}
+        if len(agreements) != 1:
             return undecided(NAME)
-        return accept(NAME, "the same of a class of words") if said == {True} else reject(NAME, "opposite words")
+        return accept(NAME, "the same of a class of words") if agreements == {True} else reject(NAME, "opposite words")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from livek12.core.records import CHOICE_TYPES
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.scripts.bench.labelled import BenchRow
 
 KINDS = (

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 
-from livek12.core.records import Option, QuestionType
+from livek12.core.question_types import QuestionType
+from livek12.core.records import Option
 from livek12.scripts.bench import attack_choices as choices
 from livek12.scripts.bench import attack_claims as claims
 from livek12.scripts.bench import attack_denials as denials

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from livek12.core.records import Key, Option, Question, QuestionType
+from livek12.core.question_types import QuestionType
+from livek12.core.records import Key, Option, Question
 from livek12.judges.grade import GradingConfig, grade
 from livek12.tasks.extraction import Extraction, extract
 from livek12.tasks.extraction.regions import spoken

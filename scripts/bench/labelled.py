@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from livek12.core.records import Option, Question, QuestionType
+from livek12.core.question_types import QuestionType
+from livek12.core.records import Option, Question
 
 Json = dict[str, Any]
 CONVENTIONS: dict[tuple[str, str], str] = {

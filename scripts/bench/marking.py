@@ -21,7 +21,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from livek12.core.records import CHOICE_TYPES, Key, Question, Response, Sampling
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import (
+    Key,
+    Question,
+    Response,
+    Sampling,
+)
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.scripts.bench.common import machine, timed

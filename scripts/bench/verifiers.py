@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from livek12.core.records import CHOICE_TYPES, Key
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import Key
 from livek12.scripts.bench.labelled import BenchRow, question_of
 
 WORKERS = 2

@@ -37,7 +37,6 @@ def _has_answers(flow: Sequence[FlowStep]) -> bool:
 
 
 def _execution(question: Question) -> list[Question]:
-    """A question for each unit, whose key is the unit's answer."""
     flow = question.reasoning_flow
     if not _has_answers(flow):
         return []
@@ -60,7 +59,6 @@ def _execution(question: Question) -> list[Question]:
 
 
 def _prefix(kind: str, answers: bool, question: Question) -> list[Question]:
-    """A question for each unit, with all units up to it."""
     flow = question.reasoning_flow
     if not flow or (answers and not _has_answers(flow)):
         return []
@@ -69,7 +67,6 @@ def _prefix(kind: str, answers: bool, question: Question) -> list[Question]:
 
 
 def _injection(kind: str, answers: bool, question: Question) -> list[Question]:
-    """A question for each unit, with that unit alone."""
     flow = question.reasoning_flow
     if not flow or (answers and not _has_answers(flow)):
         return []

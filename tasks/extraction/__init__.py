@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from livek12.core.records import CHOICE_TYPES, Question
-from livek12.judges.parts import READER_TYPES, needs_prose, part_count
+from livek12.core.question_types import type_of
+from livek12.core.records import Question
+from livek12.judges.parts import needs_prose, part_count
 from livek12.tasks.extraction.choices import find_choice, find_choices
 from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text, own_turn, says_nothing
 from livek12.tasks.extraction.truth import find_truth
@@ -23,7 +24,7 @@ __all__ = ["Extraction", "extract"]
 
 @dataclass(frozen=True)
 class Extraction:
-    """What a response answers.
+    """The answers of a response.
 
     Attributes:
         answers: one a part, in order; empty when there is no answer. An empty entry is a part left out.
@@ -48,7 +49,8 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     """
     truncated = finish_reason == "length"
     text = final_text(response_text)
-    if question.question_type in READER_TYPES:
+    shape = type_of(question.question_type).answer
+    if shape == "text":
         answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
         return Extraction(answers, method, truncated)
     if part_count(question) == 1:
@@ -56,13 +58,13 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     if not truncated:
         text = closed(text)
     cut = truncated or cut_off(text)
-    if question.question_type in CHOICE_TYPES:
+    if shape == "labels":
         count = part_count(question)
         if count > 1:
             answers, method = find_choices(text, question, cut, count)
         else:
             answers, method = find_choice(text, question, cut)
-    elif question.question_type == "true_false":
+    elif shape == "truth":
         answers, method = find_truth(text, cut)
     else:
         answers, method = find_values(text, question, cut)

@@ -125,13 +125,13 @@ def as_list(text: str) -> str:
 
 
 def goes_on(text: str, start: int, end: int) -> bool:
-    """Whether the list that was read at `start` to `end` has more labels before it or behind it."""
+    """Checks whether the list that was read at `start` to `end` has more labels before it or behind it."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
     return _MORE_BEHIND.match(text, end) is not None or _MORE_BEFORE.search(before) is not None
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Whether the words behind an answer that ends at `end` go on to options without a name, or call another right too.
+    """Checks whether the words behind `end` go on to options without a name, or call another right too.
 
     Args:
         text: a cleaned text.

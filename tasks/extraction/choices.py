@@ -46,13 +46,13 @@ from livek12.tasks.extraction.stated import NOTHING, Found
 from livek12.tasks.extraction.values import find_values
 
 
-def claims(cleaned: str, asked: Asked, explicit_only: bool = False) -> list[Claim]:
+def claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
     """All claims of a cleaned text in the order in which they end; the weaker kinds only where there is no other."""
-    listed = marked_claims(cleaned, asked) or ([] if explicit_only else plain_claims(cleaned, asked))
+    listed = marked_claims(cleaned, offer) or ([] if explicit_only else plain_claims(cleaned, offer))
     return sorted(listed, key=lambda claim: claim.end)
 
 
-def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
+def holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
     """The claim that holds: the last one that is no weaker and no remark; with its words alone where it is denied."""
     best: Claim | None = None
     for new in listed:
@@ -66,17 +66,17 @@ def holding(cleaned: str, listed: list[Claim], asked: Asked) -> Claim | None:
             best = new
     if best is None or not best.labels:
         return best
-    if best.strength <= CONCLUDED and asked.wrong is False and not asked.several:
-        said = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
-        if any(not verdict.labels <= best.labels for verdict in said):
+    if best.strength <= CONCLUDED and offer.wrong is False and not offer.several:
+        verdicts = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
+        if any(not verdict.labels <= best.labels for verdict in verdicts):
             return replace(best, labels=NO_LABELS, said=quoted(cleaned))
     last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
     if last and last[1] not in best.labels:
         return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
-    until = asked.printed_until(cleaned, best)
-    if shared(cleaned, best.end, best.labels, asked.wrong) or shared(cleaned, until, best.labels, asked.wrong):
+    until = offer.printed_until(cleaned, best)
+    if shared(cleaned, best.end, best.labels, offer.wrong) or shared(cleaned, until, best.labels, offer.wrong):
         return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
-    denial = denied_until(cleaned, replace(best, end=until), asked)
+    denial = denied_until(cleaned, replace(best, end=until), offer)
     if denial is None:
         return best
     return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))
@@ -89,14 +89,18 @@ _LAST_LABEL = late(
 """A last line that comes to an option."""
 
 
-def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:
-    """Where the first later denial of a claim ends; None where it stands."""
-    back = taken_back(cleaned, claim.end, _named(claim, asked))
+def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
+    """The end of the first later denial of a claim; None where it is not denied."""
+    back = taken_back(cleaned, claim.end, _named(claim, offer))
     if back is not None:
         return back
-    said = label_verdicts(cleaned, claim.start)
-    for verdict in said:
-        if verdict.end > claim.end and verdict.labels & claim.labels and _denies(cleaned, verdict, said, claim, asked):
+    verdicts = label_verdicts(cleaned, claim.start)
+    for verdict in verdicts:
+        if (
+            verdict.end > claim.end
+            and verdict.labels & claim.labels
+            and _denies(cleaned, verdict, verdicts, claim, offer)
+        ):
             return verdict.end
     return None
 
@@ -104,15 +108,14 @@ def denied_until(cleaned: str, claim: Claim, asked: Asked) -> int | None:
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
-def _named(claim: Claim, asked: Asked) -> Named:
-    """How the claimed option and the others are written; where the wrong one is asked for, what is wrong may be it."""
-    this = _written(claim.labels) if len(claim.labels) == 1 and not asked.wrong else None
-    return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=asked.wrong is False)
+def _named(claim: Claim, offer: Asked) -> Named:
+    """Patterns of the claimed option and of others; where the wrong one is asked for, what is wrong may be it."""
+    this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
+    return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
 
 @cache
 def _written(labels: Labels) -> re.Pattern[str]:
-    """How labels are written; "I" and the article are none."""
     letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")
     digits = "".join(label for label in _ALL_LABELS if label in labels and label.isdigit())
     ways = (
@@ -132,19 +135,19 @@ _SURELY_ANSWER = late(
 _IS_QUESTION = late(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
 
 
-def _denies(cleaned: str, verdict: LabelVerdict, said: list[LabelVerdict], claim: Claim, asked: Asked) -> bool:
-    """Whether a verdict on the chosen option says that it is not the answer, by what the question asks for."""
+def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], claim: Claim, offer: Asked) -> bool:
+    """Checks whether a verdict on the chosen option says that it is not the answer, by what the question asks for."""
     if is_told(cleaned, verdict.start, verdict.end) or _IS_QUESTION.match(cleaned, verdict.end):
         return False
     turn = turned(cleaned, verdict.start)
     if verdict.right:
-        return bool(asked.wrong) and not verdict.as_answer and turn
-    if verdict.as_answer and (asked.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
+        return bool(offer.wrong) and not verdict.as_answer and turn
+    if verdict.as_answer and (offer.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
         return True
-    if asked.wrong is None:
-        others_right = any(other.right and not other.labels & claim.labels for other in said)
+    if offer.wrong is None:
+        others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
         return turn or not (others_right or concludes(cleaned, verdict.start))
-    return not asked.wrong
+    return not offer.wrong
 
 
 _OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
@@ -154,14 +157,14 @@ _ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the claim that holds, or its words where it names none; else a value that the text states."""
-    asked = Asked.of(question)
-    cleaned = settled(cleaned_text(text, asked.several))
-    found = holding(cleaned, claims(cleaned, asked, explicit_only=truncated), asked)
-    if found is not None:
-        if asked.several and truncated and found.method == "phrase" and _may_go_on(cleaned, found.said):
+    offer = Asked.of(question)
+    cleaned = settled(cleaned_text(text, offer.several))
+    claim = holding(cleaned, claims(cleaned, offer, explicit_only=truncated), offer)
+    if claim is not None:
+        if offer.several and truncated and claim.method == "phrase" and _may_go_on(cleaned, claim.said):
             return NOTHING
-        other = _with_other_text(text, found.said, question) if found.strength >= LOOSE else None
-        return [other or found.said], found.method
+        other = _with_other_text(text, claim.said, question) if claim.strength >= LOOSE else None
+        return [other or claim.said], claim.method
     if (tabled := tabled_values(tail(text), 1)) and read_labels(tabled[0]):
         return tabled, "labelled"
     values, method = find_values(text, question, truncated, committed_only=not any(o.text for o in question.options))
@@ -172,9 +175,9 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     return [_option_in(value) for value in values], method
 
 
-def _may_go_on(cleaned: str, said: str) -> bool:
-    """Whether a text that was cut off ends in its letters, so that the next one may be missing."""
-    return _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(said)
+def _may_go_on(cleaned: str, labels: str) -> bool:
+    """Checks whether a text that was cut off ends in its letters, so that the next one may be missing."""
+    return _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(labels)
 
 
 def _option_in(value: str) -> str:
@@ -218,15 +221,15 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
         return numbered, "labelled"
     if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):
         return tabled, "labelled"
-    one = question.model_copy(update={"answer": question.answer[:1]})
+    first_part = question.model_copy(update={"answer": question.answer[:1]})
     commitment = _last_commitment(text)
     for parts in (labelled_parts(tail(commitment), count), labelled_parts(tail(text), count), _sections(text, count)):
-        listed = [find_choice(part, one, truncated or len(part) > _SHORT)[0] for part in parts]
+        listed = [find_choice(part, first_part, truncated or len(part) > _SHORT)[0] for part in parts]
         if listed and all(listed):
-            return [found[0] for found in listed], "labelled"
-    said = _strong_ones(settled(cleaned_text(text, False)), Asked.of(question))
-    single = [label_sequence(found.said)[0] for found in said if len(found.labels) == 1]
-    sums = [labels for found in said if len(labels := label_sequence(found.said)) == count]
+            return [answer[0] for answer in listed], "labelled"
+    strong = _strong_ones(settled(cleaned_text(text, False)), Asked.of(question))
+    single = [label_sequence(answer.said)[0] for answer in strong if len(answer.labels) == 1]
+    sums = [labels for answer in strong if len(labels := label_sequence(answer.said)) == count]
     if len(single) == count or (not single and sums):
         chosen = single or sums[-1]
         if not sums or sums[-1] == chosen:
@@ -257,7 +260,7 @@ def _numbered(cleaned: str, count: int) -> list[str]:
 
 
 def _sections(text: str, count: int) -> list[str]:
-    """What stands behind the last headings numbered in a row ("【32题详解】 … 【33题详解】 …"), whatever the first."""
+    """The text behind the last headings numbered in a row ("【32题详解】 … 【33题详解】 …"), whatever the first."""
     marks = list(_SECTION.finditer(text))[-count:]
     numbers = [int(mark[1] or mark[2]) for mark in marks]
     if len(marks) < count or numbers != list(range(numbers[0], numbers[0] + count)):
@@ -276,19 +279,17 @@ _SHORT = 80
 
 
 def _last_commitment(text: str) -> str:
-    """What follows the last "the answers are"."""
-    said = list(_ANSWERS.finditer(text))
-    return text[said[-1].end() :] if said else ""
+    matches = list(_ANSWERS.finditer(text))
+    return text[matches[-1].end() :] if matches else ""
 
 
-def _strong_ones(cleaned: str, asked: Asked) -> list[Claim]:
-    """The explicit claims in their order, each once."""
+def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:
     kept: list[Claim] = []
-    for found in sorted(marked_claims(cleaned, asked), key=lambda claim: claim.end):
-        if kept and found.start < kept[-1].end:
-            kept[-1] = max(kept[-1], found, key=lambda one: one.strength)
-        elif not is_remark(cleaned, found.start, found.end):
-            kept.append(found)
+    for candidate in sorted(marked_claims(cleaned, offer), key=lambda claim: claim.end):
+        if kept and candidate.start < kept[-1].end:
+            kept[-1] = max(kept[-1], candidate, key=lambda rival: rival.strength)
+        elif not is_remark(cleaned, candidate.start, candidate.end):
+            kept.append(candidate)
     return kept
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from livek12.core.patterns import late
+from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
@@ -96,10 +97,10 @@ def _squeezed(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
 
 
-def _listed(text: str, found: Sequence[TextRegion]) -> list[TextRegion]:
+def _listed(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
     """The last boxes where each holds one other letter and only numbers of a list stand between them."""
-    run = list(found[-1:])
-    for after, before in pairwise(reversed(found)):
+    run = list(regions[-1:])
+    for after, before in pairwise(reversed(regions)):
         if not _LIST_GAP.fullmatch(text[before.end : after.start]):
             break
         run.insert(0, before)
@@ -113,7 +114,7 @@ Labels = frozenset[str]
 
 @dataclass(frozen=True)
 class LabelVerdict:
-    """What a text says of options at a place: right or wrong; `as_answer`: as the answer, not only as a statement."""
+    """A judgement of options in the text: right or wrong; `as_answer`: as the answer, not only as a statement."""
 
     start: int
     end: int
@@ -209,14 +210,14 @@ _VERDICTS = [
 
 
 def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
-    """What is said of options from a place on, in its order."""
-    found = []
+    """The judgements of options from a place on, in their order."""
+    verdicts = []
     for script, pattern, right, as_answer in _VERDICTS:
         for match in pattern.finditer(text, start) if script.search(text, start) else ():
             labels = read_labels(match["run"])
             if labels:
-                found.append(LabelVerdict(match.start(), match.end(), labels, right, as_answer))
-    return sorted(found, key=lambda verdict: verdict.start)
+                verdicts.append(LabelVerdict(match.start(), match.end(), labels, right, as_answer))
+    return sorted(verdicts, key=lambda verdict: verdict.start)
 
 
 NO_LABELS: Labels = frozenset()
@@ -224,7 +225,7 @@ NO_LABELS: Labels = frozenset()
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question offers and asks for.
+    """The offer of a question: its options, and what it asks for.
 
     Attributes:
         known: the labels that count; empty where all do (a Korean question whose options stand in its text).
@@ -241,19 +242,19 @@ class Asked:
     @staticmethod
     @per_question
     def of(question: Question) -> Asked:
-        """What a question asks; its key is not read."""
-        known = frozenset(label for option in question.options for label in read_labels(option.label) or ())
-        known = known or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
+        """Reads a question, not its key."""
+        offered = frozenset(label for option in question.options for label in read_labels(option.label) or ())
+        offered = offered or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
         texts = {option.label: " ".join(without_markup(option.text).split()) for option in question.options}
-        return Asked(known, question.question_type == "multiple_choice", _asks_for_wrong(question.question), texts)
+        return Asked(offered, type_of(question.question_type).several, _asks_for_wrong(question.question), texts)
 
     @property
     def digits(self) -> bool:
-        """Whether labels may be numbers."""
+        """Checks whether labels may be numbers."""
         return not self.known or any(label.isdigit() for label in self.known)
 
     def printed_until(self, cleaned: str, claim: Claim) -> int:
-        """Where a claim ends with the printed text of its option, which may hold words like "wrong" itself."""
+        """The end of a claim with the printed text of its option, which may hold words like "wrong" itself."""
         text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
         begin = _BEFORE_TEXT.match(cleaned, claim.end)
         return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
@@ -289,7 +290,7 @@ _ASKS_WRONG = late(
 
 
 def _asks_for_wrong(question: str) -> bool | None:
-    """Whether a question asks for the wrong option; None where it is not known, or a negation in it may be another."""
+    """Checks whether a question asks for the wrong option; None where a negation in it may be another."""
     if _ASKS_WRONG.search(question):
         return True
     return None if not question.strip() or _MAY_ASK_WRONG.search(question) else False
@@ -298,43 +299,45 @@ def _asks_for_wrong(question: str) -> bool | None:
 # --- listing --------------------------------------------------------------------------------------------------------
 
 
-def marked_claims(cleaned: str, asked: Asked) -> list[Claim]:
+def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Those in words that commit, in boxes and in tags."""
     small = cleaned.lower()
-    forms = (*FORMS, *(DIGIT_FORMS if asked.digits else ()))
-    found = (_claim(cleaned, match, form.strength, asked) for form in forms for match in form.matches(cleaned, small))
-    return [claim for claim in found if claim is not None and (not asked.known or claim.labels <= asked.known)]
+    forms = (*FORMS, *(DIGIT_FORMS if offer.digits else ()))
+    candidates = (
+        _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, small)
+    )
+    return [claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)]
 
 
-def _claim(cleaned: str, match: re.Match[str], strength: int, asked: Asked) -> Claim | None:
-    """What one match of a form claims; None where it is supposed, refused, asked, or an article."""
+def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> Claim | None:
+    """The claim of one match of a form; None where it is supposed, refused, asked, or an article."""
     if "content" in match.groupdict():
         return _region(cleaned, match, strength)
-    said = written_plainly(match["run"]) + (match["or"] or "")
-    labels = labels_in_prose(cleaned, match, asked)
+    wording = written_plainly(match["run"]) + (match["or"] or "")
+    labels = labels_in_prose(cleaned, match, offer)
     if labels is None:
         return None
-    if labels and asked.several:
-        said = with_following_lines(cleaned, match.start("run"), said)
-    elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(said)) or (labels and _begins_options(cleaned, match, said)):
+    if labels and offer.several:
+        wording = with_following_lines(cleaned, match.start("run"), wording)
+    elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(wording)) or (labels and _begins_options(cleaned, match, wording)):
         labels = NO_LABELS
     if not labels:
-        said = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
+        wording = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
     if strength == EXPLICIT and FINALLY.search(cleaned[max(0, match.start() - 10) : match.start("run")][:10]):
         strength = FINAL
-    return Claim(match.start(), match.end(), strength, said.strip(), "phrase", labels)
+    return Claim(match.start(), match.end(), strength, wording.strip(), "phrase", labels)
 
 
 def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
-    """What a box or a tag claims, alone or with the label before it ("选项 D. 〘-7/2〙")."""
-    said, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
-    labels = NO_LABELS if _offers_several(said) else read_labels(said)
+    """The claim of a box or a tag, alone or with the label before it ("选项 D. 〘-7/2〙")."""
+    wording, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
+    labels = NO_LABELS if _offers_several(wording) else read_labels(wording)
     start = match.start()
     if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, start - _BEFORE_CHARS) : start])):
-        labels, said = frozenset(before[1]), f"{before[1]}. {said}"
+        labels, wording = frozenset(before[1]), f"{before[1]}. {wording}"
     if labels is None or supposed(cleaned, start, match.end()):
         return None
-    return Claim(start, match.end(), strength, said.strip(), method, labels)
+    return Claim(start, match.end(), strength, wording.strip(), method, labels)
 
 
 QUOTED_BEHIND = 20
@@ -374,13 +377,13 @@ _COMMITS = late(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답
 _REFUSAL_CHARS = 28
 
 
-def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels | None:
+def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels | None:
     """The labels of a match in running text; None where it is no claim, none of them where it commits to no one."""
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
     filled = match.re.pattern in [form.pattern for form in FILLED]
     wrong_one = not filled and _WRONG_ONE.search(before) is not None
-    if (wrong_one and not asked.wrong) or (not filled and not wrong_one and _REFUSAL.search(before)):
+    if (wrong_one and not offer.wrong) or (not filled and not wrong_one and _REFUSAL.search(before)):
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, start + len(match["run"].rstrip())):
         return None
@@ -396,7 +399,7 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
     labels = read_labels(written_plainly(match["run"]))
     if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
-    if asked.wrong and not wrong_one and of_truth(cleaned, match):
+    if offer.wrong and not wrong_one and of_truth(cleaned, match):
         return NO_LABELS
     if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):
         return NO_LABELS
@@ -404,15 +407,15 @@ def labels_in_prose(cleaned: str, match: re.Match[str], asked: Asked) -> Labels 
 
 
 def _qualified(cleaned: str, match: re.Match[str]) -> bool:
-    """Whether another option is offered right behind what a form claims, or a condition stands beside it."""
+    """Checks whether another option is offered right behind what a form claims, or a condition stands beside it."""
     before = cleaned[max(0, match.start() - _REFUSAL_CHARS) : match.start() + 1]
     return _OR_ANOTHER.match(cleaned, match.end()) is not None or _UNDER_CONDITION.search(before) is not None
 
 
 def of_truth(cleaned: str, match: re.Match[str]) -> bool:
-    """Whether a form calls a statement right, rather than the option the answer."""
-    said = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
-    return _OF_TRUTH.search(said) is not None and not _OF_ANSWER.search(said)
+    """Checks whether a form calls a statement right, rather than the option the answer."""
+    words = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
+    return _OF_TRUTH.search(words) is not None and not _OF_ANSWER.search(words)
 
 
 _OPTIONS = late(
@@ -424,19 +427,18 @@ _OPTIONS = late(
 """The options listed from here on, each with its text ("A) 3, B) 5"): they are told, not chosen."""
 
 
-def _offers_several(said: str) -> bool:
-    """Whether a committed text offers labels to choose from ("A or B")."""
-    pieces = re.split(r"或者?|\bor\b|또는", said)
+def _offers_several(wording: str) -> bool:
+    pieces = re.split(r"或者?|\bor\b|또는", wording)
     return len(pieces) > 1 and all(read_labels(piece) for piece in pieces)
 
 
 OPTION_LINE = late(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s*\S[^\n]*(?:\n|$)")
 
 
-def with_following_lines(cleaned: str, position: int, said: str) -> str:
+def with_following_lines(cleaned: str, position: int, wording: str) -> str:
     """With the labels of directly following lines "C. …", "D. …" where the commitment began such a list."""
     labels = [line[1] for line in _option_lines(cleaned, position)]
-    return ", ".join(labels) if len(labels) > 1 and len(set(labels)) == len(labels) else said
+    return ", ".join(labels) if len(labels) > 1 and len(set(labels)) == len(labels) else wording
 
 
 def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
@@ -457,10 +459,10 @@ _JUDGED_LINE = late(
 _BEGINS_LIST = late(r"[:：\n]\s*\Z")
 
 
-def _begins_options(cleaned: str, match: re.Match[str], said: str) -> bool:
-    """Whether a claim to one option is the first line of a list of options, each quoted without a word on it."""
+def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
+    """Checks whether a claim to one option is the first line of a list of options, each quoted without a word on it."""
     start = match.start("run")
-    if len(said.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
+    if len(wording.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
         return False
     lines = list(_option_lines(cleaned, start))
     letters = [line[1] for line in lines]
@@ -468,34 +470,35 @@ def _begins_options(cleaned: str, match: re.Match[str], said: str) -> bool:
     return len(letters) > 1 and letters == sorted(set(letters)) and plain
 
 
-def plain_claims(cleaned: str, asked: Asked) -> list[Claim]:
+def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Those of a concluding sentence, of a text that judges every option, and of a line that is only labels."""
     lines = [line.strip() for line in cleaned.splitlines() if line.strip()]
-    return [*_concluded(cleaned, lines, asked), *_judged(cleaned, asked), *_alone(cleaned, lines, asked)]
+    return [*_concluded(cleaned, lines, offer), *_judged(cleaned, offer), *_alone(cleaned, lines, offer)]
 
 
-def _concluded(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
-    """Those of the last line, else of the last two, else of the first."""
+def _concluded(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
     for text in dict.fromkeys("\n".join(ending) for ending in (lines[-1:], lines[-2:], lines[:1])):
         at = max(0, cleaned.find(text))
-        found = [_conclusion(text, match, at, asked) for pattern in WEAK for match in pattern.finditer(text)]
-        known = [claim for claim in found if claim is not None and (not asked.known or claim.labels <= asked.known)]
-        if known:
-            return known
+        candidates = [_conclusion(text, match, at, offer) for pattern in WEAK for match in pattern.finditer(text)]
+        fitting = [
+            claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)
+        ]
+        if fitting:
+            return fitting
     return []
 
 
-def _conclusion(text: str, match: re.Match[str], at: int, asked: Asked) -> Claim | None:
-    """What a concluding sentence claims; "the wrong one is C" too, where that may be what is asked for."""
-    may_be_wrong = asked.wrong is not False and not asked.several
-    plain = may_be_wrong and not match["or"] and not (asked.wrong and of_truth(text, match))
-    labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, asked)
+def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim | None:
+    """The claim of a concluding sentence; "the wrong one is C" too, where that may be what is asked for."""
+    may_be_wrong = offer.wrong is not False and not offer.several
+    plain = may_be_wrong and not match["or"] and not (offer.wrong and of_truth(text, match))
+    labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, offer)
     if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
-    said = (
+    wording = (
         written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
     )
-    return Claim(at + match.start(), at + match.end(), CONCLUDED, said, "conclusion", labels)
+    return Claim(at + match.start(), at + match.end(), CONCLUDED, wording, "conclusion", labels)
 
 
 _NOT_THOUGHT = late(
@@ -505,35 +508,35 @@ _NOT_THOUGHT = late(
 _JUDGED_CHARS = 4_000
 
 
-def _judged(cleaned: str, asked: Asked) -> list[Claim]:
+def _judged(cleaned: str, offer: Asked) -> list[Claim]:
     """The options that a text makes the answer by calling every one right or wrong, each in one way."""
-    said = label_verdicts(cleaned[-_JUDGED_CHARS:])
+    verdicts = label_verdicts(cleaned[-_JUDGED_CHARS:])
     judged: dict[str, set[bool]] = {}
-    for verdict in said:
+    for verdict in verdicts:
         for label in verdict.labels:
             judged.setdefault(label, set()).add(verdict.right)
-    if set(judged) != (asked.known if asked.known and asked.known < _TEN else set("ABCD")):
+    if set(judged) != (offer.known if offer.known and offer.known < _TEN else set("ABCD")):
         return []
     if any(len(values) > 1 for values in judged.values()):
         return []
-    chosen = _odd_ones(judged, asked)
-    text = ", ".join(sorted(chosen)) or "；".join(cleaned[-_JUDGED_CHARS:][one.start : one.end] for one in said)
-    end = max(0, len(cleaned) - _JUDGED_CHARS) + said[-1].end
+    chosen = _odd_ones(judged, offer)
+    text = ", ".join(sorted(chosen)) or "；".join(cleaned[-_JUDGED_CHARS:][one.start : one.end] for one in verdicts)
+    end = max(0, len(cleaned) - _JUDGED_CHARS) + verdicts[-1].end
     return [Claim(0, end, JUDGED if chosen else UNSURE, text if chosen else quoted(text), "conclusion", chosen)]
 
 
 _TEN = frozenset("ABCDEFGHIJ")
 
 
-def _odd_ones(judged: dict[str, set[bool]], asked: Asked) -> Labels:
+def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
     """The right ones, or the wrong ones where these are asked for; of a single choice that one, if it is one."""
     right = frozenset(label for label, values in judged.items() if values == {True})
     wrong = frozenset(judged) - right
-    if asked.several:
-        return wrong if asked.wrong else right
-    if asked.wrong is None and len(judged) > 2:
+    if offer.several:
+        return wrong if offer.wrong else right
+    if offer.wrong is None and len(judged) > 2:
         return right if len(right) == 1 else wrong if len(wrong) == 1 else NO_LABELS
-    chosen = wrong if asked.wrong else right
+    chosen = wrong if offer.wrong else right
     return chosen if len(chosen) == 1 else NO_LABELS
 
 
@@ -542,41 +545,41 @@ _QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
 _NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
 
 
-def _is_label(line: str, asked: Asked) -> bool:
-    """Whether a line is labels, be it of no option; numbers are values where options have letters."""
+def _is_label(line: str, offer: Asked) -> bool:
+    """Checks whether a line is labels, be it of no option; numbers are values where options have letters."""
     labels = read_labels(line)
-    return labels is not None and (asked.digits or not any(label.isdigit() for label in labels))
+    return labels is not None and (offer.digits or not any(label.isdigit() for label in labels))
 
 
-def _alone(cleaned: str, lines: list[str], asked: Asked) -> list[Claim]:
+def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
     """A line that is only labels, or the one option that is quoted on a line of its own; where all such lines agree."""
     method = "whole" if len(lines) == 1 else "line"
 
-    def claim(said: str, labels: Labels, line: str = "") -> list[Claim]:
-        start = max(0, cleaned.find(line or said))
+    def claim(wording: str, labels: Labels, line: str = "") -> list[Claim]:
+        start = max(0, cleaned.find(line or wording))
         quoted_to = _QUOTED_LABEL.match(cleaned, start)
-        end = quoted_to.end() if quoted_to and len(labels) == 1 else start + len(said)
-        return [Claim(start, end, ONLY_LABELS, said, method, labels)]
+        end = quoted_to.end() if quoted_to and len(labels) == 1 else start + len(wording)
+        return [Claim(start, end, ONLY_LABELS, wording, method, labels)]
 
     alone: dict[Labels, str] = {}
     for line in lines:
         labels = read_labels(as_list(line))
-        if labels and (not asked.known or labels <= asked.known):
+        if labels and (not offer.known or labels <= offer.known):
             alone.setdefault(labels, line)
     if len(alone) == 1:
         labels, line = next(iter(alone.items()))
         return claim(as_list(line), labels, line)
     if alone:
         return []
-    if len(lines) == 1 and (_is_label(lines[0], asked) or (_CIRCLED_OPTION.fullmatch(lines[0]) and asked.digits)):
+    if len(lines) == 1 and (_is_label(lines[0], offer) or (_CIRCLED_OPTION.fullmatch(lines[0]) and offer.digits)):
         return claim(lines[0], NO_LABELS)
     if len(lines) == 1 and (several := quoted_options(lines[0])) and not lists_options(lines[0]):
-        return claim(", ".join(several), frozenset(several)) if frozenset(several) < asked.known else []
-    form = OPTION_LINE if asked.known else _NUMBERED_OPTION
+        return claim(", ".join(several), frozenset(several)) if frozenset(several) < offer.known else []
+    form = OPTION_LINE if offer.known else _NUMBERED_OPTION
     quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
-    if asked.several and 1 < len(quoted) == len(lines) < len(asked.known) and asked.known >= set(quoted):
+    if offer.several and 1 < len(quoted) == len(lines) < len(offer.known) and offer.known >= set(quoted):
         return claim(", ".join(quoted), frozenset(quoted))
-    if len(quoted) == 1 and (not asked.known or asked.known >= set(quoted)):
+    if len(quoted) == 1 and (not offer.known or offer.known >= set(quoted)):
         label, line = quoted.popitem()
         return claim(line if len(lines) == 1 and label.isalpha() else label, frozenset(label), line)
     return []

@@ -59,7 +59,10 @@ def _number(label: str, roman: bool) -> int:
     if label.isdigit() and label.isascii():
         return int(label)
     series = [_ROMAN] if roman else _LETTERS
-    return next((one.index(label.lower()) + 1 for one in series if label.lower() in one), ord(label[0]) - ord("①") + 1)
+    return next(
+        (alphabet.index(label.lower()) + 1 for alphabet in series if label.lower() in alphabet),
+        ord(label[0]) - ord("①") + 1,
+    )
 
 
 def _last_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
@@ -89,24 +92,24 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
     Lines beside them that bear other names are the values of what has none, if they are as many; else all go on, for
     the judges to leave open. So does a line that names, within it, what has none.
     """
-    found: dict[int, str] = {}
+    by_place: dict[int, str] = {}
     others: list[str] = []
     for run in _runs(_entries(text)):
         lines = [piece for line in run for piece in _parted(line, names)]
         places = [place_of(line, names) for line in lines]
         if set(places) - {None}:
             others = [line for place, line in zip(places, lines, strict=True) if place is None]
-            found |= {place: line for place, line in zip(places, lines, strict=True) if place is not None}
-    if not found:
+            by_place |= {place: line for place, line in zip(places, lines, strict=True) if place is not None}
+    if not by_place:
         return []
-    later = [place_of(piece, names) for line in found.values() for piece in _BETWEEN.split(line)[1:]]
-    if set(later) - {None, *found}:
+    later = [place_of(piece, names) for line in by_place.values() for piece in _BETWEEN.split(line)[1:]]
+    if set(later) - {None, *by_place}:
         return []
-    missing = [place for place in range(len(names)) if place not in found]
+    missing = [place for place in range(len(names)) if place not in by_place]
     if missing and others and len(others) != len(missing):
-        return [*found.values(), *others]
-    found |= dict(zip(missing, others or [""] * len(missing), strict=False))
-    return [found[place] for place in range(len(names))]
+        return [*by_place.values(), *others]
+    by_place |= dict(zip(missing, others or [""] * len(missing), strict=False))
+    return [by_place[place] for place in range(len(names))]
 
 
 def _entries(text: str) -> str:
@@ -138,7 +141,6 @@ _SIGN = late(r"[=≈:：]|\\approx")
 
 
 def _runs(text: str) -> Iterator[list[str]]:
-    """The lines with names that only blank lines part from each other."""
     run: list[str] = []
     for line in text.split("\n"):
         if named := _named_line(line):

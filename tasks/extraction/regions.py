@@ -16,7 +16,8 @@ from functools import lru_cache
 from itertools import islice
 
 from livek12.core.patterns import late
-from livek12.core.records import CHOICE_TYPES, Question
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
 
@@ -165,12 +166,12 @@ def boxes(text: str) -> list[TextRegion]:
     r"""The contents of all \boxed{}, \fbox{} and \answer{}, outermost ones only, in order; unclosed ones are none."""
     if not _BOX_NAMES.search(text):
         return []
-    found: list[TextRegion] = []
+    regions: list[TextRegion] = []
     stack: list[tuple[int, int] | None] = []
     for match in _BOX.finditer(text):
         token = match[0]
         if match["bare"]:
-            found.append(TextRegion(match.start(), match.end(), match["bare"]))
+            regions.append(TextRegion(match.start(), match.end(), match["bare"]))
         elif len(token) > 2:
             stack.append((match.start(), match.end()))
         elif token == "{":
@@ -178,14 +179,14 @@ def boxes(text: str) -> list[TextRegion]:
         elif token == "}" and stack:
             opened = stack.pop()
             if opened is not None:
-                while found and found[-1].start > opened[0]:
-                    found.pop()
-                found.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
-    return [region for region in found if region.content and len(region.content) <= MAX_ANSWER]
+                while regions and regions[-1].start > opened[0]:
+                    regions.pop()
+                regions.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
+    return [region for region in regions if region.content and len(region.content) <= MAX_ANSWER]
 
 
 def part_of_formula(text: str, box: TextRegion) -> bool:
-    r"""Whether a box is a factor, a term or an argument of a formula ("\boxed{9}\cdot 2"), or said to be a part."""
+    r"""Checks whether a box is a factor, a term or an argument of a formula ("\boxed{9}\cdot 2"), or called a part."""
     before = text[max(0, box.start - _AROUND_CHARS) : box.start]
     return bool(_GOES_ON.match(text, box.end, box.end + _AROUND_CHARS) or _BEGAN_BEFORE.search(before))
 
@@ -211,34 +212,34 @@ def closed(text: str) -> str:
 
 def answer_tags(text: str) -> list[TextRegion]:
     """The contents of all <answer>…</answer>, and of "answer" in JSON, in order."""
-    found: list[TextRegion] = []
+    regions: list[TextRegion] = []
     opened: re.Match[str] | None = None
     for match in _TAG.finditer(text):
         if not match[1]:
             opened = match
         elif opened is not None:
-            found.append(TextRegion(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
+            regions.append(TextRegion(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
             opened = None
-    found = sorted([*found, *outside_of(found, _json_answers(text))], key=lambda region: region.start)
-    return [region for region in found if region.content]
+    regions = sorted([*regions, *outside_of(regions, _json_answers(text))], key=lambda region: region.start)
+    return [region for region in regions if region.content]
 
 
 def _json_answers(text: str) -> list[TextRegion]:
     """The values of the last keys "answer" in JSON; and of a text that is one object with a value for each number."""
     keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if _QUOTED_KEY.search(text) else []
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
-    found = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
-    if not found and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:
+    answers = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
+    if not answers and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:
         start = text.index("{")
         value = _json_value(text, start)
-        found = [] if value is None or text[value.end :].strip("` \n") else [value]
-    return found
+        answers = [] if value is None or text[value.end :].strip("` \n") else [value]
+    return answers
 
 
 def _json_value(text: str, start: int) -> TextRegion | None:
     """A string, a number, a truth value, a list of these or an object that numbers them, as one text."""
-    if said := _JSON_STRING.match(text, start):
-        return TextRegion(start, said.end(), _unescaped(said[1] if said[1] is not None else said[2]))
+    if match := _JSON_STRING.match(text, start):
+        return TextRegion(start, match.end(), _unescaped(match[1] if match[1] is not None else match[2]))
     try:
         value, length = json.JSONDecoder().raw_decode(text[start : start + MAX_ANSWER])
     except (ValueError, RecursionError):
@@ -262,7 +263,7 @@ def listed_in_json(text: str) -> str | None:
 
 
 def _unescaped(text: str) -> str:
-    r"""What a JSON string says; LaTeX whose backslashes were not doubled ("\frac") is left as it stands."""
+    r"""The text of a JSON string; LaTeX whose backslashes were not doubled ("\frac") is left as it stands."""
     if "\\\\" not in text and _LATEX.search(text):
         return text.replace('\\"', '"').strip()
     try:
@@ -285,7 +286,7 @@ _MAX_OBJECT = 2_000
 
 
 def cut_off(text: str) -> bool:
-    """Whether a text plainly ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
+    """Checks whether a text ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
     ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
     return box_cut_off(text) or (
         ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None and not _NAMED_BEFORE.search(ending)
@@ -293,7 +294,7 @@ def cut_off(text: str) -> bool:
 
 
 def box_cut_off(text: str) -> bool:
-    """Whether the last box of a text is never closed."""
+    """Checks whether the last box of a text is never closed."""
     ending = text[-MAX_ANSWER:]
     if not _BOX_NAMES.search(ending):
         return False
@@ -323,11 +324,11 @@ _NAMED_BEFORE = late(
 """An ending that says what was named before it ("7 is the answer")."""
 
 
-def outside_of(holders: Sequence[TextRegion], found: Sequence[TextRegion]) -> list[TextRegion]:
+def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> list[TextRegion]:
     """The regions that begin in none of the holders; both in the order of the text."""
     kept: list[TextRegion] = []
     index = 0
-    for region in found:
+    for region in regions:
         while index < len(holders) and holders[index].end <= region.start:
             index += 1
         if index == len(holders) or region.start < holders[index].start:
@@ -353,18 +354,18 @@ _COPIED_LINE = 12
 _LOOKS = 20
 
 
-def own_turn(text: str, asked: str) -> str:
+def own_turn(text: str, question: str) -> str:
     """The text before the first line that puts another question, where something was answered before it.
 
     Args:
         text: the response.
-        asked: its question; one that is copied is none that was invented. May be empty.
+        question: its question; one that is copied is none that was invented. May be empty.
     """
-    known = _NO_WORDS.sub("", asked)
+    question_words = _NO_WORDS.sub("", question)
     for line in islice(_NEXT.finditer("\n" + text), _LOOKS):
         before = text[: max(0, line.start() - 1)]
         put = _NO_WORDS.sub("", text[line.end() - 1 :][:_ONE_LINE].strip().partition("\n")[0])
-        copied = len(put) >= _COPIED_LINE and put in known
+        copied = len(put) >= _COPIED_LINE and put in question_words
         if not (copied or before.strip()):
             return text
         if not copied and _is_answered(before):
@@ -373,7 +374,7 @@ def own_turn(text: str, asked: str) -> str:
 
 
 def _is_answered(before: str) -> bool:
-    """Whether a text commits to something, or is one line that an empty line sets apart."""
+    """Checks whether a text commits to something, or is one line that an empty line sets apart."""
     apart = before.endswith("\n") and "\n" not in before.strip()
     return _ANSWERED.search(before) is not None or (apart and len(before) <= _ONE_LINE)
 
@@ -398,13 +399,13 @@ _COPIED_CHARS = 8
 
 
 def spoken(response: str, question: Question) -> str:
-    """What a response says after its thinking; "" where that is nothing of its own."""
+    """The own text of a response after its thinking; "" where it has none."""
     text = final_text(response).strip()
     return "" if says_nothing(text, question) else text
 
 
 def says_nothing(text: str, question: Question) -> bool:
-    """Whether all sentences of a text are copies, or leave their blanks open.
+    """Checks whether all sentences of a text are copies, or leave their blanks open.
 
     Where the text prints as many open blanks as there are parts and nothing new comes after them, the few sentences
     without a blank before and between them are the question's too.
@@ -434,7 +435,7 @@ _JUDGED = late(
 
 
 def lists_options(line: str) -> bool:
-    """Whether a line is the options again, each with its label and without a word on any."""
+    """Checks whether a line is the options again, each with its label and without a word on any."""
     labels = quoted_options(line)
     return len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
 
@@ -446,15 +447,15 @@ def quoted_options(line: str) -> list[str]:
     return labels if rising and not _JUDGED.search(line) else []
 
 
-def _own_sentences(text: str, asked: str) -> list[str]:
+def _own_sentences(text: str, question: str) -> list[str]:
     """The sentences that are no picture, no heading, no copy of the question or of an earlier one."""
     own: list[str] = []
     before, seen = "", set[str]()
     sentences = _SENTENCE.findall(_PICTURE.sub("", text))
     for number, sentence in enumerate(sentences, 1):
         plain = _signs(sentence)
-        copied = len(plain) >= _COPIED_CHARS and (plain in asked or plain in before)
-        cut_copy = number == len(sentences) and any(one != plain and one.startswith(plain) for one in seen)
+        copied = len(plain) >= _COPIED_CHARS and (plain in question or plain in before)
+        cut_copy = number == len(sentences) and any(other != plain and other.startswith(plain) for other in seen)
         empty = not _signs(_ASIDE.sub("", sentence)) or _HEADING.fullmatch(sentence)
         if not (plain in seen or copied or cut_copy or empty):
             own.append(sentence)
@@ -465,7 +466,6 @@ def _own_sentences(text: str, asked: str) -> list[str]:
 
 @per_question
 def _asked(question: Question) -> str:
-    """The signs of a question with its options."""
     return _signs(" ".join([question.question, *(f"{option.label} {option.text}" for option in question.options)]))
 
 

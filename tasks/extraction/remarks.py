@@ -85,12 +85,12 @@ def settled(text: str) -> str:
 
 
 def is_remark(text: str, start: int, end: int) -> bool:
-    """Whether what stands at `start` to `end` is a hypothesis, a mistake told of, or said to be wrong."""
+    """Checks whether what stands at `start` to `end` is a hypothesis, a mistake told of, or said to be wrong."""
     return _aside(text, start, end, _ATTRIBUTED) or _CONDITION_BEHIND.match(text, end, end + 60) is not None
 
 
 def is_told(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is a hypothesis, or told of others."""
+    """Checks whether what stands there is a hypothesis, or told of others."""
     return _aside(text, start, end, _BY_OTHERS)
 
 
@@ -98,8 +98,8 @@ def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool
     before = text[max(0, start - _WINDOW) : start]
     boundaries = list(_BOUNDARY.finditer(before))
     sentence = before[boundaries[-1].end() if boundaries else 0 :] + text[start:end]
-    told = TURN.split(sentence)[-1] if attributed is _ATTRIBUTED else sentence
-    if attributed.search(told) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
+    clause = TURN.split(sentence)[-1] if attributed is _ATTRIBUTED else sentence
+    if attributed.search(clause) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
         return True
     lines = [line for line in before.split("\n")[:-1] if line.strip()]
     return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
@@ -131,18 +131,18 @@ _WRONG_BEHIND = late(
 
 
 def denied(text: str, start: int, end: int) -> bool:
-    """Whether the words up to `start` deny or only tell of what stands there, or those behind `end` do."""
+    """Checks whether the words up to `start` deny or only tell of what stands there, or those behind `end` do."""
     return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
 
 
 def refused(text: str, start: int) -> bool:
-    """Whether the words up to `start` deny or only tell of what stands there."""
+    """Checks whether the words up to `start` deny or only tell of what stands there."""
     clause = _CLAUSE_END.split(TURN.split(text[max(0, start - _CLAUSE) : start])[-1])[-1]
     return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
 
 
 def false_lead(text: str, start: int) -> bool:
-    """Whether the words right before an answer call it wrong, another's, a multiple, or what one must not write."""
+    """Checks whether the words right before an answer call it wrong, another's, a multiple, or forbidden."""
     return _FALSE_LEAD.search(text[max(0, start - _CLAUSE) : start]) is not None
 
 
@@ -173,7 +173,7 @@ _FALSE_LEAD = late(
 
 
 def counterfactual(text: str, start: int, end: int) -> bool:
-    """Whether the words at `start` to `end` state an answer that would hold under what is not the case."""
+    """Checks whether the words at `start` to `end` state an answer that would hold under what is not the case."""
     clause = _SENTENCE_END.split(text[max(0, start - 2 * _CLAUSE) : start])[-1]
     would = re.search(r"\bwould\b", text[start:end], re.IGNORECASE) is not None
     return _CONTRARY.search(clause) is not None or (would and _CONDITION.search(clause) is not None)
@@ -189,12 +189,12 @@ _CONTRARY = late(
 
 
 def called_wrong(text: str, end: int) -> bool:
-    """Whether the words right behind `end` call what stands there wrong."""
+    """Checks whether the words right behind `end` call what stands there wrong."""
     return _WRONG_BEHIND.match(text, end, end + _CLAUSE) is not None
 
 
 def supposed(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is only supposed: "if A, then …"."""
+    """Checks whether what stands there is only supposed: "if A, then …"."""
     before = text[max(0, start - _CLAUSE) : start]
     if _EXAMPLE.match(_SENTENCE_END.split(before)[-1]) or _SUPPOSED_AT_ONCE.search(before):
         return True
@@ -224,12 +224,12 @@ _CLAUSE_END = late(r"[。！？!?\n；;，,：:]|[.](?=\s)|．(?!\d)")
 
 
 def concludes(text: str, start: int) -> bool:
-    """Whether the sentence of what stands there begins with "so"."""
+    """Checks whether the sentence of what stands there begins with "so"."""
     return _SO.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
 def turned(text: str, start: int) -> bool:
-    """Whether the sentence of what stands there begins with "but"."""
+    """Checks whether the sentence of what stands there begins with "but"."""
     return TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
@@ -237,7 +237,7 @@ _SENTENCE_END = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
 
 
 def is_correction(between: str) -> bool:
-    """Whether what stands between two answers takes the first one back."""
+    """Checks whether what stands between two answers takes the first one back."""
     return bool(_CORRECTION.search(between))
 
 
@@ -348,7 +348,7 @@ _ANYWHERE = (_FAILED_CHECK, _DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
 
 @dataclass(frozen=True)
 class Named:
-    """How an answer is named again (None: not looked for), how others are, and whether "wrong" alone denies it."""
+    """Patterns of an answer named again (None: not looked for), of others, and whether "wrong" alone denies it."""
 
     this: re.Pattern[str] | None
     others: re.Pattern[str]
@@ -356,7 +356,7 @@ class Named:
 
 
 def taken_back(text: str, end: int, named: Named) -> int | None:
-    """Where the words end that take back the answer before `end`; None where it stands to the end of the text."""
+    """The end of the words that take back the answer before `end`; None where it holds to the end of the text."""
     starts = _sentence_starts(text, end)
     first, last = (starts[1] if len(starts) > 1 else end), starts[-1]
     for pattern, places in (
@@ -378,7 +378,7 @@ def taken_back(text: str, end: int, named: Named) -> int | None:
 
 
 def _rejected(text: str, starts: list[int], named: Named) -> int | None:
-    """Where a sentence ends that rejects the answer: one that names it and no other, or one near it or last."""
+    """The end of a sentence that rejects the answer: one that names it and no other, or one near it or last."""
     for number, start in enumerate(starts):
         until = min(starts[number + 1] if number + 1 < len(starts) else len(text), start + _SENTENCE_CHARS)
         sentence = text[start:until].strip()
@@ -400,17 +400,16 @@ def _rejected(text: str, starts: list[int], named: Named) -> int | None:
 
 
 def _rejects(sentence: str, words: str, is_named: bool, strict: bool) -> bool:
-    """Whether a sentence that speaks of no other answer rejects the one before it."""
     if not is_named:
-        return any(one.search(words) for one in (_REJECTION, _FAULTY, *((_CALLED_WRONG,) if strict else ())))
+        return any(pattern.search(words) for pattern in (_REJECTION, _FAULTY, *((_CALLED_WRONG,) if strict else ())))
     short = strict and len(sentence) <= _SHORT_CHARS and not (_PRINTED.match(sentence) or _AFFIRMED.search(words))
     return _DISCARDED.search(words) is not None or (short and _NEGATED.search(words) is not None)
 
 
 def _says_other(words: str, others: re.Pattern[str]) -> bool:
-    """Whether a short sentence puts another answer in the place of the one before: it ends in it, or says "instead"."""
-    found = list(others.finditer(words))
-    ends = found[-1].end() >= len(words.rstrip(" .。!！)）")) and len(found) == 1 and found[-1][0].isalnum()
+    """Checks whether a short sentence replaces the answer before: it ends in another, or says "instead"."""
+    matches = list(others.finditer(words))
+    ends = matches[-1].end() >= len(words.rstrip(" .。!！)）")) and len(matches) == 1 and matches[-1][0].isalnum()
     return (ends or _INSTEAD_OF.search(words) is not None) and not _NEGATED.search(words)
 
 
@@ -462,7 +461,7 @@ _THE_REST = late(
 
 
 def _sentence_starts(text: str, end: int) -> list[int]:
-    """Where the answer ends, and where each sentence behind it begins: its printed text may come first."""
+    """The end of the answer and the start of each sentence behind it: its printed text may come first."""
     ends = (match.end() for match in _SENTENCE_BREAK.finditer(text, end))
     return [end, *(start for start in ends if text[start : start + _SENTENCE_CHARS].strip())]
 
@@ -489,7 +488,7 @@ _WRONG_AFTER = late(
 
 
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
-    """How a value is written again behind `end`, not as a part of another; None where it is not, or is too long."""
+    """Pattern of a value written again behind `end`, not as a part of another; None where it is not, or is too long."""
     plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
     plain = plain[1:-1].strip(" $") if _ALONE_IN_BRACKETS.fullmatch(plain) else plain
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
@@ -498,7 +497,7 @@ def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
 
 
 def value_denied(text: str, end: int, value: str) -> int | None:
-    """Where the first words behind `end` end that call this very value wrong; None where none do."""
+    """The end of the first words behind `end` that call this very value wrong; None where there are none."""
     named = written_value(text, end, value)
     if named is None:
         return None
@@ -516,6 +515,6 @@ def value_denied(text: str, end: int, value: str) -> int | None:
 _QUOTED_CHARS = 300
 
 
-def quoted(said: str) -> str:
+def quoted(text: str) -> str:
     """Words handed on for a reader, marked so that no rule takes them for a label and its text, or for a value."""
-    return f"… {said.strip()[:_QUOTED_CHARS]} …"
+    return f"… {text.strip()[:_QUOTED_CHARS]} …"

@@ -117,17 +117,17 @@ def _says_cjk(before: str) -> bool:
 
 
 def _says_en(sentence: str, before: str) -> bool:
-    """Whether a subject and a verb of being or having say the number: "the total is", "she has", "4 are left"."""
+    """Checks whether a subject and a verb give the number: "the total is", "she has", "4 are left"."""
     clause = before.rpartition(",")[2].strip() if "," in before else before
-    said = sentence[len(before) - len(clause) :].strip() if clause else sentence
-    lead = _LEAD.match(said)
-    said = said[lead.end() :] if lead else said
-    lowered = said[:1].lower() + said[1:]
-    return (_SUBJECT.match(said) or _SUBJECT.match(lowered)) is not None and _VERB.search(said) is not None
+    subject = sentence[len(before) - len(clause) :].strip() if clause else sentence
+    lead = _LEAD.match(subject)
+    subject = subject[lead.end() :] if lead else subject
+    lowered = subject[:1].lower() + subject[1:]
+    return (_SUBJECT.match(subject) or _SUBJECT.match(lowered)) is not None and _VERB.search(subject) is not None
 
 
 def ends_otherwise(behind: str, value: str) -> bool:
-    """Whether the last line of what follows a value is another one, alone or behind "so"."""
+    """Checks whether the last line of what follows a value is another one, alone or behind "so"."""
     last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
     if last is None:
         return False
@@ -198,7 +198,7 @@ _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
-    """What follows the last "the answer is" that states as many values as there are parts.
+    """The text behind the last "the answer is" that states as many values as there are parts.
 
     In a truncated text a value that goes on to its very end may be half of one, and does not count.
     """
@@ -232,11 +232,11 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
     return NOTHING
 
 
-def standing_value(text: str, found: Found) -> Found:
+def standing_value(text: str, stated: Found) -> Found:
     """A value found by its place alone; with its words where these deny or hedge it, or later ones do."""
-    if not found[0] or not found[0][0] or (start := text.rfind(found[0][0])) < 0:
-        return found
-    value = found[0][0]
+    if not stated[0] or not stated[0][0] or (start := text.rfind(stated[0][0])) < 0:
+        return stated
+    value = stated[0][0]
     line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
     near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
@@ -245,8 +245,8 @@ def standing_value(text: str, found: Found) -> Found:
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
     doubted = begins or any(map(_NEGATIVE.search, near)) or _ASKS.match(behind)
     if denial is None and not doubted:
-        return found
-    return [quoted(line if denial is None else text[start:denial])], found[1]
+        return stated
+    return [quoted(line if denial is None else text[start:denial])], stated[1]
 
 
 _LINE_CHARS = 100
@@ -279,7 +279,7 @@ _ONLY_VERDICT = late(
 
 
 def denied_until(text: str, end: int, value: str) -> int | None:
-    """Where the words end that deny the value before `end`, inside it or later; None where it stands."""
+    """The end of the words that deny the value before `end`, inside it or later; None where it holds."""
     if _WRONG_INSIDE.search(value):
         return end
     for other in _OTHER_CLAIM.finditer(text, end):
@@ -408,10 +408,10 @@ _LEADS = late(
 
 def _value_in_front(text: str) -> str | None:
     """The value of "7 is the answer": what stands between the border of its clause and the verb, if that is a value."""
-    said = list(_IS_ANSWER.finditer(text))
-    if not said or _MORE_VALUES.search(text, said[-1].end()):
+    phrases = list(_IS_ANSWER.finditer(text))
+    if not phrases or _MORE_VALUES.search(text, phrases[-1].end()):
         return None
-    clause = text[: said[-1].start()][-SENTENCE_CHARS:]
+    clause = text[: phrases[-1].start()][-SENTENCE_CHARS:]
     borders = list(_CLAUSE_BORDER.finditer(clause))
     value = _LEADS_IN.sub("", clause[borders[-1].end() if borders else 0 :], count=1).strip()
     plain = value.removeprefix("**").removesuffix("**")
@@ -422,7 +422,7 @@ def _value_in_front(text: str) -> str | None:
 
 
 def _is_expression(text: str) -> bool:
-    """Whether a text without mark-up is numbers, single letters and signs, perhaps with a unit behind."""
+    """Checks whether a text without mark-up is numbers, single letters and signs, perhaps with a unit behind."""
     body = _FUNCTION.sub("", text)
     unit = _UNIT_BEHIND.search(body)
     body = body[: unit.start()] if unit and not _no_unit(unit[1]) else body
@@ -515,7 +515,7 @@ _GROUNDS = late(
 
 
 def _qualified(text: str, start: int) -> bool:
-    """Whether the words before a value deny it, or say "at least": then they belong to what is said."""
+    """Checks whether the words before a value deny it, or say "at least": then they belong to what is said."""
     if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
         return True
     return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
@@ -523,8 +523,8 @@ def _qualified(text: str, start: int) -> bool:
 
 def _formulas(text: str) -> list[str]:
     """The formulas of a text, each with the unit that stands behind it in plain text ("$5$ m/s")."""
-    found = ((next(filter(None, match.groups())).strip(), match.end()) for match in _MATH.finditer(text))
-    return [formula + _unit_behind(text, end) for formula, end in found]
+    formulas = ((next(filter(None, match.groups())).strip(), match.end()) for match in _MATH.finditer(text))
+    return [formula + _unit_behind(text, end) for formula, end in formulas]
 
 
 _BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
@@ -549,11 +549,11 @@ _HEAD = late(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|�
 
 
 def _piece(text: str) -> str:
-    found = boxes(text)
-    if found:
-        return found[-1].content
-    if _ANSWER_WORD.search(text) and (said := stated_values(text, 1)[0]):
-        return said[0]
+    regions = boxes(text)
+    if regions:
+        return regions[-1].content
+    if _ANSWER_WORD.search(text) and (values := stated_values(text, 1)[0]):
+        return values[0]
     stripped = _HEAD.sub("", text).strip().strip(";；,，").strip()
     stripped = _AND_THE.sub("", stripped)
     stripped = _POINT.sub("", stripped)

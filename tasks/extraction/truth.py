@@ -45,14 +45,14 @@ def find_truth(text: str, truncated: bool) -> Found:
         if (value := read_truth(region.content, signs=True, reasoned=True)) is not None:
             denial = _denial(text, region.end, value)
             return [region.content if denial is None else quoted(text[region.start : denial])], method
-    ending = "".join(one for one in _SENTENCE.findall(without_stars(tail(text))) if one[-1] not in "?？")
+    ending = "".join(sentence for sentence in _SENTENCE.findall(without_stars(tail(text))) if sentence[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
         return [corrected[-1]["word"]], "phrase"
-    said = list(_COMMITMENT.finditer(ending))
-    if own := [match for match in said if not _ABOUT_ANOTHER.search(ending[slice(*_around(match))])]:
+    commitments = list(_COMMITMENT.finditer(ending))
+    if own := [match for match in commitments if not _ABOUT_ANOTHER.search(ending[slice(*_around(match))])]:
         return [_said(ending, own[-1])], "phrase"
-    if said:
+    if commitments:
         first = _SENTENCE.findall(ending)[0].strip()
         plain = read_truth(first, signs=True) is not None and not _ANOTHER.search(first)
         return [first if plain else quoted(ending.strip())], "phrase"
@@ -67,7 +67,7 @@ def find_truth(text: str, truncated: bool) -> Found:
 
 
 def _around(match: re.Match[str]) -> tuple[int, int]:
-    """Where what a commitment is about is named: some words before it, up to its word."""
+    """The words before a commitment that name its subject, up to its word."""
     return max(0, match.start() - 24), match.start("word")
 
 
@@ -95,7 +95,7 @@ _NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌
 
 
 def _denial(text: str, end: int, value: bool | None) -> int | None:
-    """Where the words end that take a truth value back, or turn to the other one; None where it stands."""
+    """The end of the words that take a truth value back, or turn to the other one; None where it holds."""
     for match in _TURNED.finditer(text, end):
         if read_truth(match["word"], signs=True) is (not value):
             return match.end()

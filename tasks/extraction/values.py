@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from livek12.core.patterns import late
-from livek12.core.records import CHOICE_TYPES, Question
+from livek12.core.question_types import CHOICE_TYPES, type_of
+from livek12.core.records import Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import (
@@ -55,41 +56,42 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
         text = fenced[1]
     count = part_count(question)
     names = [variable.name for variable in question.variables]
-    found = _marked(text, count, blank_count(question) if count == 1 else 0)
-    if not found[0] and names:
-        found = named_values(tail(text), names), "named"
-        if "" in found[0] and (labelled := labelled_values(tail(text), count)):
-            found = labelled, "labelled"
-    if not found[0]:
-        found = stated_values(text, count, truncated=truncated)
-    if not found[0] and (tabled := tabled_values(tail(text), count)):
-        found = tabled, "labelled"
-    if not found[0] and count > 1:
-        found = labelled_values(tail(text), count), "labelled"
+    result = _marked(text, count, blank_count(question) if count == 1 else 0)
+    if not result[0] and names:
+        result = named_values(tail(text), names), "named"
+        if "" in result[0] and (labelled := labelled_values(tail(text), count)):
+            result = labelled, "labelled"
+    if not result[0]:
+        result = stated_values(text, count, truncated=truncated)
+    if not result[0] and (tabled := tabled_values(tail(text), count)):
+        result = tabled, "labelled"
+    if not result[0] and count > 1:
+        result = labelled_values(tail(text), count), "labelled"
     listed = listed_in_json(text.strip()) or (text.strip() if _BARE_LIST.fullmatch(text.strip()) else "")
-    if not found[0] and count > 1 and not truncated and listed:
+    if not result[0] and count > 1 and not truncated and listed:
         values = blank_values(listed, count)
-        found = (values, "whole") if len(values) == count else NOTHING
-    if not found[0] and not (truncated or committed_only):
+        result = (values, "whole") if len(values) == count else NOTHING
+    if not result[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()
-        found = standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
-        prose = count > 1 or question.question_type == "short_answer" or needs_prose(question)
-        if not found[0] and prose and not says_nothing(text, question):
-            found = [text], "whole"
-    return found
+        result = standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
+        row = type_of(question.question_type)
+        prose = count > 1 or (row.answer == "values" and not row.blanks) or needs_prose(question)
+        if not result[0] and prose and not says_nothing(text, question):
+            result = [text], "whole"
+    return result
 
 
 def _by_place(text: str, question: Question) -> Found:
     """A value that stands alone or concludes; else the one number of a closing sentence, where no prose is asked."""
-    found = unmarked_value(text)
+    result = unmarked_value(text)
     plain = question.question_type not in CHOICE_TYPES and not needs_prose(question)
     if (
         plain
-        and (not found[0] or found[0][0].strip(_EDGE) == text.strip().strip(_EDGE))
-        and (said := sentence_value(text))
+        and (not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE))
+        and (closing := sentence_value(text))
     ):
-        return [said], "sentence"
-    return found
+        return [closing], "sentence"
+    return result
 
 
 _EDGE = " .。*"
@@ -98,12 +100,11 @@ _EDGE = " .。*"
 
 
 def _marked(text: str, count: int, blanks: int) -> Found:
-    """What boxes and answer tags hold, unless "the answer is" comes after them."""
-    tags, found = final_run(text, answer_tags(text)), boxes(text)
-    found = [box for box in found if not supposed(text, box.start, box.end)]
-    if not tags and not found:
+    tags, regions = final_run(text, answer_tags(text)), boxes(text)
+    regions = [box for box in regions if not supposed(text, box.start, box.end)]
+    if not tags and not regions:
         return NOTHING
-    end = max(region.end for region in [*tags, *found])
+    end = max(region.end for region in [*tags, *regions])
     if len(tags) > 1 and tags[-1].end >= end:
         contents = [tag.content for tag in tags]
         return contents if len(tags) == count else [", ".join(dict.fromkeys(contents))], "answer_tag"
@@ -111,8 +112,8 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     if later[0] and any(char.isdigit() or char in "$\\" for char in later[0][0]):
         return later
     in_tag = bool(tags) and tags[-1].end >= end
-    last = tags[-1] if in_tag else found[-1]
-    values = _tagged(last.content, count, blanks) if in_tag else _boxed(text, found, count, blanks)
+    last = tags[-1] if in_tag else regions[-1]
+    values = _tagged(last.content, count, blanks) if in_tag else _boxed(text, regions, count, blanks)
     goes_on = count == 1 and blanks < 2 and not in_tag and part_of_formula(text, last)
     wrong_at_once = goes_on or false_lead(text, last.start)
     denial = last.end if wrong_at_once else denied_until(text, last.end, last.content)
@@ -122,7 +123,6 @@ def _marked(text: str, count: int, blanks: int) -> Found:
 
 
 def _tagged(content: str, count: int, blanks: int) -> list[str]:
-    """The values in an answer tag, which may hold a whole solution."""
     inner = boxes(content)
     if inner and (count > 1 or len(inner) == 1 or len(content) > SENTENCE_CHARS):
         return _boxed(content, inner, count, blanks)
@@ -134,23 +134,23 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
     return [content]
 
 
-def _boxed(text: str, found: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
+def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
     """The contents of the boxes that answer `count` parts; of one part with several blanks, all of them."""
-    contents = [box.content for box in found]
+    contents = [box.content for box in regions]
     if count == 1:
         if blanks > 1 and len(contents) >= blanks and len(blank_values(contents[-1], blanks)) != blanks:
             distinct = _distinct(contents)
             return ["; ".join((distinct if len(distinct) >= blanks else contents)[-blanks:])]
-        return [", ".join(dict.fromkeys(box.content for box in final_run(text, found)))]
+        return [", ".join(dict.fromkeys(box.content for box in final_run(text, regions)))]
     if len(contents) == count:
-        numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in found]
+        numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in regions]
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
     whole = blank_values(_plain_list(contents[-1]), count)
     if len(contents) > count:
-        if len(final_run(text, found)) == count:
+        if len(final_run(text, regions)) == count:
             return contents[-count:]
-        gaps = [after.start - before.end for before, after in pairwise(found)]
+        gaps = [after.start - before.end for before, after in pairwise(regions)]
         if max(gaps[-count + 1 :]) > _NEAR_CHARS and len(whole) == count:
             return whole
         # The last boxes are a set of answers where they stand together and apart from those before them. Else (one
@@ -175,14 +175,13 @@ _TEXT_SIGN = late(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
 
 
 def _distinct(contents: Sequence[str]) -> list[str]:
-    """The contents without those that repeat the one before."""
     return [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
 
 
-def final_run(text: str, found: Sequence[TextRegion]) -> list[TextRegion]:
+def final_run(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
     """The last box, with those before it that only a connector ("and", a comma, "y =") parts from it."""
-    run = list(found[-1:])
-    for after, before in pairwise(reversed(found)):
+    run = list(regions[-1:])
+    for after, before in pairwise(reversed(regions)):
         gap = text[before.end : after.start]
         joined = _NAME_BEFORE.fullmatch(_GAP.sub("", gap)) or _NOUN_BETWEEN.fullmatch(gap)
         if len(gap) > _GAP_CHARS or "\n\n" in gap or not joined:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.records import QuestionType
+from livek12.core.question_types import QuestionType
 from livek12.scripts.bench import verifiers
 from livek12.scripts.bench.judges import agreement, measure
 from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows

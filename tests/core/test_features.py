@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from livek12.core.features import features, from_row, schema, to_row
+from livek12.core.question_types import type_names
 from livek12.core.records import Page, PageBox, Question, Record, Review
 from livek12.dataset_builders import sample
 
@@ -53,6 +54,8 @@ def records(kind: type[Record]) -> st.SearchStrategy[Any]:
     if kind is PageBox:
         return boxes()
     fields = {name: values(field.annotation) for name, field in kind.model_fields.items()}
+    if "question_type" in fields:
+        fields["question_type"] = st.sampled_from(type_names())
     if "benchmark" in fields:
         fields["benchmark"] = st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)
     return st.builds(kind, **fields)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import data_files, read_card, read_records
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Page, Question
+from livek12.core.records import IMAGE_MARK, Page, Question
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.sample import markup, render

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Question
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
 from livek12.dataset_builders.builder import read as read_source

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.records import QuestionType
+from livek12.core.question_types import QuestionType
 from livek12.judges.base import AnswerComparison
 from livek12.judges.rules.pool import SECONDS, SymbolicPool
 from livek12.judges.rules.symbolic import SymbolicStage

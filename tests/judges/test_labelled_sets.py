@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.records import Question, QuestionType
+from livek12.core.question_types import QuestionType
+from livek12.core.records import Question
 from livek12.judges.base import AnswerComparison
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.regions import spoken

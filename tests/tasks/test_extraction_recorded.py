@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from livek12.core.records import Option, Question, QuestionType
+from livek12.core.question_types import QuestionType
+from livek12.core.records import Option, Question
 from livek12.tasks.extraction import extract
 from tests.judges.helpers import mark
 

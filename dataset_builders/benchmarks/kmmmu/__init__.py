@@ -11,8 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from livek12.core.question_types import CHOICE, FREE, kind_of, settle
-from livek12.core.records import CHOICE_TYPES, Attributes, Flags, Language, Option, Question
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
+from livek12.core.records import (
+    Attributes,
+    Flags,
+    Language,
+    Option,
+    Question,
+)
 from livek12.dataset_builders.base import BadRow, Log, PageKey
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen, label_only, plain_label

@@ -14,8 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from livek12.core.question_types import CHOICE, FREE, kind_of, settle
-from livek12.core.records import CHOICE_TYPES, Attributes, Image, Language, Option, Page, Question
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
+from livek12.core.records import (
+    Attributes,
+    Image,
+    Language,
+    Option,
+    Page,
+    Question,
+)
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
 from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables

@@ -11,8 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from livek12.core.question_types import CHOICE, FREE, kind_of, settle
-from livek12.core.records import CHOICE_TYPES, Attributes, Language, Option, Question
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
+from livek12.core.records import (
+    Attributes,
+    Language,
+    Option,
+    Question,
+)
 from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (

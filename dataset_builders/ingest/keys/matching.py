@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count, takewhile
 
-from livek12.core.records import CHOICE_TYPES
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry

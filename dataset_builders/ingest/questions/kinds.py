@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from livek12.core.question_types import CHOICE, FREE, kind_of, settle
-from livek12.core.records import CHOICE_TYPES, Language, QuestionType
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, kind_of, settle
+from livek12.core.records import Language
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from livek12.core.errors import UserError
-from livek12.core.records import Language, QuestionType, Record
+from livek12.core.question_types import QuestionType
+from livek12.core.records import Language, Record
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 

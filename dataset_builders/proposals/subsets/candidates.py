@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Image, Question, canonical_json
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import (
+    IMAGE_MARK,
+    Image,
+    Question,
+    canonical_json,
+)
 
 Features = dict[str, float | None]
 MAX_CHARACTERS = 20_000

@@ -11,7 +11,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from livek12.core.records import CHOICE_TYPES, QuestionType, Variable
+from livek12.core.question_types import CHOICE_TYPES, QuestionType
+from livek12.core.records import Variable
 
 MOST = 20
 LONGEST = 300

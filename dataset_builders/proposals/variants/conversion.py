@@ -17,7 +17,8 @@ from random import Random
 from typing import Any
 
 from livek12.core.prompts import without_marks
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Option, Question
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import IMAGE_MARK, Option, Question
 
 Conversion = Callable[[Question, Random], Question]
 FILL, TRUE_FALSE, CHOICE = "fill_in_blank", "true_false", "single_choice"

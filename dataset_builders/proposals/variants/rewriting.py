@@ -11,7 +11,15 @@ import re
 from random import Random
 
 from livek12.core.prompts import load_prompt, text_message
-from livek12.core.records import CHOICE_TYPES, IMAGE_MARK, Key, Option, Question, Request, Sampling
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import (
+    IMAGE_MARK,
+    Key,
+    Option,
+    Question,
+    Request,
+    Sampling,
+)
 from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
 from livek12.dataset_builders.proposals.translation.checks import MAX_TEXT, figure_marks, problems_in_words
 from livek12.dataset_builders.proposals.translation.texts import Texts, marked, numbered

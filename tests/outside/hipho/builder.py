@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from livek12.core.records import IMAGE_MARK, Attributes, Question, QuestionType
+from livek12.core.question_types import QuestionType
+from livek12.core.records import IMAGE_MARK, Attributes, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey, by_release
 from livek12.dataset_builders.builder import Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import numbers_of, review_of, source_of, text_of, texts_of
