@@ -203,7 +203,7 @@ def _engine(name: str, folder: Path) -> Engine:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vllm", "transformers"])
+@pytest.mark.parametrize("name", [pytest.param("vllm", marks=pytest.mark.release), "transformers"])
 def test_in_process_an_answer_gets_what_fits_and_a_line_says_so(
     name: str, tiny_text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

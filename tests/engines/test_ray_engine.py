@@ -68,6 +68,7 @@ def test_killed_actors_and_lost_nodes_lose_nothing_and_nothing_is_done_twice(clu
     assert len(outcomes) == 300
 
 
+@pytest.mark.release
 def test_those_that_ray_places_on_one_gpu_are_loaded_one_after_another(cluster: Any, tmp_path: Path) -> None:
     node = cluster.add_node(num_cpus=2, num_gpus=1, object_store_memory=100 << 20)
     log = tmp_path / "loads"

@@ -195,6 +195,7 @@ def test_a_model_that_does_not_think_is_refused_unless_the_budget_is_optional(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_vllm_closes_the_thinking(thinker: Path) -> None:
     needs("vllm")
     args = {"enable_thinking": "true", "thinking_budgets": "true", "max_model_len": "256"}

@@ -221,6 +221,7 @@ class TestSteps:
         assert max(sequences for sequences, _ in bare) == 64
 
 
+@pytest.mark.release
 def test_drawn_answers_to_more_than_a_step_can_read(tiny_text: Path) -> None:
     """On a CPU vLLM stops over a drawn request whose prompt it has read in pieces."""
     engine = bare_vllm(tiny_text)
@@ -233,6 +234,7 @@ def test_drawn_answers_to_more_than_a_step_can_read(tiny_text: Path) -> None:
         engine.close()
 
 
+@pytest.mark.release
 def test_a_context_that_memory_has_no_room_for_is_as_large_as_there_is_room(
     tiny_text: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -253,7 +255,7 @@ def test_a_context_that_memory_has_no_room_for_is_as_large_as_there_is_room(
 class TestImages:
     """Tiny models that see."""
 
-    @pytest.fixture(scope="class", params=["tiny_qwen25_vl", "tiny_qwen3_vl"])
+    @pytest.fixture(scope="class", params=[pytest.param("tiny_qwen25_vl", marks=pytest.mark.release), "tiny_qwen3_vl"])
     @classmethod
     def engine(cls, request: pytest.FixtureRequest) -> Iterator[VLLMEngine]:
         engine = bare_vllm(request.getfixturevalue(request.param), images_per_prompt="8", dtype="float32")

@@ -38,6 +38,7 @@ def _vllm() -> None:
     needs("vllm")
 
 
+@pytest.mark.release
 def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All 16 are done, those in hand by the second engine; of the first nothing is left, and no binding to cores."""
     cores = os.sched_getaffinity(0)
@@ -64,7 +65,8 @@ def test_an_engine_that_stops_is_built_again(tiny_text: Path, monkeypatch: pytes
     revived.close()
 
 
-@pytest.mark.parametrize("told", [True, pytest.param(False, marks=pytest.mark.release)])
+@pytest.mark.release
+@pytest.mark.parametrize("told", [True, False])
 def test_a_small_cache_is_filled_and_what_it_throws_out_is_counted(tiny_text: Path, told: bool) -> None:
     """Eight blocks of 128 tokens, for six answers of 140: all are given whole, by throwing some out meanwhile."""
     more = {} if told else {"disable_log_stats": "true"}

@@ -80,7 +80,8 @@ DEVICES: list[tuple[int, dict[str, str], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("cases", [DEVICES[:2], pytest.param(DEVICES[2:], marks=pytest.mark.release)])
+@pytest.mark.parametrize("cases", [DEVICES[:2], DEVICES[2:]])
+@pytest.mark.release
 def test_auto_takes_vllm_on_cuda_and_leaves_it_able_to_start(cases: list[tuple[int, dict[str, str], str, str]]) -> None:
     """As the engine and as a judge: no device is opened or counted by CUDA here, and vLLM does not fork."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("VLLM_", "OPENAI_"))}

@@ -175,6 +175,7 @@ def test_two_processes_on_one_folder_share_the_work(
     assert len(list(out.glob("responses-*.jsonl"))) == 2
 
 
+@pytest.mark.release
 def test_judging_survives_kills(data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
     url, _ = oracle
     out = tmp_path / "run"

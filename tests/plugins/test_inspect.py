@@ -489,6 +489,7 @@ def test_every_task_is_there_and_wrong_use_is_one_line(sample_data: str, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_command_line_of_inspect(sample_data: str, served: str, tmp_path: Path) -> None:
     """`inspect list tasks`, and `inspect eval` with a genuine small model behind an endpoint, ending in its log."""
     guide = plugin.guide(sample_data, tmp_path)

@@ -74,6 +74,7 @@ def test_a_scan_that_lies_askew_is_read(tmp_path: Path, degrees: float, turn: in
     assert all(block.origin == "ocr" and 0 < block.confidence <= 1 for block in page.blocks)
 
 
+@pytest.mark.release
 def test_korean_is_read_without_being_told(tmp_path: Path) -> None:
     needs_ocr()
     if not has_korean():

