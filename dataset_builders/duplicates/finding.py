@@ -152,8 +152,8 @@ class DuplicateIndex:
         others = [other for other in others if (other.benchmark, other.id) != (asked.benchmark, asked.id)]
         if not others:
             return []
-        places_of_others, other = np.arange(len(others)), np.full(len(others), len(others))
-        near = compare([*others, asked], places_of_others, other, by_key=by_key)
+        firsts, other = np.arange(len(others)), np.full(len(others), len(others))
+        near = compare([*others, asked], firsts, other, by_key=by_key)
         results = [
             Match(others[pair], similarity, DIFFERENCES[difference])
             for pair, similarity, difference in zip(

@@ -75,7 +75,9 @@ def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
             papers=papers,
             cut=cut,
         )
-        write_atomically(temporary / ROWS, "".join(json.dumps(row_, ensure_ascii=False) + "\n" for row_ in accepted))
+        write_atomically(
+            temporary / ROWS, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in accepted)
+        )
         done = done.model_copy(update={"files": sorted({*_files(temporary), f"{STATE}/{MARK}"})})
         write_atomically(temporary / STATE / MARK, done.model_dump_json(indent=1) + "\n")
         if out.exists():

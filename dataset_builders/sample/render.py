@@ -30,7 +30,7 @@ GREYS = 16
 MARGIN = 6
 """White pixels around a figure."""
 PAGE, PAGE_MARGIN = (595.28, 841.89), (59.53, 53.86)
-"""Width and height of a page, and its margins, in points (paper.typ)."""
+"""Page size and margins in points (paper.typ)."""
 SIDES = ("left", "top", "right", "bottom")
 BREAKABLE = {"short_answer", "open_ended", "proof"}
 

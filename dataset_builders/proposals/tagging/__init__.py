@@ -1,9 +1,7 @@
-"""Proposes tags of questions: knowledge points of a tree, subject, difficulty, answer variables and reasoning flows.
+"""Tag proposals: knowledge points of a tree, subject, difficulty, answer variables and reasoning flows.
 
-    questions ──▶ features (n-grams, embeddings or a trained model) ──▶ scores of the tree's points ──▶ proposals
+Questions are encoded (n-grams, embeddings or a trained model), then scored against the tree's points.
 
-Contract: all of it is proposed and none of it decided: a proposal has a confidence that was measured on held-out
-labelled questions, or none where there were no labels to measure it on, and lands in fields that a person reviews.
-What a question states already is left as it is. (LiveK12Bench, section 2.2; MDK12-Bench, "Knowledge Taxonomy";
-CFE-Bench, 3.3 and 5.1.)
+Contract: proposals are for review. Confidences are measured on held-out labelled questions, or None. Stated tags are
+kept. (LiveK12Bench, section 2.2; MDK12-Bench, "Knowledge Taxonomy"; CFE-Bench, 3.3 and 5.1.)
 """
