@@ -1,15 +1,13 @@
 """Duplicate and variant questions, by texts and figures.
 
 Contract: questions are compared within one language, by stem and options, without numbering, typesetting, punctuation
-and the order of options. They are near if at least `THRESHOLD` of their character shingles are shared with all numbers
-masked (exact Jaccard for the pairs that MinHash proposes). A near pair is a *duplicate* unless it is a *variant*: its
-numbers differ; the end of the stem or the options have less than half in common (another question on the same passage);
-texts and right option differ; or the text is so short that the figures carry the question, and no figure is shared.
-Questions that are not near but show the same figure are variants too.
+and option order. They are near if at least `THRESHOLD` of their character shingles agree with numbers masked (exact
+Jaccard of the pairs from MinHash). A near pair is a *duplicate* unless it is a *variant*: its numbers differ; less than
+half of the stems' ends or options agrees; texts and right option differ; or the text is short and no figure is shared.
+Other pairs with a common figure are variants too.
 
-`find_pairs` takes a million questions (`Library`), `DuplicateIndex` one after the other, with equal results. In a crowd
-of near-identical questions each is compared with the first only, unless numbers or endings agree: see `joining.CROWD`.
-Plain numpy: a library would bring scipy into the core.
+`find_pairs` takes a million questions, `DuplicateIndex` single ones, with equal results. Crowds of near-identical
+questions are thinned: see `joining.CROWD`. Plain numpy: a library would bring scipy into the core.
 """
 
 from __future__ import annotations

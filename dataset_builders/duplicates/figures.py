@@ -1,8 +1,8 @@
-"""Perceptual hashes of figures, robust to rescaling, recompression, other margins and slight crops.
+"""Perceptual hashes of figures, robust to scale, compression, margins and slight crops.
 
-Contract: margins of one colour are cut off first, nested ones too; the hash is the signs of the lowest frequencies
-(discrete cosine transform of 32 x 32 greys, as in Zauner, "Implementation and Benchmarking of Perceptual Image Hash
-Functions", 2010). An empty, tiny or damaged picture has no hash; `validate` reports damage.
+Contract: after cutting margins of one colour, the hash is the signs of the lowest frequencies (discrete cosine
+transform of 32 x 32 greys, as in Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010).
+Empty, tiny and damaged pictures have none; `validate` reports damage.
 """
 
 from __future__ import annotations

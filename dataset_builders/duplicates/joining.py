@@ -1,4 +1,4 @@
-"""Bucket joins on shared keys, in time linear in the number of keys (crowds are capped)."""
+"""Bucket joins on shared keys, linear in the number of keys."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ be missed.
 
 
 class Buckets:
-    """Members by key.
+    """Members by key, in ascending order; default: 0, 1, 2, ….
 
-    Levels run from the widest key to the narrowest; rows that share a key share the wider ones. `members` ascend;
-    default: 0, 1, 2, ….
+    Levels run from the widest key to the narrowest; a shared key implies the wider ones.
     """
 
     def __init__(self, levels: Sequence[NDArray[np.uint64]], members: NDArray[np.int64] | None = None) -> None:

@@ -1,6 +1,6 @@
 """Library of compared questions: stems in a temporary file, join keys in memory.
 
-Contract: about 300 bytes of memory a question, whatever its length. Sketches do not depend on how stems are batched.
+Contract: about 300 bytes of memory a question; sketches do not depend on batches.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Sketch:
     """Join keys of a batch of stems.
 
     Attributes:
-        stems: marshalled stems, concatenated, with their lengths.
+        stems: marshalled, concatenated.
         texts: band keys of the text's MinHash signature: shape (BANDS, stems).
         asks: MinHash values of ending and options: shape (BANDS, stems).
-        numbers: hash of the numbers.
+        numbers: hashes.
         filled: stems with a text.
-        figures: figures, with their stem's index in the batch.
+        figures: with their stem's index.
     """
 
     stems: bytes

@@ -1,8 +1,7 @@
 """Pair file for human decisions, JSONL or CSV by its name.
 
-Contract: the reviewer sets `decision` to one of `DECISIONS` (and `by`, `at`, `reason` at will). A decision belongs to
-two exact texts: if one changes, the pair reopens with a warning. Decided pairs that no longer match are kept at the
-end. Writes are atomic.
+Contract: the reviewer sets `decision` (and `by`, `at`, `reason`). A decision belongs to two exact texts: a change
+reopens the pair with a warning. Decided pairs that no longer match go last. Writes are atomic.
 """
 
 from __future__ import annotations

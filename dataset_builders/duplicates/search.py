@@ -1,8 +1,7 @@
-"""The whole duplicate search: reads sources, finds pairs, writes them for decision, marks drafts.
+"""The duplicate search: reads sources, finds pairs, writes them for decision, marks drafts.
 
-Contract: sources are compared with each other and with earlier releases, those not among themselves; the later question
-of a pair is of a source. Decisions are kept. Drafts of an ingested folder get a "duplicate" doubt for each pair that is
-open or decided the same; doubts of an earlier search are removed.
+Contract: sources are compared with each other and with earlier releases, those not among themselves. Decisions are
+kept. Drafts get a "duplicate" doubt for each pair that is open or decided the same; older such doubts are removed.
 """
 
 from __future__ import annotations
@@ -39,14 +38,9 @@ class _Log(Log):
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a search.
+    """Result of a search; `failed` if rows were skipped.
 
-    Attributes:
-        questions: number in the sources.
-        against: number in the earlier releases.
-        compared: pairs compared.
-        counts: duplicates, variants, open, decided.
-        failed: rows were skipped.
+    `questions` counts the sources', `against` the earlier releases'.
     """
 
     questions: int
@@ -72,10 +66,10 @@ def search(
     variants: bool = True,
     step: Callable[[], None] = lambda: None,
 ) -> Found:
-    """Finds the pairs of some sources, and of sources with the earlier releases in `against`.
+    """Finds the pairs of some sources, and of sources with earlier releases (`against`).
 
-    Sources: see `sources.read_source`. The default pair file is in the one ingested folder, else `duplicates.jsonl`
-    here. `step` is called for each question. Raises UserError for unreadable or empty sources and pair files.
+    Sources: see `sources.read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
+    Raises UserError for unreadable or empty sources and pair files.
     """
     single = len(sources) == 1 and is_ingested(sources[0])
     file = out or (Path(sources[0]) / IN_FOLDER if single else Path(PAIRS))

@@ -1,7 +1,7 @@
-"""Shingles and MinHash signatures of many texts at once, over numpy.
+"""Shingles and MinHash signatures of many texts, over numpy.
 
-Contract: a text is pieces separated by `BREAK`; shingles are the runs of `size` characters in a piece, and a shorter
-piece is one shingle, so none crosses a break. Signatures are equal on every machine.
+Contract: pieces of a text are separated by `BREAK`; shingles are runs of `size` characters within a piece, a shorter
+piece is one. Signatures are equal on every machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Sources of compared questions: an ingested folder, a built data set, or rows.
 
-Contract: sources use the readers and messages of `build` and `ingest`. Only stems stay in memory: pictures are hashed
-as they come.
+Contract: readers and messages are those of `build` and `ingest`. Only stems stay in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Normalised stems for comparison: text, options, numbers, key and figures.
-
-Contract: numbering, source tags, typesetting, punctuation, spaces and the order of options do not count.
-"""
+"""Normalised stems for comparison: text, options, numbers, key and figures."""
 
 from __future__ import annotations
 
@@ -37,11 +34,11 @@ class Stem:
     """Compared parts of a question.
 
     Attributes:
-        text: stem and options, normalised, with a break between them.
-        numbers: every number in them, sorted.
+        text: stem and options, normalised, with a break between.
+        numbers: sorted.
         key: the right options, normalised; empty if unknown or no choice.
-        shown: a recognisable line for people.
-        figures: perceptual hashes; unless `stem` was told to hash all, only of a short text.
+        shown: a line for people.
+        figures: perceptual hashes; by default only of short texts.
     """
 
     id: str

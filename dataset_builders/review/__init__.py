@@ -1,5 +1,5 @@
-"""Human review of ingested questions: a journal of actions, a page to work on, an export.
+"""Human review of ingested questions: a journal of actions, a page, an export.
 
-Contract: the journal (`.ingest/reviews-*.jsonl`) is the truth; all views replay it over the ingested papers. Each
-reviewer has a copy of every question, for comparison; splits and merges are common to all.
+Contract: the journal (`.ingest/reviews-*.jsonl`) is the truth; views replay it over the papers. Each reviewer has a
+copy of every question; splits and merges are common.
 """

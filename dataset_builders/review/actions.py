@@ -1,7 +1,7 @@
-"""Review actions: one record an action, one line of the journal.
+"""Review actions, one a journal line.
 
-Contract: actions are ordered by (`order`, `by`, `id`); `order` is a Lamport clock, one more than the largest its writer
-had seen, so responses follow causes whatever the clocks of two machines.
+Contract: actions are ordered by (`order`, `by`, `id`); `order` is a Lamport clock, so responses follow causes whatever
+the machines' clocks.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class Action(Record):
 
     Attributes:
         id: made by the page, so that resent actions are stored once.
-        by, at: reviewer, and time (ISO 8601, UTC).
+        at: ISO 8601, UTC.
         draft: the question; for an undo, that of the undone action.
-        group: shared by the edits of one burst of typing, undone together.
-        fields: changed form fields of an edit; checked on creation.
-        boxes, figures: complete new values of an edit (None: unchanged).
+        group: shared by edits that are undone together.
+        fields: changed form fields.
+        boxes, figures: complete new values (None: unchanged).
         replaces, drafts: old and new questions of a split or merge.
-        digest: of the copy that was decided on.
+        digest: of the decided copy.
         text: a reason or a comment.
         other: reviewer whose copy a settlement takes.
-        targets: actions that an undo takes back.
+        targets: undone actions.
     """
 
     id: str

@@ -1,6 +1,6 @@
-"""Agreement of reviewers on questions that both decided, each on a copy of their own.
+"""Agreement of reviewers on questions that both decided.
 
-Contract: only valid decisions count; settlements do not change them. Undefined coefficients are None.
+Contract: settlements do not change decisions. Undefined coefficients are None.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ class ReviewAgreement(Record):
     """Agreement of two reviewers.
 
     Attributes:
-        a, b: their names.
         n: questions both decided.
-        same: of those, with equal verdicts.
+        same: of those, equal verdicts.
         kappa: Cohen's κ of the verdicts.
-        both_accepted: questions both accepted.
-        same_answer: of those, with equal answers.
+        same_answer: of those both accepted, equal answers.
         answer_kappa: Cohen's κ of accepted answers, as nominal labels.
     """
 

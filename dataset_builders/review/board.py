@@ -1,8 +1,7 @@
-"""Review state: the actions of all reviewers replayed over the papers.
+"""Review state: all actions replayed over the papers.
 
-Contract: `Board(papers, actions)` depends on the set of actions alone; `apply` of a last-ranked action equals a new
-replay. A decision is valid while its copy is unchanged: a later edit reopens the question, and so does an ingest with
-another outcome.
+Contract: `Board(papers, actions)` depends on the set of actions alone; `apply` of a last-ranked action equals a replay.
+A decision is valid while its copy is unchanged: an edit reopens the question, as does an ingest with another outcome.
 """
 
 from __future__ import annotations
@@ -65,11 +64,10 @@ class Entry:
     """A question with its edits, decisions and comments.
 
     Attributes:
-        draft: as ingested, or as made by a split or merge.
-        live: False after a split or merge removed it.
+        draft: as ingested, split or merged.
+        live: False after a split or merge.
         edits, decisions: by reviewer.
-        settled: settlement of a conflict, until a later decision.
-        history: actions on it.
+        settled: until a later decision.
     """
 
     paper_id: str
@@ -128,10 +126,9 @@ class Board:
     """All questions of a folder.
 
     Attributes:
-        papers: by id.
         entries: by question id, removed ones included.
-        order: ids of a paper's live questions, as printed.
-        applied: ids of actions that had an effect (none on removed questions).
+        order: live question ids by paper, as printed.
+        applied: ids of actions that had an effect.
     """
 
     def __init__(self, papers: Sequence[IngestedPaper], actions: Iterable[Action] = ()) -> None:

@@ -1,7 +1,7 @@
 """Export of accepted questions as a folder for `build livek12 --source`.
 
-Contract: each accepted question names its reviewers and time; re-cropped figures are cut from their page. The folder
-appears atomically, and replaces an earlier export only if that holds nothing but its listed files.
+Contract: questions name their reviewers and time. The folder appears atomically, and replaces an earlier export only if
+that has no unlisted files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Form of a question on the page, and its way back to a draft.
+"""Form of a question on the page.
 
-Contract: the form keeps what was typed, valid or not; `problems_of` reports problems. Nothing typed is corrected or
-dropped.
+Contract: the form keeps typed text, valid or not; `problems_of` reports problems.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Crops from the original PDFs, finer than from page pictures.
 
-Contract: a PDF is used only if its SHA-256 is that of the ingested file, which passed the limits of `ingest`, and only
-for pages that look unchanged: a straightened scan is cut from its picture.
+Contract: a PDF is used only if its SHA-256 is the ingested one, which passed the limits of `ingest`, and only for
+unchanged pages, not for straightened scans.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Review store: reads papers and journal, and stores actions one at a time.
+"""Review store: reads papers and journal, and stores actions.
 
-Contract: `act` returns once the action is on disk; the board is always a replay of the journal. Several servers may
-share a folder: each writes its own journal file and reads the others'.
+Contract: `act` returns once the action is on disk; the board is a replay of the journal. Several servers may share a
+folder: each writes its own journal file and reads all.
 """
 
 from __future__ import annotations
@@ -95,18 +95,9 @@ class ReviewStore:
     def act(self, by: str, kind: str, draft: str, said: Mapping[str, Any], id: str = "") -> Action | None:
         """Stores and applies an action; returns None if its id is stored already.
 
-        Args:
-            by: the reviewer's name.
-            kind: see `Action`; "redo" undoes the last undo.
-            draft: the question.
-            said: the rest: fields, boxes, figures, text, group, option and offset (split), with (merge), other and
-                verdict (settle).
-            id: of the action.
-
-        Raises:
-            BadText: a text has no UTF-8 form.
-            NotStored: a disk fault.
-            UserError: the action is invalid now.
+        `kind` is of `Action`, or "redo"; `said` holds the rest: fields, boxes, figures, text, group, option and offset
+        (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action that is
+        invalid now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")

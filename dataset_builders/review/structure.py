@@ -1,7 +1,7 @@
 """Splits and merges of questions.
 
-Contract: every text, option, figure and box is kept. Figures follow their marks. Keys and solutions stay with the first
-half of a split, as their owner is uncertain; the second half has a doubt.
+Contract: every text, option, figure and box is kept; figures follow their marks. Keys and solutions stay with the first
+half of a split, with a doubt on the second.
 """
 
 from __future__ import annotations
@@ -18,17 +18,9 @@ _NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
 def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:
-    """Splits a question in two.
+    """Splits a question in two, at `offset` characters of an option's text, or of the question's (`option` None).
 
-    Args:
-        base: the question.
-        copy: its reviewer's copy.
-        option: index of the option to cut; None: the question's text.
-        offset: characters of that text that stay with the first.
-        taken: existing ids.
-
-    Raises:
-        UserError: one side would be empty, or the place does not exist.
+    Raises UserError for an empty side or a missing place.
     """
     draft = as_draft(base, copy)
     question, options = copy.form.question, list(copy.form.options)

@@ -1,6 +1,6 @@
 """Page data as plain values: the queue, one question, the counts.
 
-Contract: texts are sent raw, for the page to insert as text, never as HTML; only `Rendering` makes HTML, and escapes.
+Contract: texts are raw, never to be inserted as HTML; only `Rendering` makes HTML, and escapes.
 """
 
 from __future__ import annotations

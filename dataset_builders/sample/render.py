@@ -1,8 +1,8 @@
 """Rebuilds the sample's figures, papers and page pictures.
 
 Contract: `python -m livek12.dataset_builders.sample.render` writes figures/*.png, papers/*.pdf and pages/*.png here,
-and updates only `page_numbers` and `boxes` in each jsonl. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk.
-Output is reproducible with the same tools.
+and in each jsonl only `page_numbers` and `boxes`. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk.
+Reproducible with the same tools.
 """
 
 from __future__ import annotations

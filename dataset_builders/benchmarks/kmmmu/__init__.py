@@ -1,8 +1,7 @@
 """kmmmu reader: the published table, rows with more labels, and Korean choice sets.
 
-Contract: a choice set holds {id, paragraph, question, choices, answer}. Options are taken from the text, and keys
-mapped to labels, only if unambiguous; otherwise both stay as spelled, with a log line. Labels are 1, 2, 3, ... for
-numbered options, else A, ㄱ or 가 as printed.
+Contract: options are taken from the text, and keys mapped to labels, only if unambiguous; otherwise both stay as
+spelled, with a log line. Labels are 1, 2, 3, ... for numbered options, else A, ㄱ or 가 as printed.
 """
 
 from __future__ import annotations

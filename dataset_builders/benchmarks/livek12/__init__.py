@@ -1,7 +1,7 @@
 """livek12 reader: local files in both key languages of upstream, and reviewed papers.
 
-Contract: pages are `pages/PAPER_N.png` next to the rows. Missing fields stay empty. A row without a question, or with a
-wrong type or image, is skipped with one log line.
+Contract: pages are `pages/PAPER_N.png` next to the rows. Rows without a question, or with a wrong type or image, are
+skipped with a log line.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Rows of collected exam papers ({keywords, example: [...]}) for the livek12 reader.
+"""Collected exam papers ({keywords, example: [...]}) for the livek12 reader.
 
-Contract: rows are in a list `example` of a file that names itself in `keywords`; they hold year, category, question,
-answer, analysis, index, score and, with figures, picture.
-
-A list key has one entry a sub-question, with `score` points each; `questions` makes them separate questions if their
-passage splits unambiguously. A text key and its `score` are of the whole question. The papers are Chinese, whatever a
-text's language; the year is the release. Pictures that are the options stay at the end of the question: their printed
-letters may be out of order.
+Contract: a list key has one entry a sub-question, with `score` points each; `questions` separates them if their passage
+splits unambiguously. A text key and its `score` are of the whole question. The papers are Chinese, whatever a text's
+language; the year is the release. Pictures that are options stay at the end: their printed letters may be out of order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows of reviewed papers for the livek12 reader.
+"""Reviewed papers for the livek12 reader.
 
-Contract: a row holds `question.content`, `answer.standard`, `answer.analysis`, `score`, `question_type` (single_choice,
-multiple_choice, fill_blank, solution) and `question_number`. The paper is the id without its question number.
+Contract: a row holds `question.content`, `answer.standard`, `answer.analysis`, `score`, `question_type` and
+`question_number`. The paper is the id without its number.
 """
 
 from __future__ import annotations

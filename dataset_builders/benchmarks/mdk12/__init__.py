@@ -1,8 +1,8 @@
 """mdk12 reader: the published tables, one file a subject, stage, form and modality, or rows of their columns.
 
 Contract: subject, stage and form come from columns, else from the file's name (MSPH_fill_in_the_blank_multi_modal:
-middle school, physics); the language from text or file (see `languages`). Keys stay as spelled, except that a choice's
-letters become one entry and several blanks one entry each. No row is skipped for its key.
+middle school, physics). Keys stay as spelled, except that a choice's letters become one entry and several blanks one
+entry each; no row is skipped for its key.
 """
 
 from __future__ import annotations

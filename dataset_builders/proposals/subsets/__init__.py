@@ -1,6 +1,5 @@
-"""Subset proposals for review, and the reviewed proposals of a build.
+"""Subset proposals for review, and reviewed proposals for a build.
 
-Contract: `proposing.propose` writes a sheet (CSV) with evidence; only `reviewed.apply` puts questions into subsets, by
-reviewers' decisions, runs or a draw. Missing evidence (a failed run, an unreadable annotation, an absent field) is
-unknown, never a no.
+Contract: only `reviewed.apply` puts questions into subsets. Missing evidence (a failed run, an unreadable annotation,
+an absent field) is unknown, never a no.
 """

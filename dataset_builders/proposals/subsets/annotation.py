@@ -1,8 +1,7 @@
-"""Pre-annotator: a model judges the criteria of a question, through any engine.
+"""Pre-annotator: a model judges the criteria of a question.
 
-Contract: one request a question, with pictures; the question is fenced as data. Only the exact JSON object requested
-counts; otherwise the question is "not annotated" with a reason. Replies are cached next to the sheet, so a killed run
-resumes. Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
+Contract: the question is fenced as data; only the exact JSON object requested counts. Replies are cached next to the
+sheet, so a killed run resumes. Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
 """
 
 from __future__ import annotations

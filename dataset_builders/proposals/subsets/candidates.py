@@ -1,7 +1,7 @@
-"""Candidates for the rules: measured features, an excerpt, and a hash of the text.
+"""Candidates for the rules: measured features, an excerpt, and a text hash.
 
-Contract: `measure` is pure and bounded in time; a feature is a number, or None if unstated. The hash ignores image
-marks and white space, so that it also fits runs without pictures.
+Contract: `measure` is bounded in time; None means unstated. The hash ignores image marks and white space, so it also
+fits runs without pictures.
 """
 
 from __future__ import annotations
@@ -89,8 +89,7 @@ class Candidate:
     """A question for the rules.
 
     Attributes:
-        paper: comparison group for points; the exam if there is no paper.
-        excerpt: beginning of question and options, for the sheet.
+        paper: comparison group for points.
         words: text for word lists; at most `MAX_CHARACTERS`.
     """
 
@@ -210,7 +209,7 @@ def _between_words(line: str) -> int:
 
 
 def _distance(stem: str) -> float | None:
-    """Largest distance in printed lines from a figure reference to its nearest image.
+    """Largest distance in lines from a figure reference to an image.
 
     A line is 80 half-width characters; a formula counts as ten, an image as none.
     """
@@ -285,10 +284,10 @@ class Standing:
         )
 
     def place(self, item: Candidate, feature: str, among: Among = "subject") -> tuple[float, bool] | None:
-        """Share of the group below the value, and True if it is in the top quarter and above the median.
+        """Share of the group below the value, and True if in the top quarter and above the median.
 
-        None if fewer than `SMALLEST` questions have the feature. The kind is the subject's choice questions, or its
-        others; for an unknown or small paper the subject is used.
+        None if fewer than `SMALLEST` questions have the feature. The kind is the subject's choices, or its others;
+        unknown and small papers fall back to the subject.
         """
         value, groups = item.features.get(feature), _groups(item)
         values = self._values.get((groups.get(among, ""), feature)) or self._values.get((groups["subject"], feature))

@@ -1,9 +1,8 @@
-"""Subsets, and the criteria of those decided by features and an annotator.
+"""Subsets, and criteria for those decided by features and an annotator.
 
-Contract: a criterion has a sentence for reviewer and annotator, a weight, and optionally a rule (met, not met or
-unknown, with evidence). Increase `RULES_VERSION` with any change of rules, weights or words. Sources: LiveK12Bench
-section 2.1 (complex_layout, rigorous_process, long_horizon), KMMMU sections 3.2, 4.1, 7.1 and B.3 (korean_specific,
-hard, image_dependent, adversarial), CFE-Bench section 3.2 (image_dependent), MDK12-Bench Table 2 (mini).
+Contract: increase `RULES_VERSION` with any change of rules, weights or words. Sources: LiveK12Bench section 2.1
+(complex_layout, rigorous_process, long_horizon), KMMMU sections 3.2, 4.1, 7.1 and B.3 (korean_specific, hard,
+image_dependent, adversarial), CFE-Bench section 3.2 (image_dependent), MDK12-Bench Table 2 (mini).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Korean word lists by category.
 
-Contract: words match at the beginning of a Korean word; ambiguous names (고려 "consider", 대전 "charged", 부산물 "by-product")
-need right-hand context. Increase `criteria.RULES_VERSION` with any change.
+Contract: words match at the beginning of a Korean word; ambiguous names (고려 "consider", 대전 "charged") need right-hand
+context. Increase `criteria.RULES_VERSION` with any change.
 """
 
 from __future__ import annotations

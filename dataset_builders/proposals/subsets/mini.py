@@ -1,8 +1,7 @@
 """mdk12 `mini`: equally many questions of each difficulty, covering every knowledge point.
 
-Contract: `sample` depends on seed and ids only, not on order. A greedy cover prefers difficulties with room; points
-that only full ones cover are taken with a note. Source: MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set, 4,952
-of each difficulty).
+Contract: `sample` depends on seed and ids, not on order. Points that only full difficulties cover are taken with a
+note. Source: MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set, 4,952 of each difficulty).
 """
 
 from __future__ import annotations

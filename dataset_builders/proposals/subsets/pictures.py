@@ -1,7 +1,6 @@
 """Picture files of proposed questions, for reviewers of a sheet.
 
-Contract: files are named by content hash, in one folder next to the sheet; names of the data set never become paths.
-Existing files are kept.
+Contract: files are named by content hash; names of the data set never become paths.
 """
 
 from __future__ import annotations

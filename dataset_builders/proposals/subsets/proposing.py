@@ -1,7 +1,6 @@
 """Proposals of a subset, written to the sheet.
 
-Contract: deterministic given data, runs, annotations and reviews. Accepted members fill a quota first and rejected ones
-do not count, so reserves move up.
+Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up.
 """
 
 from __future__ import annotations
@@ -37,11 +36,9 @@ class Wanted:
         benchmark: required only if the subset has none.
         runs: run folders: baselines, a cascade in order, or runs with images.
         without_images: runs of the same questions without images.
-        engine: factory of the annotator's engine, closed by the caller; None for no annotator.
-        per_subject: quota; None for the subset's own.
+        engine: factory; the caller closes the engine.
         confidence: share of trials that must be right.
         everything: include questions that are not proposed.
-        pictures: write pictures next to the sheet.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """Subset membership from reviewed sheets.
 
-Contract: `apply` keeps the order of records and changes only `subsets` (or `is_korean_specific`) of members. A row
-counts if accepted with name and date for the question's exact text; contradictory rows, in any sheets, cancel.
-Proposals of runs or draws count unless a reviewer decided otherwise, as in the articles. Every row that fails to count
-costs a log line; open proposals share one.
+Contract: `apply` keeps the order of records and changes only `subsets` (or `is_korean_specific`). A row counts if
+accepted with name and date for the question's exact text; contradictory rows, in any sheets, cancel. Proposals of runs
+or draws count unless a reviewer decided otherwise, as in the articles. Invalid rows are logged; open proposals share
+one line.
 """
 
 from __future__ import annotations

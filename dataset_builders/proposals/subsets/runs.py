@@ -1,8 +1,8 @@
 """Subsets decided by runs: kmmmu's hard set, adversarial filtering, image dependence.
 
-Contract: an answer is right or wrong only if graded (a missing answer is wrong); ungraded, failed, unsupported or
-absent questions and other texts are open, and leave dependent decisions undecided. Sources: KMMMU section 4.1 (hard:
-wrong by all baselines), B.3 (adversarial filtering), 7.1 and CFE-Bench section 3.2 (image dependence).
+Contract: only graded answers are right or wrong (a missing answer is wrong); all else is open, and leaves dependent
+decisions undecided. Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and
+CFE-Bench section 3.2 (image dependence).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Proposal sheet: CSV, reviewed in a spreadsheet and read back.
 
-Contract: one row a proposal; the reviewer sets `decision` (accept or reject), `by`, `at` (a date, year first) and
-`reason`. Writing is deterministic and keeps reviews: `merged` transfers them by subset, id and text, and keeps reviewed
-rows that are no longer proposed. An apostrophe, removed on reading, guards texts that would start a formula.
+Contract: the reviewer sets `decision` (accept or reject), `by`, `at` (a date, year first) and `reason`. `merged`
+transfers reviews by subset, id and text, and loses none. An apostrophe, removed on reading, guards texts that would
+start a formula.
 """
 
 from __future__ import annotations

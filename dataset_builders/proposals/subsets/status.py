@@ -1,7 +1,6 @@
 """Progress of a sheet's review, and agreement of two reviewers.
 
-Contract: decisions need a name and a date. Agreement is over proposals that both decided; Cohen's κ is undefined if
-both gave a single verdict.
+Contract: decisions need a name and a date. Cohen's κ is undefined if both gave a single verdict.
 """
 
 from __future__ import annotations
@@ -17,14 +16,13 @@ from livek12.dataset_builders.proposals.subsets.sheet import SheetRow
 
 @dataclass(frozen=True)
 class ReviewerPair:
-    """Two reviewers on one subset.
+    """Agreement of two reviewers on one subset.
 
     Attributes:
         both: proposals that both decided.
         agreed: of these, decided alike.
         accepted: of these, accepted by both.
         kappa: Cohen's κ, or None.
-        disputed: ids they decided differently.
         only_one: proposals that one of them decided.
     """
 

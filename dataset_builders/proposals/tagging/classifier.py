@@ -78,7 +78,6 @@ class Classifier:
         return totals * self._of_subject(items)
 
     def _of_subject(self, items: Sequence[Item]) -> NDArray[np.float32]:
-        """Masks points of other subjects with 0; all ones for an unknown subject."""
         import numpy as np
 
         subjects = [point.subject for point in self.tree.points]

@@ -1,8 +1,4 @@
-"""Difficulty: learned from labelled questions, else a heuristic.
-
-Contract: the heuristic uses points, type, parts and length, with confidence None; the learned confidence is measured on
-held-out questions.
-"""
+"""Difficulty: learned from labelled questions, else a heuristic without a confidence."""
 
 from __future__ import annotations
 

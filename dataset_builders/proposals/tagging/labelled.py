@@ -1,7 +1,6 @@
 """Questions to tag or to learn from: built data sets, ingested folders and files of rows.
 
-Contract: labels may be in any usual field but must be texts. Unlabelled rows are counted, not guessed. Splits never
-separate near-duplicates (see `groups`).
+Contract: labels may be in any usual field but must be texts. Splits never separate near-duplicates (see `groups`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Linear one-vs-rest classifier by ridge regression, with confidences measured on held-out questions.
+"""One-vs-rest ridge classifier, with confidences measured on held-out questions.
 
-Contract: closed form, deterministic, numpy alone. Unlabelled points score by name only. A confidence is the share of
-correct held-out proposals at a score: isotonic regression on out-of-fold scores, with near-duplicates within a fold.
-(Zadrozny and Elkan 2002.)
+Contract: closed form, deterministic, numpy alone. A confidence is the share of correct held-out proposals at a score:
+isotonic regression on out-of-fold scores, with near-duplicates within a fold. (Zadrozny and Elkan 2002.)
 """
 
 from __future__ import annotations

@@ -67,7 +67,6 @@ class Names:
 
 
 def _words(point: Point) -> list[str]:
-    """Terms, names, and pieces of a name that are words (two characters or more)."""
     whole = [*point.terms, *point.names.values()]
     pieces = [piece for name in point.names.values() for piece in _JOINTS.split(name)]
     long = (piece for piece in pieces if len(piece.strip()) > (3 if piece.isascii() else 1))
@@ -75,7 +74,6 @@ def _words(point: Point) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """Normalises for matching: plain width, lower case, no spaces between non-Latin characters."""
     flat = unicodedata.normalize("NFKC", text).lower().replace("$", " ")
     flat = re.sub(r"\\(?:mathrm|text|rm|mathbf)\s*\{([^{}]*)\}", r"\1", flat)
     return re.sub(r"(?<![a-z])\s+|\s+(?![a-z])", "", flat).strip()

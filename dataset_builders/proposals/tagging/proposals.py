@@ -1,7 +1,7 @@
-"""Tag proposals in the drafts of an ingested folder, or in rows.
+"""Tag proposals in ingested drafts, or in rows.
 
-Contract: proposals fill empty fields only, each with a "tags" doubt naming source and confidence. Proposing again
-replaces proposals, never stated or reviewed values.
+Contract: proposals fill empty fields only, with a "tags" doubt naming source and confidence. Repetition replaces
+proposals, never stated or reviewed values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Answer variables and reasoning flows in ingested drafts (CFE-Bench, sections 3.3 and 5.1).
 
-Contract: variables come from rules on the key or a model, flows from a model. A model's list counts only if bounded and
-if every value and step answer occurs in key or solution; otherwise it is dropped with a line. Proposals fill empty
-fields, with a doubt naming the source.
+Contract: a model's list counts only if bounded and if every value and step answer occurs in key or solution. Proposals
+fill empty fields, with a doubt naming the source.
 """
 
 from __future__ import annotations

@@ -93,7 +93,6 @@ def _of_entry(entry: str, number: int) -> Iterator[Variable]:
 
 
 def _bare(text: str) -> str:
-    """Strips dollars around the text or its formulas."""
     return _WRAPPED.sub(lambda match: next(filter(None, match.groups())), text).strip()
 
 

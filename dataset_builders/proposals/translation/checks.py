@@ -1,7 +1,7 @@
 r"""Translation checks: numbers, formulas, symbols, figures, blanks and parts kept, nothing added.
 
-Contract: `problems` names each difference; other spellings (`\dfrac` and `\frac`, spaces, full-width characters, $…$
-and \(…\)) are equal. Stricter than meaning: a number spelled in words counts as lost.
+Contract: other spellings (`\dfrac` and `\frac`, spaces, full-width characters, $…$ and \(…\)) are equal. Stricter than
+meaning: a number spelled in words counts as lost.
 """
 
 from __future__ import annotations

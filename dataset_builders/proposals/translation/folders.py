@@ -1,8 +1,7 @@
-"""Translates an ingested folder or a data set into an ingested folder for review and build.
+"""Translates an ingested folder or a data set into an ingested folder for review.
 
-Contract: `translate_data` may be killed and resumed: replies are cached in `out`. A failed question, or separately its
-solution, keeps its text and language, with a "translation" doubt. Successful ones have a doubt too, as no check reads
-meaning.
+Contract: `translate_data` resumes after a kill: replies are cached in `out`. A failed question or solution keeps its
+text, with a "translation" doubt; successful ones have a doubt too, as no check reads meaning.
 """
 
 from __future__ import annotations
@@ -71,8 +70,8 @@ def translate_data(
 ) -> TranslationReport:
     """Translates the questions of a folder or data set that are in other languages.
 
-    An earlier `out` is resumed. `start` is called only if there is work; the caller closes the engine. `begin` starts a
-    progress bar. Raises UserError if there is nothing to translate, `out` is `data`, or on faulty files.
+    `start` is called only if there is work; the caller closes the engine. Raises UserError if there is nothing to
+    translate, `out` is `data`, or on faulty files.
     """
     if to not in LANGUAGES:
         raise UserError(f"--to {to!r}: choose {', '.join(LANGUAGES)}")

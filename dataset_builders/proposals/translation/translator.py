@@ -1,6 +1,6 @@
 """Model translation with checks and retries.
 
-Contract: see the package. Requests depend on the text alone, so that a resumed run finds its cached replies.
+Contract: requests depend on the text alone, so that a resumed run finds its cached replies.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Type conversion of questions by sound rules (MDK12-Bench, "Question type conversion").
 
-Single choice becomes fill in the blank if all options are values, or true/false on one option; multiple choice becomes
-true/false on one option.
-
-Contract: `conversions` is empty if a rule might be wrong: the stem asks for the best option or refers to options, or
-options name each other, are alike or empty. New keys are never old letters.
+Contract: no rule applies if the stem asks for the best option or refers to options, or options name each other, are
+alike or empty. New keys are never old letters.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Makes variants of questions: draws, model requests, texts and pictures.
 
-Contract: replies are cached before parsing, so a resumed command repeats no request. Pictures are made on demand and
-again on writing: equal draws give equal bytes.
+Contract: replies are cached before parsing, so a resumed command repeats no request. Equal draws give equal bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ class Made:
         text: new text, type and key with the old pictures.
         drawn: draws for each picture, and the new type.
         dropped: short countable reason for no variant, or "".
-        why: details, on one line.
         failed: a repeated request may succeed.
     """
 

@@ -1,7 +1,7 @@
 """Picture transforms: padding, and inversion with salt-and-pepper noise (MDK12-Bench, "Dynamic evaluation").
 
-Contract: pure functions of picture and draws. Padding keeps all pixels; inversion is 255 minus each channel except
-under noise. Pictures are as engines show them: upright, RGB, on white.
+Contract: padding keeps all pixels; inversion is 255 minus each channel except under noise. Pictures are as engines show
+them: upright, RGB, on white.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text transforms by a model: other words, sentences, or type if no rule is sound.
+"""Text transforms by a model: other words, sentences, or type.
 
 Contract: a reply must be exactly the requested object, and keep numbers, formulas, figures, blanks and parts; otherwise
 Unreadable is raised. Meaning is left to a judge.

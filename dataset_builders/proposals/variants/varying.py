@@ -1,8 +1,7 @@
 """Varies a data set: draws questions, makes and judges variants, and writes both.
 
-Contract: drawn questions keep their configs, variants go to `dynamic`; `variants.jsonl` records the changes or the
-reason for none. Replies are cached next to the data set. A variant with a failed request is missing until the command
-is repeated.
+Contract: variants go to the config `dynamic`; `variants.jsonl` records changes, or the reason for none. A variant with
+a failed request is missing until the command is repeated.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ class VaryOptions:
     Attributes:
         transforms: names among `TRANSFORMS`; empty for all.
         share: of the config's questions.
-        judge: drops variants of another meaning.
         style: endpoint that redraws pictures.
     """
 
@@ -62,12 +60,9 @@ class VaryReport:
     """Result of variation.
 
     Attributes:
-        variants: number in the data set.
         made: variants by transform; two transforms count twice.
-        dropped: drawn questions without a variant, by transform and reason; two transforms count twice.
+        dropped: drawn questions without a variant, by transform and reason, counted likewise.
         left_out: the same, each once, by reason.
-        lines: a line for each question without a variant.
-        notes: unavailable transforms, and missing checks.
         failed: variants that a repetition may add.
     """
 
@@ -90,8 +85,7 @@ def vary(
 ) -> VaryReport:
     """Writes a data set with a variant of each drawn question.
 
-    `begin` starts a named progress bar. Raises UserError for missing questions, unknown or impossible transforms, or an
-    unusable model.
+    Raises UserError for missing questions, unknown or impossible transforms, or an unusable model.
     """
     if Path(data).is_dir() and Path(data).resolve() == out.resolve():
         raise UserError(f"{out}: is the data set that is varied; choose another --out")
