@@ -95,7 +95,6 @@ def _hash(picture: Any) -> Figure | None:
 
 
 def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Crops margins of one colour; empty for a picture of one colour."""
     import numpy as np
 
     for _ in range(_MARGINS):

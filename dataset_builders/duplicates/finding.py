@@ -60,7 +60,7 @@ def find_pairs(
 ) -> Pairs:
     """Returns the near pairs of a library, each once, whose later stem has at least the index `first`.
 
-    `least`: see `compare`. `step` receives the number of pairs compared since the last call.
+    `least`: see `compare`.
     """
     import numpy as np
 

@@ -107,7 +107,6 @@ def levels(
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Report an OSError as a fault of the disk for temporary files."""
     try:
         yield
     except OSError as error:

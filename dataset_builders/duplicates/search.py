@@ -69,7 +69,6 @@ def search(
     """Finds the pairs of some sources, and of sources with earlier releases (`against`).
 
     Sources: see `sources.read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
-    Raises UserError for unreadable or empty sources and pair files.
     """
     single = len(sources) == 1 and is_ingested(sources[0])
     file = out or (Path(sources[0]) / IN_FOLDER if single else Path(PAIRS))

@@ -87,7 +87,6 @@ def jaccards(texts: Sequence[str], size: int, one: NDArray[np.int64], other: NDA
 
 
 def _sets(runs: Ragged) -> Ragged:
-    """Distinct shingles of each text, as numbers of `_SHINGLE_BITS` bits."""
     import numpy as np
 
     bits = np.uint64(_SHINGLE_BITS)

@@ -109,7 +109,6 @@ def _drafts(root: Path, log: Log, *, pictures: bool) -> Iterator[Stem]:
 
 
 def _picture(root: Path, name: str, id: str, log: Log) -> Image:
-    """Reads a draft's figure; a missing one is logged and matches nothing."""
     try:
         return Image(bytes=(root / "images" / Path(name).name).read_bytes())
     except OSError as error:

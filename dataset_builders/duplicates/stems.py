@@ -119,7 +119,6 @@ def _key(options: Sequence[Option], answer: Sequence[str]) -> frozenset[str]:
 
 
 def _plain(text: str) -> str:
-    """Strips a text of its number, marks, typesetting, spaces and case."""
     text = text.replace(IMAGE_MARK, " ")
     while (lead := _LEAD.match(text)) and lead.end():
         text = text[lead.end() :]

@@ -50,8 +50,7 @@ class Exported(Record):
 def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
     """Writes the accepted questions of a folder to another.
 
-    Figures are cut from the PDFs in `pdfs`; None: from page pictures. Raises UserError if nothing is accepted, or `out`
-    is in other use or unwritable.
+    Figures are cut from the PDFs in `pdfs`; None: from page pictures.
     """
     board = store.refresh()
     _check(store.root, out)
@@ -109,13 +108,11 @@ def _files(folder: Path) -> set[str]:
 
 
 def _of_earlier(folder: Path) -> set[str]:
-    """Files that an export without a file list may hold."""
     kinds = re.compile(rf"{re.escape(STATE)}/{re.escape(MARK)}|{re.escape(ROWS)}|(?:images|pages)/[^/]+\.(?:png|jpg)")
     return set(filter(kinds.fullmatch, _files(folder)))
 
 
 def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tuple[int, list[dict[str, object]]]:
-    """Writes pages and figures; returns the number of new crops, and the rows."""
     cut, rows = 0, []
     for paper_id, ids in board.order.items():
         paper = board.papers[paper_id]
@@ -139,7 +136,6 @@ def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tup
 def _with_pictures(
     root: Path, folder: Folder, entry: Entry, draft: Draft, cut_from: Callable[[Box], bytes]
 ) -> tuple[Draft, int]:
-    """Writes a draft's figures; returns the draft and the number of new crops."""
     figures, cut = [], 0
     for figure in draft.figures:
         target = figure

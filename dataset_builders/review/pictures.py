@@ -46,10 +46,7 @@ def figure_file(root: Path, name: str) -> Path:
 
 
 def crop(root: Path, paper_id: str, box: Box) -> bytes:
-    """Cuts a box from a page at full resolution, as PNG.
-
-    Raises UserError for a missing or unreadable page.
-    """
+    """Cuts a box from a page at full resolution, as PNG."""
     from PIL import Image
 
     file = page_file(root, paper_id, box.page)

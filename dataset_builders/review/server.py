@@ -30,8 +30,7 @@ def serve(
     """Serves the page until interrupted.
 
     `reviewer` is the default name. Every user of the machine can reach 127.0.0.1; `ready` receives the address with the
-    token that requests need. Port 0 takes a free one. Raises UserError if the address is taken, or FastAPI or uvicorn
-    is missing.
+    token that requests need.
     """
     serve_page(lambda: make_app(store, rendering, reviewer), host, port, ready)
 

@@ -222,7 +222,6 @@ class ReviewStore:
         return {"kind": "undo", "draft": last.draft, "targets": targets}
 
     def _read(self) -> list[Action]:
-        """Reads actions stored since the last read."""
         new = []
         for file in journal_files(self._state, STEM):
             start = self._offsets.get(file, 0)

@@ -161,10 +161,7 @@ def _delimiter(token: str) -> str:
 
 
 def math(latex: str) -> str:
-    """Converts a LaTeX formula (without dollars) to typst.
-
-    Raises UserError for unsupported commands or unmatched braces.
-    """
+    """Converts a LaTeX formula (without dollars) to typst."""
     parser = _Parser(latex)
     result = parser.row()
     if parser.peek() is not None:
@@ -192,7 +189,6 @@ def blocks(text: str, images: Iterator[str]) -> list[dict[str, object]]:
     """Splits a text into blocks for `paper.typ`; every image mark takes the next of `images`.
 
     Returns dictionaries with `kind` text (`body`: markup), image (`path`), table (`rows` of markup) or code (`body`).
-    Raises UserError for unsupported LaTeX, or more marks than images.
     """
     result: list[dict[str, object]] = []
     lines = text.split("\n")

@@ -78,10 +78,7 @@ def draw_figures() -> None:
 
 
 def layout(name: str) -> dict[str, str]:
-    """Input of paper.typ for a group: questions by section, texts converted.
-
-    Raises UserError for unsupported LaTeX, or unmatched marks and images.
-    """
+    """Input of paper.typ for a group: questions by section, texts converted."""
     rows = read(name)
     sections: list[dict[str, Any]] = []
     by_subject = name.startswith("livek12")
@@ -112,7 +109,6 @@ def _question(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _label(row: dict[str, Any], option: dict[str, str]) -> str:
-    """Returns the printed label; Korean papers print ① to ⑤ for the digits of the records."""
     return chr(ord("①") + int(option["label"]) - 1) if row["language"] == "ko" else option["label"] + "."
 
 
@@ -121,7 +117,6 @@ def _whole(points: float | None) -> int | None:
 
 
 def _sized(block: dict[str, object]) -> dict[str, object]:
-    """Adds an image's width on the paper, in points."""
     from PIL import Image
 
     if block["kind"] != "image":
@@ -142,7 +137,6 @@ def locate(name: str) -> dict[str, dict[str, Any]]:
 
 
 def _boxes(place: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields a box a page, between the side margins."""
     for page in range(place["first"], place["last"] + 1):
         top = place["top"] if page == place["first"] else PAGE_MARGIN[1]
         bottom = place["bottom"] if page == place["last"] else PAGE[1] - PAGE_MARGIN[1]

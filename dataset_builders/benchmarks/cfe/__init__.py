@@ -89,7 +89,6 @@ def _licence(entry: Mapping[str, str]) -> str | None:
 
 
 def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
-    """Returns text and image references of `question` or `answer`, which are {text, images}."""
     body = parse_object(data.get(key))
     if body is None or body == "":
         return "", []
@@ -100,7 +99,6 @@ def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
 
 
 def _mended(name: str, body: object, now: str) -> Iterator[str]:
-    """Yields log names of texts that differ from the release."""
     parsed = parse_object(body)
     text = as_text(parsed.get("text")) if isinstance(parsed, Mapping) else ""
     if text != now:
@@ -149,7 +147,6 @@ def _flow(data: Mapping[str, Any], row: SourceRow, log: Log) -> list[FlowStep]:
 
 
 def _provenance(root: Path, log: Log) -> Provenance:
-    """Reads PROVENANCE.csv by subset ("text", "mm") and id; empty without the file."""
     file = root / PROVENANCE
     if not file.is_file():
         log.note(file.name, None, "not beside the rows: topics, addresses and licences stay empty")

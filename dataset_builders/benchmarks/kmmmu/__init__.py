@@ -207,7 +207,6 @@ def _language(data: Data, row: SourceRow) -> Language:
 
 
 def _click_subject(row: SourceRow) -> str:
-    """Subject from a choice set's file name (Economy_KIIP → economy)."""
     return row.file.stem.split("_")[0].lower() if row.as_found.keys() == _CLICK else ""
 
 

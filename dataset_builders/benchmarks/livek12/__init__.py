@@ -220,13 +220,11 @@ _FURTHER: tuple[tuple[frozenset[str], str, Callable[[Data], Any]], ...] = (
 
 
 def _by_label(answer: list[str], options: list[Option], are_bare: bool) -> list[str]:
-    """Maps a key to option labels if every entry is unambiguous; else returns it unchanged."""
     labels_of_entries = [chosen(entry, options, unlabelled=are_bare) for entry in answer]
     return ["".join(labels) for labels in labels_of_entries if labels] if all(labels_of_entries) else answer
 
 
 def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, list[Image], str | None]:
-    """Returns the solution with marking scheme, its pictures, and a note of disagreements."""
     parts = (restore(joined_of(data, "solution")), scheme_of(data))
     refs = parse_list(data.get("solution_images"))
     text = "\n\n".join(filter(None, parts))
@@ -237,7 +235,6 @@ def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, lis
 
 
 def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Collection[PageKey]) -> None:
-    """Raises BadRow for a question without text, figures and page images."""
     if not (paper and page_numbers and number):
         raise BadRow("it has no question")
     missing = [str(page) for page in page_numbers if not str(page).isdigit() or (paper, int(page)) not in pages]
@@ -278,7 +275,6 @@ def _subject(data: Data, row: SourceRow) -> str:
 
 
 def _letters(entry: str) -> str:
-    """Letters of a choice key entry in any notation ("ACD", "A, C", "(b)"); else ""."""
     return "".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() if _CHOICE_KEY.fullmatch(entry) else ""
 
 

@@ -168,7 +168,6 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
 
 
 def _raw_type(data: Data, name: re.Match[str] | None) -> str | None:
-    """Form from the row or file name; `category` if it names one."""
     category = text_of(data, "category")
     own = text_of(data, "question_type", "form") or (category if kind_of(category) else "")
     return own or (name["form"].lower() if name else "") or category or None
@@ -183,7 +182,6 @@ def _subject(data: Data, name: re.Match[str] | None) -> str:
 
 
 def _taxonomy(data: Data, name: re.Match[str] | None) -> tuple[list[str], list[str]]:
-    """Returns the path from discipline to knowledge point as far as stated, and the knowledge points."""
     knowledge = pieces_of(data, "knowledge_points", "knowledge")
     paths = [[piece.strip() for piece in _PATH.split(entry) if piece.strip()] for entry in knowledge]
     own = texts_of(data, "taxonomy")
@@ -202,7 +200,6 @@ def _taxonomy(data: Data, name: re.Match[str] | None) -> tuple[list[str], list[s
 
 
 def _columns(data: Data) -> list[Option]:
-    """Options in the columns A, B, C, ... up to the first gap."""
     texts = [restore(text_of(data, letter)) for letter in LETTERS]
     count = next((place for place, text in enumerate(texts) if not text), len(texts))
     return [Option(label=label, text=text) for label, text in zip(LETTERS[:count], texts, strict=False)]
@@ -234,7 +231,6 @@ def _language(data: Data, row: SourceRow) -> Language:
 
 
 def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:
-    """Returns the year; logs an invalid one ("2019-2020")."""
     try:
         return whole_of(data, "year")
     except BadRow as error:

@@ -70,7 +70,6 @@ class Annotator:
     def _requests(
         self, questions: Iterable[Question], annotations: dict[str, Annotation], on_step: Callable[[], None]
     ) -> Iterator[Request]:
-        """Yields a request a question; invalid questions go into `annotations`."""
         for question in questions:
             try:
                 yield build_request(self._subset, question, self._max_tokens)
@@ -125,7 +124,6 @@ def _described(subset: Subset) -> dict[str, str]:
 
 
 def _number_figures(text: str, pictures: int) -> str:
-    """Replaces image marks by [figure N]; unmarked pictures follow the text."""
     pieces = text.split(IMAGE_MARK)
     numbered = "".join(f"[figure {n}]{piece}" if n else piece for n, piece in enumerate(pieces))
     unplaced = range(len(pieces), pictures + 1)

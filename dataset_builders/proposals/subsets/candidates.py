@@ -190,7 +190,6 @@ def _option_images(question: Question) -> int:
 
 
 def _height(image: Image) -> int | None:
-    """Pixels by the header alone; None if missing or unreadable."""
     from PIL import Image as Pillow
 
     if image.bytes is None:
@@ -203,7 +202,6 @@ def _height(image: Image) -> int | None:
 
 
 def _between_words(line: str) -> int:
-    """Images of a line between words."""
     worded = [place for place, piece in enumerate(line.split(IMAGE_MARK)) if _WORDS.search(piece)]
     return worded[-1] - worded[0] if worded else 0
 
@@ -223,7 +221,6 @@ def _distance(stem: str) -> float | None:
 
 
 def _width(letter: str) -> float:
-    """Width of a character in lines."""
     return (2 if letter > "\u2e7f" else 1) / _LINE
 
 
@@ -232,7 +229,6 @@ def _name(match: re.Match[str]) -> str:
 
 
 def _is_statement(text: str) -> bool:
-    """True for an option in words, not a bare value, name or formula."""
     words = _WORDS.findall(_FORMULA.sub("", text))
     ideographs = sum("㐀" <= letter <= "鿿" or "가" <= letter <= "힣" for letter in words)
     return ideographs >= 6 or len(_FORMULA.sub("", text).split()) >= 5
@@ -243,7 +239,6 @@ def _states(clause: str) -> bool:
 
 
 def _parts(question: Question, plain: str) -> int:
-    """Number of sub-questions by the record, or by (1), (2), … in the text."""
     stated = max(len(question.part_points), len(question.variables))
     if question.question_type in CHOICE_TYPES:
         return max(1, stated)

@@ -36,11 +36,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class CriteriaContext:
-    """Comparison data of the rules: features of the other questions and evidence of runs.
+    """Comparison data of the rules; evidence is a verdict with its reason.
 
     Attributes:
-        long_answers: by question, True if runs spend many tokens on it, and the reason.
-        lucky: by audited question, True if a right answer has process errors, and the reason.
+        standing: of the other questions' features.
+        long_answers: of runs' token counts, by question.
+        lucky: of process audits, by question.
     """
 
     standing: Standing
@@ -111,8 +112,6 @@ def _at_least(feature: str, least: float, what: str) -> Rule:
 
 
 def _top(feature: str, what: str, *, least: float = 0, among: Among = "subject") -> Rule:
-    """Met in the top quarter of the comparison group, from `least` on."""
-
     def rule(item: Candidate, context: CriteriaContext) -> Finding:
         value, place = item.features[feature], context.standing.place(item, feature, among)
         if value is None:

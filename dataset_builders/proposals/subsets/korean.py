@@ -1,6 +1,6 @@
 """Korean word lists by category.
 
-Contract: words match at the beginning of a Korean word; ambiguous names (고려 "consider", 대전 "charged") need right-hand
+Contract: words match at the beginning of a Korean word; ambiguous names (고려 is also "consider") need right-hand
 context. Increase `criteria.RULES_VERSION` with any change.
 """
 

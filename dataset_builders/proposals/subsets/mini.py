@@ -49,7 +49,6 @@ def sample(items: Iterable[Item], share: float, seed: int) -> Sample:
 
 
 def _targets(total: int, available: Counter[str]) -> dict[str, int]:
-    """Equal numbers; other difficulties fill a shortage."""
     targets: dict[str, int] = {}
     for place, difficulty in enumerate(sorted(DIFFICULTIES, key=lambda name: (available[name], name))):
         remaining = len(DIFFICULTIES) - place
@@ -58,7 +57,6 @@ def _targets(total: int, available: Counter[str]) -> dict[str, int]:
 
 
 def _cover(order: Sequence[Item], targets: dict[str, int]) -> dict[str, str]:
-    """Greedy cover of all knowledge points, with the points each question adds."""
     uncovered = set().union(*(item.points for item in order))
     room = Counter(targets)
     picked: dict[str, str] = {}

@@ -71,10 +71,7 @@ Begin = Callable[[int], Callable[[], None]]
 
 
 def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: None) -> ProposalReport:
-    """Writes the proposals to the sheet, keeping its reviews.
-
-    Raises UserError for conflicting options, unreadable inputs or an unwritable sheet.
-    """
+    """Writes the proposals to the sheet, keeping its reviews."""
     subset = subset_named(wanted.name)
     _check(subset, wanted)
     old = sheet.read(file) if file.exists() else []

@@ -28,7 +28,7 @@ def apply(
 ) -> Iterator[Page | Question]:
     """Marks accepted members among the records of a build.
 
-    `members` collects an entry for each as the records pass. Raises UserError for unreadable sheets.
+    `members` collects an entry for each as the records pass.
     """
     return _marked(records, _accepted(files, log), log, [] if members is None else members)
 

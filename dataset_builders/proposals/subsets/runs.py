@@ -210,7 +210,6 @@ def _evidence(tallies: Iterable[tuple[RunAnswers, Tally]]) -> str:
 
 
 def _share(items: Sequence[Candidate], run: RunAnswers) -> str:
-    """Right answers in per cent; an interval if some are open."""
     tallies = [run.tally(item) for item in items]
     low = 100 * math.fsum(tally.right / tally.trials for tally in tallies) / len(tallies)
     high = 100 * math.fsum((tally.right + tally.open) / tally.trials for tally in tallies) / len(tallies)

@@ -80,7 +80,6 @@ def train(encoder: Encoder, items: Sequence[Item], least: int = 50) -> Difficult
 
 
 def _rows(encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> NDArray[np.float32]:
-    """Encodings, with length, parts and points as further columns."""
     import numpy as np
 
     measures = [

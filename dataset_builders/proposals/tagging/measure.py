@@ -26,10 +26,7 @@ BINS = 10
 
 
 def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> dict[str, Any]:
-    """Metrics of majority, names and classifier on held-out questions, and of labelled difficulty.
-
-    Raises UserError for too few labels of the tree.
-    """
+    """Metrics of majority, names and classifier on held-out questions, and of labelled difficulty."""
     import numpy as np
 
     fold = folds(items, FOLDS)

@@ -70,7 +70,7 @@ def tags_of(
     difficulty: Difficulty | None,
     step: Step = lambda: None,
 ) -> list[Tags]:
-    """Proposes tags; the heuristic if `difficulty` is None. `step` is called once a question."""
+    """Proposes tags; the heuristic if `difficulty` is None."""
     points = proposer.propose(items, step=step)
     levels = difficulty(items) if difficulty else [rule_of_thumb(item) for item in items]
     subjects = subjects_of(items, names)
@@ -112,8 +112,7 @@ def tag_folder(
 ) -> list[tuple[Draft, Tags]]:
     """Tags the drafts of an ingested folder, paper by paper.
 
-    Proposals of a confidence below `threshold` are doubted; `by` names their source. Raises UserError for a damaged or
-    unwritable folder.
+    Proposals of a confidence below `threshold` are doubted; `by` names their source.
     """
     folder, done = Folder(root), []
     with folder.alone():
@@ -170,7 +169,6 @@ def with_tags(draft: Draft, paper: IngestedPaper, tags: Tags, by: str, threshold
 
 
 def _said(field: str, value: Any) -> str:
-    """Prefix of a proposal's doubt: shows if the field still has the proposed value."""
     if isinstance(value, list):
         value = "; ".join(_shown(entry) for entry in value)
     return f"{PROPOSED} {field}: {one_line(value or '', 400)} ("

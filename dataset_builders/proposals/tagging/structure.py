@@ -60,8 +60,7 @@ def propose_structure(
 ) -> StructureReport:
     """Proposes variables and flows in all drafts of a folder.
 
-    Without an engine only rules apply, which make no flows. `step` is called once a question. Raises UserError for a
-    damaged or unwritable folder, or an unusable engine.
+    Without an engine only rules apply, which make no flows.
     """
     folder, report = Folder(root), StructureReport()
     with folder.alone():
@@ -190,7 +189,6 @@ def _entries(value: object, name: str, most: int, faults: list[str]) -> Iterator
 
 
 def _text(entry: Mapping[str, Any], key: str, longest: int) -> str:
-    """A printable text of an entry; "" if invalid or too long."""
     value = entry.get(key)
     if not isinstance(value, str) or len(value) > longest:
         return ""

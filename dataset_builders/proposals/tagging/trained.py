@@ -185,7 +185,6 @@ class TrainedTagger:
 
 
 def _picture(image: Image) -> Any:
-    """Shrinks a picture; None if unreadable or too large."""
     from PIL import Image as Pillow
 
     try:

@@ -126,7 +126,6 @@ def _no_text(source: str, target: str, missing: str) -> list[str]:
 
 
 def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: _Parts) -> list[str]:
-    """Differences in any languages; `names` are words that must remain."""
     checks: Iterable[tuple[str, Callable[[], Iterable[str]]]] = (
         ("figures", lambda: _order(ours.figures, theirs.figures)),
         ("formulas", lambda: _formulas(ours.formulas, theirs.formulas)),
@@ -191,7 +190,6 @@ class _Parts:
 
 
 def _numbers(ours: _Parts, theirs: _Parts) -> list[str]:
-    """Numbers lost and added; months may become names, and Chinese numerals digits."""
     lost, added = ours.numbers - theirs.numbers, theirs.numbers - ours.numbers
     lost -= ours.months & theirs.named_months
     added -= ours.hanzi
@@ -218,7 +216,6 @@ def _values(text: str) -> Counter[Decimal]:
 
 
 def _hanzi(word: str) -> Decimal:
-    """Value of a Chinese numeral, or of a row of digits."""
     if all(c in _DIGITS for c in word):
         return Decimal("".join(str(_DIGITS[c]) for c in word)).normalize()
     total, part, digit = 0, 0, 0
@@ -233,7 +230,6 @@ def _hanzi(word: str) -> Decimal:
 
 
 def _added(source: str, target: str, ours: _Parts, theirs: _Parts) -> list[str]:
-    """Forbidden additions: a model's own words, markup, untranslated text."""
     problems = []
     if untranslated := _FOREIGN.search(target):
         problems.append(f"not translated: {one_line(untranslated[0], 30)!r}")
@@ -254,7 +250,6 @@ def _added(source: str, target: str, ours: _Parts, theirs: _Parts) -> list[str]:
 
 
 def _own_words(source: str, target: str, theirs: _Parts) -> list[str]:
-    """Added markup, and a model's remarks to the user."""
     problems = []
     if new := Counter(_MARKUP.findall(target)) - Counter(_MARKUP.findall(source)):
         problems.append(f"added markup: {one_line(next(iter(new)), 40)!r}")
@@ -264,7 +259,6 @@ def _own_words(source: str, target: str, theirs: _Parts) -> list[str]:
 
 
 def _formulas(ours: Counter[str], theirs: Counter[str]) -> list[str]:
-    """Formulas lost and added; words inside may be translated."""
     lost, added = ours - theirs, theirs - ours
     for span in [span for span in lost if _WORDS_MARK in span]:
         pattern = re.compile(r"[A-Za-z,.'-]{1,80}".join(map(re.escape, span.split(_WORDS_MARK))))
@@ -275,7 +269,6 @@ def _formulas(ours: Counter[str], theirs: Counter[str]) -> list[str]:
 
 
 def _symbols(ours: _Parts, theirs: _Parts) -> list[str]:
-    """Symbols lost and added; a symbol may replace its word."""
     added = {
         symbol: count
         for symbol, count in (theirs.relations - ours.relations).items()
@@ -302,7 +295,6 @@ def _counts(ours: Counter[str], theirs: Counter[str]) -> list[str]:
 
 
 def _blanks(text: str) -> int:
-    """Number of blanks: underscores, rules around space, and empty brackets."""
     return count_blanks(text) + len(re.findall(r"[(（][\s\u3000~]*[)）]", FIGURE.sub("x", text)))
 
 

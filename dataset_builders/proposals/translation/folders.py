@@ -35,8 +35,7 @@ class TranslationReport:
     """Result of a translation.
 
     Attributes:
-        untranslated: reasons by question id.
-        solutions: reasons for untranslated solutions, by question id.
+        untranslated, solutions: reasons by question id.
         carried: questions without text to translate.
         failed: requests without a reply; repeatable.
         retried: pieces that succeeded after a retry.
@@ -70,8 +69,7 @@ def translate_data(
 ) -> TranslationReport:
     """Translates the questions of a folder or data set that are in other languages.
 
-    `start` is called only if there is work; the caller closes the engine. Raises UserError if there is nothing to
-    translate, `out` is `data`, or on faulty files.
+    `start` is called only if there is work; the caller closes the engine.
     """
     if to not in LANGUAGES:
         raise UserError(f"--to {to!r}: choose {', '.join(LANGUAGES)}")
@@ -161,7 +159,6 @@ def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, 
 
 
 def _papers(data: Path) -> list[Paper]:
-    """Papers of an ingested folder, or of a data set's questions."""
     if (data / STATE).is_dir():
         return [_ingested(data, paper) for paper in Folder(data).papers()]
     if not (data / CARD).is_file():

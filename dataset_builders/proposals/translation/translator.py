@@ -55,10 +55,7 @@ def translate(
     retries: int = RETRIES,
     step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Translates the pieces in place, with retries of faulty replies.
-
-    `step` is called once a piece. Raises UserError if the engine cannot run.
-    """
+    """Translates the pieces in place, with retries of faulty replies."""
     open_pieces = {piece.id: piece for piece in pieces if _can_be_asked(piece)}
     for round_ in range(retries + 1):
         for outcome in asker.outcomes(_requests(open_pieces, glossary or {}, round_)):

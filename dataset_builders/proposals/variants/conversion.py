@@ -105,7 +105,6 @@ def _is_plain_choice(question: Question) -> bool:
 
 
 def _asks_for_a_value(question: Question) -> bool:
-    """True if the right option is the only answer without the options."""
     texts = [option.text.strip() for option in question.options]
     stem = without_marks(question.question)
     before = stem[: blank.start()] if (blank := _BLANK.search(stem)) else stem
@@ -140,7 +139,6 @@ def _to_true_false(question: Question, random: Random) -> Question:
 
 
 def _shown(question: Question, option: Option) -> list[Any]:
-    """Pictures of the stem and of one option."""
     place = question.question.count(IMAGE_MARK)
     shown = list(question.images[:place])
     for candidate in question.options:

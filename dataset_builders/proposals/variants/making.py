@@ -153,7 +153,6 @@ class Maker:
         return rewriting.transformed(item.question, item.plan.text, text, random)
 
     def _picture(self, item: Made, number: int, image: Image) -> Image:
-        """Transforms a picture by the plan; raises BadImage."""
         transform = item.plan.picture
         if not transform:
             return image

@@ -56,7 +56,6 @@ def padding_of(size: tuple[int, int], random: Random) -> Padding:
 
 
 def _side(length: int, random: Random) -> int:
-    """Nearest pixels within 10 to 20 % of the length for an even draw."""
     least, most = math.ceil(length * LEAST_PADDING - 1e-9), math.floor(length * MOST_PADDING + 1e-9)
     return min(max(round(length * random.uniform(LEAST_PADDING, MOST_PADDING)), least), most)
 

@@ -66,7 +66,6 @@ def transformed(question: Question, transform: str, reply: str, random: Random) 
 
 
 def _target(question: Question) -> str:
-    """New type for a model's conversion; "" for none."""
     if not question.answer or len(question.answer) > 1 or not question.answer[0].strip():
         return ""
     if question.question_type in CHOICE_TYPES:
@@ -85,7 +84,6 @@ def _texts(question: Question) -> Texts:
 
 
 def _asked(question: Question, transform: str) -> tuple[str, Json, Json]:
-    """Prompt file, input, and reply schema."""
     texts = _texts(question)
     if transform in _REPHRASED:
         return transform, dict(texts), object_schema(**dict.fromkeys(texts, _TEXT))

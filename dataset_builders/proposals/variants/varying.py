@@ -83,10 +83,7 @@ def vary(
     options: VaryOptions,
     begin: Callable[[str, int], Step] = lambda what, total: lambda: None,
 ) -> VaryReport:
-    """Writes a data set with a variant of each drawn question.
-
-    Raises UserError for missing questions, unknown or impossible transforms, or an unusable model.
-    """
+    """Writes a data set with a variant of each drawn question."""
     if Path(data).is_dir() and Path(data).resolve() == out.resolve():
         raise UserError(f"{out}: is the data set that is varied; choose another --out")
     report = VaryReport()
@@ -118,7 +115,6 @@ def vary(
 
 
 def _offered(options: VaryOptions, report: VaryReport) -> list[str]:
-    """Possible transforms; notes the others. Raises UserError for unknown ones, or none possible."""
     if unknown := [name for name in options.transforms if name not in TRANSFORMS]:
         raise UserError(f"--transforms: {unknown[0]!r} is none; there are {', '.join(TRANSFORMS)}")
     wanted = [name for name in TRANSFORMS if name in (options.transforms or TRANSFORMS)]
@@ -139,7 +135,6 @@ def _offered(options: VaryOptions, report: VaryReport) -> list[str]:
 
 
 def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: VaryReport) -> list[Made]:
-    """Drawn questions with their plans."""
     configs = (f"{BENCHMARK}_{options.config}", options.config)
     # Two passes: pictures of other questions need no memory.
     ids = [question.id for question in iter_questions(data, configs, BENCHMARK) if question.variant is None]
@@ -169,7 +164,6 @@ def _asking(spec: ModelSpec | None, out: Path) -> Iterator[Asker | None]:
 
 
 def _store(out: Path) -> Store:
-    """Reply cache next to the data set, which is replaced as a whole."""
     return Store(f"{out.name}.{REPLIES}", out.absolute().parent)
 
 
@@ -181,7 +175,6 @@ def _editor(spec: ModelSpec, store: Store) -> PictureEditor:
 
 
 def _records(made: Sequence[Made], maker: Maker) -> Records:
-    """Yields each drawn question, then its variant."""
     for item in made:
         yield item.question
         variant = maker.variant(item)
