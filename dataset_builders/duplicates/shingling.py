@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BREAK = "\0"
 _SHINGLE_BITS = 44
-"""Hash bits of a shingle in a set, below 20 bits for its text. Two of 300 shingles collide in 10^-8."""
+"""Hash bits of a shingle in a set, below 20 bits for its text. Two of 300 shingles collide with probability 10^-8."""
 _FEW = 1_024
 """Shingles that pass all permutations in one step: those of a single text."""
 _FACTOR = 0x100000001B3
