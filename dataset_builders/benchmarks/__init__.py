@@ -1,1 +1,1 @@
-"""One folder a benchmark: how a row of its source becomes a Question."""
+"""Benchmark readers, one folder each: source rows to Questions."""

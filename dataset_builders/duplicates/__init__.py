@@ -1,18 +1,13 @@
-"""Finds questions that are the same question again, or variants of it: by their texts and by their figures.
+"""Duplicate and variant questions, by texts and figures.
 
-Contract: two questions are compared in one language only (a translation is no duplicate), by what a candidate reads:
-stem and options, without numbering, typesetting and punctuation, whatever the order of the options. They are near
-each other where at least `THRESHOLD` of their character shingles are shared, all numbers taken for one (Jaccard,
-computed exactly for the pairs that MinHash proposes). A near pair is a *duplicate*, unless something tells it apart,
-which makes it a *variant*: its numbers differ (the same stem with other numbers has another key); it asks something
-else (the end of the stem, or the options, have less than half in common: another question on the same passage); the
-texts differ and so does the right option; or its text is so short that the figures carry the question, and no figure
-is shared. Two questions that are not near but show the same figure are variants too. A variant is worth a person's
-look and no more.
+Contract: questions are compared within one language, by stem and options, without numbering, typesetting, punctuation
+and option order. They are near if at least `THRESHOLD` of their character shingles agree with numbers masked (exact
+Jaccard of the pairs from MinHash). A near pair is a *duplicate* unless it is a *variant*: its numbers differ; less than
+half of the stems' ends or options agrees; texts and right option differ; or the text is short and no figure is shared.
+Other pairs with a common figure are variants too.
 
-`find_pairs` takes a million questions (`Library`), `DuplicateIndex` one after the other; both find the same. Of a
-crowd of near-identical questions each is compared with the first only, unless they are alike in numbers or ask as
-well: see `joining.CROWD`. All of it is numpy: a library would bring scipy into the core.
+`find_pairs` takes a million questions, `DuplicateIndex` single ones, with equal results. Crowds of near-identical
+questions are thinned: see `joining.CROWD`. Plain numpy: a library would bring scipy into the core.
 """
 
 from __future__ import annotations

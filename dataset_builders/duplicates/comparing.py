@@ -1,7 +1,4 @@
-"""What tells two near questions apart: exact similarity, and the difference that makes a variant.
-
-Contract: see the package. Pairs are compared many at a time.
-"""
+"""Exact comparison of near questions: similarity, and the difference that makes a variant."""
 
 from __future__ import annotations
 
@@ -20,9 +17,9 @@ if TYPE_CHECKING:
 
 THRESHOLD = 0.75
 SAME_ASK = 0.5
-"""Share of the shingles of the ending, and of the options, that questions asking the same thing have in common."""
+"""Share of the shingles of the ending, and of the options, that questions asking the same thing share."""
 LOOSE = 0.5
-"""Below the threshold, down to this: misread or reworded, if nothing tells the two apart."""
+"""Lower bound for misread or reworded questions with no other difference."""
 SAME, NUMBERS, ASK, KEY, FIGURES, SAME_FIGURE, WORDING = range(7)
 DIFFERENCES = (
     "",
@@ -33,18 +30,12 @@ DIFFERENCES = (
     "same figure, other text",
     "other wording",
 )
-"""What makes a variant; nothing for a duplicate."""
+"""Reason for a variant; empty for a duplicate."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The pairs that are near each other: which of those given, and what came of each.
-
-    Attributes:
-        pair: its place among the pairs given.
-        similarity: of the texts.
-        difference: its place in `DIFFERENCES`.
-    """
+    """Near pairs: their indices among the pairs given, and indices into `DIFFERENCES`."""
 
     pair: NDArray[np.int64]
     similarity: NDArray[np.float64]
@@ -59,16 +50,10 @@ def compare(
     *,
     by_key: bool = True,
 ) -> Compared:
-    """Compares pairs of stems of one language.
+    """Compares pairs of stems of one language, given as indices into the stems.
 
-    Args:
-        stems: the stems.
-        one: the first of each pair, as a place among the stems.
-        other: the second of each pair.
-        least: with less than the threshold, pairs down to this similarity are variants in wording, unless something
-            else tells them apart.
-        by_key: whether the right options may tell two apart; otherwise choices whose texts differ are variants, as if
-            another option was right.
+    With `least` below the threshold, pairs down to this similarity are variants in wording, unless something else
+    differs. Without `by_key`, choices whose texts differ are variants.
     """
     import numpy as np
 
@@ -92,66 +77,66 @@ def compare(
 
 
 def _by_size(
-    stems: Sequence[Stem], texts: Sequence[str], one: NDArray[np.int64], other: NDArray[np.int64]
+    stems: Sequence[Stem], texts: Sequence[str], first: NDArray[np.int64], other: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """What two texts of a pair have in common, in shingles of its language."""
     import numpy as np
 
     sizes = np.array([SHINGLE[stem.language] for stem in stems])
-    found = np.zeros(len(one))
+    similarity = np.zeros(len(first))
     for size in set(sizes.tolist()):
         own = np.flatnonzero(sizes == size)
         place: NDArray[np.int64] = np.zeros(len(stems), dtype=np.int64)
         place[own] = np.arange(len(own))
-        pairs = np.flatnonzero(sizes[one] == size)
-        found[pairs] = jaccards([texts[n] for n in own], size, place[one[pairs]], place[other[pairs]])
-    return found
+        pairs = np.flatnonzero(sizes[first] == size)
+        similarity[pairs] = jaccards([texts[n] for n in own], size, place[first[pairs]], place[other[pairs]])
+    return similarity
 
 
 def _differences(
-    stems: Sequence[Stem], one: NDArray[np.int64], other: NDArray[np.int64], by_key: bool
+    stems: Sequence[Stem], first: NDArray[np.int64], other: NDArray[np.int64], by_key: bool
 ) -> NDArray[np.int64]:
-    """What tells each of some near pairs apart."""
     import numpy as np
 
-    asks = _ask_something_else(stems, one, other)
-    found = [
+    asks = _ask_something_else(stems, first, other)
+    codes = [
         _difference(stems[a], stems[b], asks_other, by_key)
-        for a, b, asks_other in zip(one.tolist(), other.tolist(), asks.tolist(), strict=True)
+        for a, b, asks_other in zip(first.tolist(), other.tolist(), asks.tolist(), strict=True)
     ]
-    return np.array(found, dtype=np.int64)
+    return np.array(codes, dtype=np.int64)
 
 
-def _difference(one: Stem, other: Stem, asks_other: bool, by_key: bool) -> int:
-    if one.numbers != other.numbers:
+def _difference(first: Stem, other: Stem, asks_other: bool, by_key: bool) -> int:
+    if first.numbers != other.numbers:
         return NUMBERS
     if asks_other:
         return ASK
-    if one.text != other.text and not by_key and one.has_options and other.has_options:
+    if first.text != other.text and not by_key and first.has_options and other.has_options:
         return WORDING
-    if one.text != other.text and by_key and one.key and other.key and one.key != other.key:
+    if first.text != other.text and by_key and first.key and other.key and first.key != other.key:
         return KEY
-    if one.short and other.short and (one.figures or other.figures):
-        return SAME if is_same(distance(one.figures, other.figures)) else FIGURES
+    if first.short and other.short and (first.figures or other.figures):
+        return SAME if is_same(distance(first.figures, other.figures)) else FIGURES
     return SAME
 
 
-def _ask_something_else(stems: Sequence[Stem], one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the ends of the two stems, or their options, have too little in common; not looked at in equal texts."""
+def _ask_something_else(stems: Sequence[Stem], first: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """True if endings or options have too little in common; equal texts are not examined."""
     import numpy as np
 
-    found: NDArray[np.bool_] = np.zeros(len(one), dtype=bool)
-    pairs = zip(one.tolist(), other.tolist(), strict=True)
+    differs: NDArray[np.bool_] = np.zeros(len(first), dtype=bool)
+    pairs = zip(first.tolist(), other.tolist(), strict=True)
     wanted = [
         n for n, (a, b) in enumerate(pairs) if stems[a].text != stems[b].text and stems[a].numbers == stems[b].numbers
     ]
     if not wanted:
-        return found
+        return differs
     asks = [ask_of(stem) for stem in stems]
     for part in range(2):
         texts = [ask[part] for ask in asks]
         both = [
-            n for n in wanted if texts[one[n]] != texts[other[n]] and (part == 0 or (texts[one[n]] and texts[other[n]]))
+            n
+            for n in wanted
+            if texts[first[n]] != texts[other[n]] and (part == 0 or (texts[first[n]] and texts[other[n]]))
         ]
-        found[both] |= _by_size(stems, texts, one[both], other[both]) < SAME_ASK
-    return found
+        differs[both] |= _by_size(stems, texts, first[both], other[both]) < SAME_ASK
+    return differs

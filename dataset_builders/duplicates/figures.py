@@ -1,9 +1,8 @@
-"""Perceptual hashes of figures: the same picture again, rescaled, recompressed, in other margins or cropped a little.
+"""Perceptual hashes of figures, robust to scale, compression, margins and slight crops.
 
-Contract: margins of one colour, whatever the colour, are cut off first, one inside the other; of what remains the signs
-of the lowest frequencies are the hash (a discrete cosine transform of 32 x 32 greys, as in Zauner, "Implementation and
-Benchmarking of Perceptual Image Hash Functions", 2010). A picture that is empty, or too small for a figure, has none
-and is like no other; so has a damaged one, which is for `validate` to report.
+Contract: after cutting margins of one colour, the hash is the signs of the lowest frequencies (discrete cosine
+transform of 32 x 32 greys, as in Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010).
+Empty, tiny and damaged pictures have none; `validate` reports damage.
 """
 
 from __future__ import annotations
@@ -23,34 +22,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Figure = tuple[int, float]
-"""The hash of a picture, `BITS` bits, and its width by its height, margins cut off."""
+"""Hash of `BITS` bits, and width / height without margins."""
 FREQUENCIES, GREYS = 12, 32
 BITS = FREQUENCIES**2 - 1
 """All but the mean grey."""
 SAME_FIGURE = 0.2
-"""Two figures are the same where at most this share of the bits differs, and their shapes by at most `SAME_SHAPE`."""
+"""Largest share of differing bits for one figure, with shapes within `SAME_SHAPE`."""
 SAME_ALONE = 0.12
-"""The same where the texts have little in common: charts and sketches of one kind look alike."""
+"""The bound if the texts have little in common: charts and sketches of one kind look alike."""
 SAME_SHAPE = 1.2
 SMALLEST = 32
-"""Pixels a side: what is smaller is a symbol in a line."""
+"""Pixels a side; smaller pictures are symbols in a line."""
 LARGEST = 512
-"""Pixels a side: a larger picture is looked at in this size."""
+"""Pixels a side, to which larger pictures are reduced."""
 CONTRAST = 40
-"""What differs by so many of 256 greys from the margin is no margin."""
+"""Smallest difference from the margin's grey, of 256, that is no margin."""
 TABLES = 32
 LEVELS = (12, 18, 24)
-"""Bits that two figures share in one of `TABLES` draws, to be compared; more where many share them.
+"""Bits that two figures must share in one of `TABLES` draws; more for crowds.
 
-At a tenth of the bits differing a pair is missed once in 10^4, at 15 % 8 in 1000, at the bound 10 in 100."""
+Missed pairs: 1 in 10^4 at a tenth of the bits differing, 8 in 1000 at 15 %, 10 in 100 at the bound.
+"""
 _MARGINS = 6
 MOST_KNOWN = 10_000
 _KNOWN: dict[bytes, Figure | None] = {}
-"""The hashes of the pictures looked at last, by their content: a figure may stand in every question of a group."""
+"""Hashes of recent pictures by content: a figure may belong to every question of a group."""
 
 
 def figure_of(image: Image) -> Figure | None:
-    """The hash of a picture; None for one that is no figure. A picture that comes again is not looked at again."""
+    """Returns the cached hash of a picture; None for no figure."""
     data = image.bytes or b""
     content = blake2b(data, digest_size=16).digest()
     if content not in _KNOWN:
@@ -89,13 +89,12 @@ def _hash(picture: Any) -> Figure | None:
         return None
     small = Pillow.fromarray(inner.astype(np.uint8)).resize((GREYS, GREYS), Pillow.Resampling.BOX)
     waves = _cosines()
-    found = (waves @ np.asarray(small, dtype=np.float64) @ waves.T).ravel()[1:]
-    bits = np.packbits(found > np.median(found)).tobytes()
+    amplitudes = (waves @ np.asarray(small, dtype=np.float64) @ waves.T).ravel()[1:]
+    bits = np.packbits(amplitudes > np.median(amplitudes)).tobytes()
     return int.from_bytes(bits, "big"), inner.shape[1] / inner.shape[0]
 
 
 def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
-    """The picture without margins of one colour; nothing of a picture of one colour."""
     import numpy as np
 
     for _ in range(_MARGINS):
@@ -104,7 +103,7 @@ def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
         rows, columns = np.flatnonzero(drawn.any(axis=1)), np.flatnonzero(drawn.any(axis=0))
         if not len(rows):
             return greys[:0]
-        top, left = rows[0] + (rows[0] > 0), columns[0] + (columns[0] > 0)  # where the two met, greys are blended
+        top, left = rows[0] + (rows[0] > 0), columns[0] + (columns[0] > 0)  # greys are blended at the border
         bottom, right = rows[-1] + (rows[-1] == len(greys) - 1), columns[-1] + (columns[-1] == greys.shape[1] - 1)
         inner = greys[top:bottom, left:right]
         if inner.shape == greys.shape or min(inner.shape) < SMALLEST // 4:
@@ -115,7 +114,7 @@ def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=1)
 def _cosines() -> Any:
-    """The lowest waves of the discrete cosine transform: shape (FREQUENCIES, GREYS)."""
+    """Lowest waves of the discrete cosine transform: shape (FREQUENCIES, GREYS)."""
     import numpy as np
 
     waves, places = np.arange(FREQUENCIES)[:, None], np.arange(GREYS)[None]
@@ -123,23 +122,23 @@ def _cosines() -> Any:
 
 
 def distance(some: Iterable[Figure], others: Sequence[Figure]) -> float | None:
-    """The least share of bits in which a figure differs from another of its shape; None where no two have one shape."""
-    found = [
-        (one ^ other).bit_count() / BITS
-        for one, shape in some
+    """Least share of differing bits among figures of one shape; None without such a pair."""
+    distances = [
+        (bits ^ other).bit_count() / BITS
+        for bits, shape in some
         for other, other_shape in others
         if max(shape, other_shape) <= SAME_SHAPE * min(shape, other_shape)
     ]
-    return min(found, default=None)
+    return min(distances, default=None)
 
 
 def is_same(found: float | None, bound: float = SAME_FIGURE) -> bool:
-    """Whether a distance is that of the same figure."""
+    """Test a distance against the bound of one figure."""
     return found is not None and found <= bound
 
 
 def figure_keys(figures: Sequence[Figure]) -> NDArray[np.uint64]:
-    """What figures are joined by: shape (TABLES, LEVELS, figures), the bits of a draw that come to each level."""
+    """Join keys of figures: shape (TABLES, LEVELS, figures), the bits of a draw at each level."""
     import numpy as np
 
     raw = b"".join(bits.to_bytes((BITS + 7) // 8, "big") for bits, _ in figures)

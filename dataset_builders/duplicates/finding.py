@@ -1,7 +1,4 @@
-"""Finds the pairs: within a library of stems, or of one question against it.
-
-Contract: both ways find the same pairs. See the package for what a pair is.
-"""
+"""Pair search within a library of stems, or of one question against it; both give the same pairs."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 AT_ONCE = 4_096
-"""Pairs that are compared together: some 50 MB."""
+"""Pairs compared together: about 50 MB."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A question that is near another one; `difference` says what makes it a variant, and is empty for a duplicate."""
+    """A near question; `difference` is empty for a duplicate."""
 
     other: Stem
     similarity: float
@@ -34,10 +31,9 @@ class Match:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs found, duplicates first, then by similarity: places of the stems, the earlier one in `one`.
+    """Pairs, duplicates first, then by similarity: indices of the stems, the earlier in `one`.
 
-    Attributes:
-        looked_at: how many pairs were compared.
+    `looked_at` counts the compared pairs.
     """
 
     one: NDArray[np.int64]
@@ -50,10 +46,10 @@ class Pairs:
         return len(self.one)
 
     def __iter__(self) -> Iterator[tuple[int, int, float, str]]:
-        for one, other, similarity, difference in zip(
+        for earlier, other, similarity, difference in zip(
             self.one.tolist(), self.other.tolist(), self.similarity.tolist(), self.difference.tolist(), strict=True
         ):
-            yield one, other, similarity, DIFFERENCES[difference]
+            yield earlier, other, similarity, DIFFERENCES[difference]
 
 
 def find_pairs(
@@ -62,45 +58,41 @@ def find_pairs(
     least: float = THRESHOLD,
     step: Callable[[int], None] = lambda _pairs: None,
 ) -> Pairs:
-    """The near pairs of a library, each once.
+    """Returns the near pairs of a library, each once, whose later stem has at least the index `first`.
 
-    Args:
-        library: the stems.
-        first: only pairs of which one is at this place or behind it.
-        least: see `compare`.
-        step: called now and then with the number of pairs that were compared.
+    `least`: see `compare`.
     """
     import numpy as np
 
     candidates = _candidates(library, first)
-    found: list[tuple[NDArray[np.int64], ...]] = []
+    batches: list[tuple[NDArray[np.int64], ...]] = []
     for begin in range(0, len(candidates), AT_ONCE):
         codes = candidates[begin : begin + AT_ONCE]
-        one, other = (codes >> np.uint64(32)).astype(np.int64), (codes & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        places, inverse = np.unique(np.concatenate([one, other]), return_inverse=True)
+        earlier, other = (codes >> np.uint64(32)).astype(np.int64), (codes & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        places, inverse = np.unique(np.concatenate([earlier, other]), return_inverse=True)
         stems = [library.stem(place) for place in places.tolist()]
-        near = compare(stems, inverse[: len(one)], inverse[len(one) :], least)
-        found.append((one[near.pair], other[near.pair], near.similarity, near.difference))
+        near = compare(stems, inverse[: len(earlier)], inverse[len(earlier) :], least)
+        batches.append((earlier[near.pair], other[near.pair], near.similarity, near.difference))
         step(len(codes))
-    if not found:
+    if not batches:
         nothing: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         return Pairs(nothing, nothing, nothing.astype(np.float64), nothing, 0)
-    ones, others, similarity, difference = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    ones, others, similarity, difference = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     order = np.lexsort((others, ones, -similarity, difference > 0))
     return Pairs(ones[order], others[order], similarity[order], difference[order], len(candidates))
 
 
 def _candidates(library: Library, first: int) -> NDArray[np.uint64]:
-    """Who may be near whom: the earlier place in the upper 32 bits, the later one in the lower; each pair once."""
+    """Candidate pairs as codes: the earlier index in the upper 32 bits, the later in the lower; each once."""
     import numpy as np
 
-    found: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+    codes: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
     places = np.flatnonzero(library.filled()) if len(library) else np.zeros(0, dtype=np.int64)
     for band in range(BANDS) if len(places) else ():
         own = [keys[places] for keys in library.levels(band)]
         askers = int(np.searchsorted(places, first))
         rows, others = Buckets(own, places).join([keys[askers:] for keys in own])
-        found = _merged(found, others, places[askers + rows])
+        codes = _merged(codes, others, places[askers + rows])
     if library.figures:
         owners = np.array([place for place, _ in library.figures], dtype=np.int64)
         languages = {place: library.stem(place).language for place in set(owners.tolist())}
@@ -108,22 +100,22 @@ def _candidates(library: Library, first: int) -> NDArray[np.uint64]:
         asking = np.flatnonzero(owners >= first)
         for table in keys:
             rows, others = Buckets(table, owners).join(table[:, asking])
-            asked = owners[asking[rows]]
-            alike = [languages[a] == languages[b] for a, b in zip(asked.tolist(), others.tolist(), strict=True)]
-            found = _merged(found, others[alike], asked[alike])
-    return found
+            queries = owners[asking[rows]]
+            alike = [languages[a] == languages[b] for a, b in zip(queries.tolist(), others.tolist(), strict=True)]
+            codes = _merged(codes, others[alike], queries[alike])
+    return codes
 
 
-def _merged(found: NDArray[np.uint64], ones: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _merged(merged: NDArray[np.uint64], ones: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.uint64]:
     import numpy as np
 
     earlier = ones < others
     codes = (ones[earlier].astype(np.uint64) << np.uint64(32)) | others[earlier].astype(np.uint64)
-    return np.unique(np.concatenate([found, codes]))
+    return np.unique(np.concatenate([merged, codes]))
 
 
 class DuplicateIndex:
-    """The questions that others are compared with, one at a time."""
+    """Index of questions for one-by-one comparison."""
 
     def __init__(self, stems: Iterable[Stem]) -> None:
         import numpy as np
@@ -144,12 +136,7 @@ class DuplicateIndex:
             self._figures = [Buckets(table, owners) for table in figure_keys([f for _, f in self._library.figures])]
 
     def matches(self, asked: Stem, *, by_key: bool = True) -> list[Match]:
-        """The questions near this one, itself left out: duplicates first, then by similarity.
-
-        Args:
-            asked: this one.
-            by_key: see `compare`.
-        """
+        """Returns the other questions near `asked`: duplicates first, then by similarity. `by_key`: see `compare`."""
         import numpy as np
 
         own = sketch([asked])
@@ -165,12 +152,12 @@ class DuplicateIndex:
         others = [other for other in others if (other.benchmark, other.id) != (asked.benchmark, asked.id)]
         if not others:
             return []
-        one, other = np.arange(len(others)), np.full(len(others), len(others))
-        near = compare([*others, asked], one, other, by_key=by_key)
-        found = [
+        firsts, other = np.arange(len(others)), np.full(len(others), len(others))
+        near = compare([*others, asked], firsts, other, by_key=by_key)
+        results = [
             Match(others[pair], similarity, DIFFERENCES[difference])
             for pair, similarity, difference in zip(
                 near.pair.tolist(), near.similarity.tolist(), near.difference.tolist(), strict=True
             )
         ]
-        return sorted(found, key=lambda match: (bool(match.difference), -match.similarity, match.other.id))
+        return sorted(results, key=lambda match: (bool(match.difference), -match.similarity, match.other.id))

@@ -1,7 +1,4 @@
-"""Who is compared with whom: those that share a key, crowds apart.
-
-Contract: the work grows with the number of keys, not with its square.
-"""
+"""Bucket joins on shared keys, linear in the number of keys."""
 
 from __future__ import annotations
 
@@ -15,16 +12,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CROWD = 16
-"""So many that share a key are compared with each other. Where more do, only with the first of them, and with those
-that share a narrower key as well; and so on. What may go unseen is a pair of a crowd in which many are alike."""
+"""Members of one bucket that are all compared with each other.
+
+In larger buckets a row meets the first member, and those that share a narrower key. A pair in a crowd of lookalikes may
+be missed.
+"""
 
 
 class Buckets:
-    """Who has which key.
+    """Members by key, in ascending order; default: 0, 1, 2, ….
 
-    Args:
-        levels: the keys of all, widest first; whoever shares a key shares the wider ones too.
-        members: whom they belong to, in ascending order; default: 0, 1, 2, ….
+    Levels run from the widest key to the narrowest; a shared key implies the wider ones.
     """
 
     def __init__(self, levels: Sequence[NDArray[np.uint64]], members: NDArray[np.int64] | None = None) -> None:
@@ -39,25 +37,21 @@ class Buckets:
                 break
 
     def join(self, asked: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of an asking row (its place in `asked`) and a member of one of its buckets.
-
-        Args:
-            asked: the keys of those that ask, widest first.
-        """
+        """Pairs of a row of `asked` (keys, widest first) and a member of one of its buckets."""
         import numpy as np
 
         rows = np.arange(len(asked[0]))
         askers: list[NDArray[np.int64]] = []
-        found: list[NDArray[np.int64]] = []
+        matches: list[NDArray[np.int64]] = []
         for (ordered, members), keys in zip(self._levels, asked, strict=False):
             own = keys[rows]
-            left = np.searchsorted(ordered, own, "left")
-            count = np.searchsorted(ordered, own, "right") - left
+            begin = np.searchsorted(ordered, own, "left")
+            count = np.searchsorted(ordered, own, "right") - begin
             crowded = count > CROWD
             count[crowded] = 1
             askers.append(np.repeat(rows, count))
-            found.append(members[spread(left, count)])
+            matches.append(members[spread(begin, count)])
             rows = rows[crowded]
             if not len(rows):
                 break
-        return np.concatenate(askers), np.concatenate(found)
+        return np.concatenate(askers), np.concatenate(matches)

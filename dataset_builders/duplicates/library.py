@@ -1,7 +1,6 @@
-"""The questions that are compared: their stems in a temporary file, what they are joined by in memory.
+"""Library of compared questions: stems in a temporary file, join keys in memory.
 
-Contract: a question takes about 300 bytes of memory, whatever the length of its text. Sketches are made of a batch of
-stems at a time, here or in another process, and come out the same in any batches.
+Contract: about 300 bytes of memory a question; sketches do not depend on batches.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ if TYPE_CHECKING:
 SHINGLE: dict[Language, int] = {"zh": 3, "ko": 3, "en": 5}
 """Characters a shingle: about a word."""
 ENDING: dict[Language, int] = {"zh": 40, "ko": 60, "en": 120}
-"""Characters at the end of a stem in which it says what is asked."""
+"""Characters at the end of a stem that state the question."""
 BANDS, ROWS = 24, 5
 """MinHash bands: a pair at the threshold is missed with probability (1 - 0.75^5)^24 = 0.15 %."""
 BATCH = 512
-"""Stems a sketch: what their shingles take fits a core's cache."""
+"""Stems a sketch: their shingles fit a core's cache."""
 _FIELDS = attrgetter(*(field.name for field in fields(Stem)))
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """What a batch of stems is joined by.
+    """Join keys of a batch of stems.
 
     Attributes:
-        stems: the stems, marshalled, one behind the other, and the length of each.
-        texts: keys of the bands of the MinHash signature of the text: shape (BANDS, stems).
-        asks: values of the MinHash signature of what is asked: shape (BANDS, stems).
-        numbers: hash of the numbers.
-        filled: whether there is a text.
-        figures: the figures, with the place of each one's stem in the batch.
+        stems: marshalled, concatenated.
+        texts: band keys of the text's MinHash signature: shape (BANDS, stems).
+        asks: MinHash values of ending and options: shape (BANDS, stems).
+        numbers: hashes.
+        filled: stems with a text.
+        figures: with their stem's index.
     """
 
     stems: bytes
@@ -58,13 +57,13 @@ class Sketch:
 
 
 def ask_of(stem: Stem) -> tuple[str, str]:
-    """What says what is asked: the end of the stem's text, and the options."""
+    """Returns the end of the stem's text, and the options."""
     text, _, options = stem.text.partition(BREAK)
     return text[-ENDING[stem.language] :], options
 
 
 def sketch(stems: Sequence[Stem]) -> Sketch:
-    """Sketches some stems."""
+    """Sketches a batch of stems."""
     import numpy as np
 
     texts: NDArray[np.uint64] = np.zeros((BANDS, len(stems)), dtype=np.uint64)
@@ -82,7 +81,7 @@ def sketch(stems: Sequence[Stem]) -> Sketch:
     packed = [marshal.dumps(_FIELDS(stem)) for stem in stems]
     return Sketch(
         stems=b"".join(packed),
-        lengths=np.array([len(one) for one in packed], dtype=np.int64),
+        lengths=np.array([len(data) for data in packed], dtype=np.int64),
         texts=texts,
         asks=asks,
         numbers=np.array([hash_of(" ".join(stem.numbers)) for stem in stems], dtype=np.uint64),
@@ -92,7 +91,7 @@ def sketch(stems: Sequence[Stem]) -> Sketch:
 
 
 def hash_of(text: str) -> int:
-    """64 bits of a text, the same on every machine."""
+    """64-bit hash of a text, equal on every machine."""
     import hashlib
 
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
@@ -101,14 +100,13 @@ def hash_of(text: str) -> int:
 def levels(
     texts: NDArray[np.uint64], numbers: NDArray[np.uint64], asks: NDArray[np.uint32]
 ) -> list[NDArray[np.uint64]]:
-    """What stems are joined by: their texts; those and the numbers; those and what is asked."""
+    """Join keys of stems: text; text and numbers; these and the ending."""
     numbered = mixed(texts + numbers)
     return [texts, numbered, mixed(numbered + asks.astype(texts.dtype))]
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Says of a fault that it is one of the disk for temporary files, and of no other."""
     try:
         yield
     except OSError as error:
@@ -119,9 +117,9 @@ def _told() -> Iterator[None]:
 
 
 class Library:
-    """Stems by their places, 0 to len - 1, in the order they were added; they wait in a temporary file.
+    """Stems by index, in order of addition, in a temporary file.
 
-    Raises (adding, and reading back): UserError, the folder for temporary files is full.
+    Adding and reading raise UserError if the folder for temporary files is full.
     """
 
     def __init__(self) -> None:
@@ -146,19 +144,19 @@ class Library:
         self._sketches.append(made)
 
     def add_stems(self, stems: Sequence[Stem]) -> None:
-        """Adds stems, sketched here."""
+        """Sketches and adds stems."""
         for first in range(0, len(stems), BATCH):
             self.add(sketch(stems[first : first + BATCH]))
 
     def stem(self, place: int) -> Stem:
-        """One stem, read back."""
+        """Reads one stem back."""
         with _told():
             self._file.flush()
         begin, end = self._ends[place], self._ends[place + 1]
         return Stem(*marshal.loads(os.pread(self._file.fileno(), end - begin, begin)))
 
     def levels(self, band: int) -> list[NDArray[np.uint64]]:
-        """What all stems are joined by in one band, widest first."""
+        """Join keys of all stems in one band, widest first."""
         return levels(
             self._all(lambda sketch: sketch.texts[band]),
             self._all(lambda sketch: sketch.numbers),
@@ -166,7 +164,7 @@ class Library:
         )
 
     def filled(self) -> NDArray[np.bool_]:
-        """Which stems have a text."""
+        """Mask of stems with a text."""
         return self._all(lambda sketch: sketch.filled)
 
     def _all(self, of: Any) -> Any:

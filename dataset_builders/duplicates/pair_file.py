@@ -1,8 +1,7 @@
-"""The file of pairs that a person decides on: a row a pair, JSONL or CSV by its name; decisions in it are kept.
+"""Pair file for human decisions, JSONL or CSV by its name.
 
-Contract: the reviewer fills `decision` with one of `DECISIONS` (and `by`, `at`, `reason`, as they like). A decision
-belongs to the two very texts: when one changes, the pair is open again, and a line says so. Decided pairs that are
-found no longer stay at the end of the file. The file is written whole or not at all.
+Contract: the reviewer sets `decision` (and `by`, `at`, `reason`). A decision belongs to two exact texts: a change
+reopens the pair with a warning. Decided pairs that no longer match go last. Writes are atomic.
 """
 
 from __future__ import annotations
@@ -34,22 +33,17 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Decided:
-    """What a file of pairs says already.
-
-    Attributes:
-        rows: the decided pairs, by their ids, releases and texts.
-        problems: one line a decision that does not count.
-    """
+    """Recorded decisions by ids, releases and texts, and a line for each invalid one."""
 
     rows: dict[Key, dict[str, Any]]
     problems: list[str]
 
     def on(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The decision on a pair, if there is one on these very texts."""
+        """Returns the decision on a pair with these exact texts, if any."""
         return self.rows.get(_key(row))
 
     def outdated(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The decision on the pair when one of its texts was another, if there is none on these."""
+        """Returns a decision on other texts of the pair if there is none on these."""
         *pair, _ = key = _key(row)
         return None if key in self.rows else self._pairs.get(tuple(pair))
 
@@ -59,11 +53,7 @@ class Decided:
 
 
 def read_decisions(file: Path) -> Decided:
-    """The decisions in a file of pairs; none where there is no file.
-
-    Raises:
-        UserError: it is not a file of pairs.
-    """
+    """Reads the decisions of a pair file; none if it does not exist."""
     decided = Decided({}, [])
     if not file.is_file():
         return decided
@@ -72,34 +62,34 @@ def read_decisions(file: Path) -> Decided:
     except (OSError, ValueError, csv.Error) as error:
         raise UserError(f"{file}: cannot be read as pairs ({one_line(error, 120)}); mend it or give another") from None
     for number, row in enumerate(rows, start=1):
-        said = " ".join(str(row.get("decision") or "").split()).lower()
-        if not said:
+        decision = " ".join(str(row.get("decision") or "").split()).lower()
+        if not decision:
             continue
         shown = f"{file}: row {number} ({one_line(row.get('id'), 60)}, {one_line(row.get('other'), 60)})"
-        if said not in DECISIONS:
-            decided.problems.append(f"{shown}: decision {one_line(said, 40)!r} is none of {', '.join(DECISIONS)}")
+        if decision not in DECISIONS:
+            decided.problems.append(f"{shown}: decision {one_line(decision, 40)!r} is none of {', '.join(DECISIONS)}")
         else:
-            decided.rows[_key(row)] = {**row, "decision": said}
+            decided.rows[_key(row)] = {**row, "decision": decision}
     return decided
 
 
 def pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict[str, Any]]:
-    """The rows of the pairs, the later question first, with what was decided on them."""
+    """Yields the rows of the pairs, the later question first, with their decisions."""
     for place, other_place, similarity, difference in pairs:
-        one, other = library.stem(other_place), library.stem(place)
-        apart = distance(one.figures, other.figures)
+        later, earlier = library.stem(other_place), library.stem(place)
+        apart = distance(later.figures, earlier.figures)
         row = {
-            "id": one.id,
-            "other": other.id,
+            "id": later.id,
+            "other": earlier.id,
             "kind": "variant" if difference else "duplicate",
-            "why": difference or _same(one.text == other.text, similarity),
+            "why": difference or _same(later.text == earlier.text, similarity),
             "similarity": round(similarity, 4),
             "figures": None if apart is None else round(apart, 4),
-            "text": one.shown,
-            "other_text": other.shown,
-            "release": one.release or "",
-            "other_release": other.release or "",
-            "texts": f"{hash_of(one.text):016x}{hash_of(other.text):016x}",
+            "text": later.shown,
+            "other_text": earlier.shown,
+            "release": later.release or "",
+            "other_release": earlier.release or "",
+            "texts": f"{hash_of(later.text):016x}{hash_of(earlier.text):016x}",
             **dict.fromkeys(_REVIEWED, ""),
         }
         before = decided.on(row)
@@ -107,20 +97,19 @@ def pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict
 
 
 def write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) -> dict[str, int]:
-    """Writes the pairs found, and behind them the decided ones that are found no longer.
+    """Writes the pairs, then decided pairs that no longer match.
 
-    Returns:
-        How many duplicates and variants there are, how many duplicates are open, and how many pairs are decided.
+    Returns the numbers of duplicates, variants, open duplicates and decided pairs.
     """
     counts = {"duplicates": 0, "variants": 0, "open": 0, "decided": 0}
-    left = dict(decided.rows)
+    unmatched = dict(decided.rows)
 
     def lines() -> Iterator[str]:
         as_csv = file.suffix.lower() == ".csv"
         if as_csv:
             yield _csv_line(dict(zip(COLUMNS, COLUMNS, strict=True)))
         for row in pair_rows(library, pairs, decided):
-            left.pop(_key(row), None)
+            unmatched.pop(_key(row), None)
             if (old := decided.outdated(row)) is not None:
                 shown = f"{one_line(row['id'], 60)}, {one_line(row['other'], 60)}"
                 decided.problems.append(f"{shown}: {old['decision']!r} was decided on other texts; decide again")
@@ -128,7 +117,7 @@ def write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) ->
             counts["decided"] += bool(row["decision"])
             counts["open"] += row["kind"] == "duplicate" and not row["decision"]
             yield _csv_line(row) if as_csv else json.dumps(row, ensure_ascii=False) + "\n"
-        for row in left.values():
+        for row in unmatched.values():
             yield _csv_line(row) if as_csv else json.dumps(row, ensure_ascii=False) + "\n"
 
     _write(file, lines())

@@ -1,8 +1,7 @@
-"""The whole search: reads the sources, finds the pairs, writes them for decision, and marks the drafts.
+"""The duplicate search: reads sources, finds pairs, writes them for decision, marks drafts.
 
-Contract: sources are compared with each other and with the earlier releases, those not among themselves; the later
-question of a pair is of a source. Pairs that were decided keep their decision. The drafts of an ingested folder get a
-doubt of kind "duplicate" for each pair that is open or decided to be the same, and lose those of an earlier search.
+Contract: sources are compared with each other and with earlier releases, those not among themselves. Decisions are
+kept. Drafts get a "duplicate" doubt for each pair that is open or decided the same; older such doubts are removed.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from livek12.dataset_builders.duplicates.sources import add_questions, is_ingest
 
 PAIRS = "duplicates.jsonl"
 IN_FOLDER = Path(".ingest") / PAIRS
-"""Where an ingested folder keeps its pairs: `build` reads no rows there."""
+"""Pair file of an ingested folder, where `build` reads no rows."""
 _DOUBTS = {"duplicate": 0.3, "variant": 0.6}
 
 
 class _Log(Log):
-    """Only what is left out: what else there is to say of a row, its build says."""
+    """Log of skipped rows only; the build reports the rest."""
 
     def note(self, where: str, id: str | None, text: object) -> None:
         pass
@@ -39,15 +38,9 @@ class _Log(Log):
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came to.
+    """Result of a search; `failed` if rows were skipped.
 
-    Attributes:
-        questions: of the sources.
-        against: of the earlier releases.
-        compared: pairs looked at.
-        counts: duplicates, variants, open, decided.
-        failed: whether rows were left out.
-        lines: what to say, a line each.
+    `questions` counts the sources', `against` the earlier releases'.
     """
 
     questions: int
@@ -59,9 +52,9 @@ class Found:
     lines: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """The figures for a program."""
-        said = {"questions": self.questions, "against": self.against, "compared": self.compared}
-        return {**said, **self.counts, "out": str(self.out), "lines": self.lines}
+        """The result as JSON values."""
+        sizes = {"questions": self.questions, "against": self.against, "compared": self.compared}
+        return {**sizes, **self.counts, "out": str(self.out), "lines": self.lines}
 
 
 def search(
@@ -73,18 +66,9 @@ def search(
     variants: bool = True,
     step: Callable[[], None] = lambda: None,
 ) -> Found:
-    """Finds the pairs of some sources.
+    """Finds the pairs of some sources, and of sources with earlier releases (`against`).
 
-    Args:
-        sources: see `sources.read_source`.
-        against: earlier releases, in the same forms.
-        out: the file of pairs; default: in the one ingested folder, else `duplicates.jsonl` here.
-        pictures: whether figures are compared.
-        variants: whether pairs that differ in something are kept.
-        step: called for each question.
-
-    Raises:
-        UserError: a source cannot be read or nothing is in it, or the file of pairs not read or written.
+    Sources: see `sources.read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
     """
     single = len(sources) == 1 and is_ingested(sources[0])
     file = out or (Path(sources[0]) / IN_FOLDER if single else Path(PAIRS))
@@ -118,7 +102,6 @@ def _duplicates(pairs: Pairs) -> Pairs:
 
 
 def _mark(root: Path, library: Library, pairs: Pairs, decided: Decided, first: int) -> None:
-    """Writes what is near each draft among its doubts."""
     from livek12.dataset_builders.ingest.drafts import Doubt
     from livek12.dataset_builders.ingest.folder import Folder
 
@@ -126,10 +109,10 @@ def _mark(root: Path, library: Library, pairs: Pairs, decided: Decided, first: i
     for (place, *_), row in zip(pairs, pair_rows(library, pairs, decided), strict=True):
         if row["decision"] == "different":
             continue
-        said = f", decided: {row['decision']}" if row["decision"] else ""
+        decision = f", decided: {row['decision']}" if row["decision"] else ""
         sides = [("id", "other", "other_text"), ("other", "id", "text")]
         for id, other, text in sides if place >= first else sides[:1]:
-            shown = f"{row['kind']} of {row[other]} ({row['why']}{said}): {row[text]}"
+            shown = f"{row['kind']} of {row[other]} ({row['why']}{decision}): {row[text]}"
             doubts[row[id]].append(Doubt(kind="duplicate", text=shown, confidence=_DOUBTS[row["kind"]]))
     folder = Folder(root)
     with folder.alone():

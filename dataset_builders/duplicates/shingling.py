@@ -1,8 +1,7 @@
-"""Shingles and MinHash signatures of many texts at once, over numpy.
+"""Shingles and MinHash signatures of many texts, over numpy.
 
-Contract: a text is pieces with `BREAK` between them; its shingles are the runs of `size` characters of each piece, and
-a shorter piece is one shingle, so none crosses a break. All texts of a batch lie in one array, whatever their lengths.
-Signatures are the same on every machine.
+Contract: pieces of a text are separated by `BREAK`; shingles are runs of `size` characters within a piece, a shorter
+piece is one. Signatures are equal on every machine.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ if TYPE_CHECKING:
 
 BREAK = "\0"
 _SHINGLE_BITS = 44
-"""Bits of a shingle's hash in a set; the 20 above say whose it is. Two of 300 shingles are taken for one in 10^-8."""
+"""Hash bits of a shingle in a set, below 20 bits for its text. Two of 300 shingles collide with probability 10^-8."""
 _FEW = 1_024
-"""Shingles that go through all permutations in one step: of a text by itself."""
+"""Shingles that pass all permutations in one step: those of a single text."""
 _FACTOR = 0x100000001B3
 
 
 class Ragged(NamedTuple):
-    """Runs of numbers, one a text: all values in a row, and how many each text has."""
+    """Concatenated runs of numbers, one a text, and their lengths."""
 
     values: NDArray[np.uint64]
     lengths: NDArray[np.int64]
 
 
 def shingles(texts: Sequence[str], size: int) -> Ragged:
-    """Hashes of the shingles of each text, in the order of the text; one that comes again is there again."""
+    """Hashes of each text's shingles in order, repeats included."""
     import numpy as np
 
     padded = [BREAK.join([piece.ljust(size, BREAK) for piece in text.split(BREAK)]) for text in texts]
@@ -45,18 +44,14 @@ def shingles(texts: Sequence[str], size: int) -> Ragged:
         hashes = hashes * np.uint64(_FACTOR) + codes[place : place + starts]
         whole &= codes[place : place + starts] != 0
     first = np.concatenate([[True], codes[: starts - 1] == 0])[:starts]
-    keep = (codes[:starts] != 0) & (whole | first)  # a run that crosses a break is kept at a piece's beginning only
+    keep = (codes[:starts] != 0) & (whole | first)  # a run that crosses a break counts only at the start of a piece
     before = np.concatenate([[0], np.cumsum(keep)])
     kept_before = before[np.concatenate([[0], ends])]
     return Ragged(mixed(hashes[keep]), np.diff(kept_before))
 
 
 def signatures(found: Ragged, size: int) -> NDArray[np.uint32]:
-    """MinHash signatures: of each permutation, the least that it makes of a text's shingles.
-
-    Returns:
-        Shape (size, texts); zeros for a text without shingles.
-    """
+    """MinHash signatures: shape (size, texts); zeros for a text without shingles."""
     import numpy as np
 
     factors, offsets = _permutations(size)
@@ -78,14 +73,7 @@ def signatures(found: Ragged, size: int) -> NDArray[np.uint32]:
 
 
 def jaccards(texts: Sequence[str], size: int, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The share of their shingles that two texts have in common, for pairs of them.
-
-    Args:
-        texts: at most 2^20.
-        size: characters a shingle.
-        one: the first text of each pair, at most 2^20 pairs.
-        other: the second text of each pair.
-    """
+    """Jaccard similarity of pairs, given as indices of at most 2^20 texts; at most 2^20 pairs."""
     import numpy as np
 
     values, lengths = _sets(shingles(texts, size))
@@ -98,21 +86,20 @@ def jaccards(texts: Sequence[str], size: int, one: NDArray[np.int64], other: NDA
     return shared / np.maximum(1, lengths[one] + lengths[other] - shared)
 
 
-def _sets(found: Ragged) -> Ragged:
-    """Each shingle of a text once, as a number of `_SHINGLE_BITS` bits."""
+def _sets(runs: Ragged) -> Ragged:
     import numpy as np
 
     bits = np.uint64(_SHINGLE_BITS)
-    texts: NDArray[np.uint64] = np.repeat(np.arange(len(found.lengths), dtype=np.uint64), found.lengths)
-    tagged = np.sort((texts << bits) | (found.values >> np.uint64(64 - _SHINGLE_BITS)))
+    texts: NDArray[np.uint64] = np.repeat(np.arange(len(runs.lengths), dtype=np.uint64), runs.lengths)
+    tagged = np.sort((texts << bits) | (runs.values >> np.uint64(64 - _SHINGLE_BITS)))
     if len(tagged):
         tagged = tagged[np.concatenate([[True], tagged[1:] != tagged[:-1]])]
-    lengths = np.bincount((tagged >> bits).astype(np.int64), minlength=len(found.lengths))
+    lengths = np.bincount((tagged >> bits).astype(np.int64), minlength=len(runs.lengths))
     return Ragged(tagged & np.uint64((1 << _SHINGLE_BITS) - 1), lengths)
 
 
 def spread(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """The places start, start + 1, … of runs, one behind the other."""
+    """Concatenated ranges start, start + 1, …."""
     import numpy as np
 
     total = int(lengths.sum())
@@ -120,7 +107,7 @@ def spread(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A bijection of 64-bit numbers in which every bit depends on every other (the finaliser of splitmix64)."""
+    """Bijection of 64-bit numbers with full avalanche (the finaliser of splitmix64)."""
     import numpy as np
 
     values = values + np.uint64(0x9E3779B97F4A7C15)
@@ -131,7 +118,6 @@ def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=4)
 def _permutations(size: int) -> tuple[Any, Any]:
-    """Fixed odd factors and offsets."""
     import numpy as np
 
     numbers = (mixed(np.arange(1, 2 * size + 1, dtype=np.uint64)) >> np.uint64(32)).astype(np.uint32)

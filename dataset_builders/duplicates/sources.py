@@ -1,7 +1,6 @@
-"""Where the questions to compare come from: an ingested folder, a built data set, or rows.
+"""Sources of compared questions: an ingested folder, a built data set, or rows.
 
-Contract: each source is read by the reader that `build` and `ingest` use; what a row lacks, and what is left out, is
-said in its words. Nothing but stems is held: pictures are hashed as they come.
+Contract: readers and messages are those of `build` and `ingest`. Only stems stay in memory.
 """
 
 from __future__ import annotations
@@ -22,37 +21,32 @@ from livek12.dataset_builders.reading.workers import Workers
 from livek12.dataset_builders.registry import builder_of
 
 FEWEST = 4_096
-"""So many questions are sketched here before processes are started for the others."""
+"""Questions sketched in this process before workers start."""
 Parts = Question | Stem
 
 
 def is_ingested(place: str) -> bool:
-    """Whether a source is a folder made by `livek12 ingest`."""
+    """Test for a folder made by `livek12 ingest`."""
     return (Path(place) / ".ingest").is_dir()
 
 
 def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
-    """The questions of a source; withdrawn ones are passed over.
+    """Yields the questions of a source, without withdrawn ones.
 
-    Args:
-        place: an ingested folder, a built data set or ORG/NAME[@REVISION], or a file or folder of rows.
-        log: takes a line for each row that is left out.
-        pictures: whether figures are looked at.
-
-    Raises:
-        UserError: there is nothing there that can be read.
+    `place` is an ingested folder, a built data set, ORG/NAME[@REVISION], or a file or folder of rows. The log gets a
+    line for each skipped row.
     """
     if is_ingested(place):
         yield from _drafts(Path(place), log, pictures=pictures)
         return
     path = Path(place)
     if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
-        found = builder.read(builder_of("livek12"), path, log)
+        records = builder.read(builder_of("livek12"), path, log)
     elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
         raise UserError(f"{place}: no such file or folder; give an ingested folder, a data set, or a file of rows")
     else:
-        found = (record for record, _, _ in stored(tables_of(open_data_set(place))[1]))
-    for record in found:
+        records = (record for record, _, _ in stored(tables_of(open_data_set(place))[1]))
+    for record in records:
         if isinstance(record, Question) and record.removed_in is None:
             yield record if pictures else record.model_copy(update={"images": []})
 
@@ -64,7 +58,7 @@ def add_questions(
     pictures: bool,
     step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Adds questions to a library in their order, many of them in processes beside this one."""
+    """Adds questions to a library in their order, beyond `FEWEST` with worker processes."""
     rest = iter(questions)
     first = list(islice(rest, FEWEST))
     for batch in _batches(first):
@@ -92,7 +86,7 @@ def _steps(step: Callable[[], None], count: int) -> None:
 
 
 def _sketched(pictures: bool, batch: Iterable[Parts]) -> Sketch:
-    return sketch([one if isinstance(one, Stem) else stem(one, pictures=pictures) for one in batch])
+    return sketch([part if isinstance(part, Stem) else stem(part, pictures=pictures) for part in batch])
 
 
 def _drafts(root: Path, log: Log, *, pictures: bool) -> Iterator[Stem]:
@@ -115,7 +109,6 @@ def _drafts(root: Path, log: Log, *, pictures: bool) -> Iterator[Stem]:
 
 
 def _picture(root: Path, name: str, id: str, log: Log) -> Image:
-    """A figure of a draft; one that is not there is like no other, and said."""
     try:
         return Image(bytes=(root / "images" / Path(name).name).read_bytes())
     except OSError as error:

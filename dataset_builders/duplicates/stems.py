@@ -1,7 +1,4 @@
-"""What of a question is compared with others: stem and options, normalised, numbers, key and figures.
-
-Contract: numbering, tags of the source, typesetting, punctuation, spaces and the order of the options do not count.
-"""
+"""Normalised stems for comparison: text, options, numbers, key and figures."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from livek12.dataset_builders.duplicates.figures import Figure, figure_of
 from livek12.dataset_builders.duplicates.shingling import BREAK
 
 SHORT = 40
-"""A normalised text of fewer characters may say no more than "see the figure": the figures decide."""
+"""Normalised texts of fewer characters may say only "see the figure": the figures decide."""
 _LEAD = re.compile(
     r"\s*(?:第?\s*\d{1,3}\s*[.．、:：)）题번](?!\d)|[(（【\[][^)）】\]]{0,40}(?:分|年|卷|점|points?|marks?)[^)）】\]]{0,40}[)）】\]])\s*"
 )
@@ -34,15 +31,14 @@ _MINUS = str.maketrans({"−": "-", "–": "-", "—": "-"})
 
 @dataclass(frozen=True)
 class Stem:
-    """What of a question is compared.
+    """Compared parts of a question.
 
     Attributes:
-        id: the question's id.
-        text: stem and options, normalised, with a break between them.
-        numbers: every number in them, sorted.
-        key: the right options, normalised; empty where it is no choice, or its key is unknown.
-        shown: the question as a person recognises it, on one line.
-        figures: perceptual hashes of the figures; where `stem` was not asked for all, only of a short text's.
+        text: stem and options, normalised, with a break between.
+        numbers: sorted.
+        key: the right options, normalised; empty if unknown or no choice.
+        shown: a line for people.
+        figures: perceptual hashes; by default only of short texts.
     """
 
     id: str
@@ -57,27 +53,22 @@ class Stem:
 
     @property
     def short(self) -> bool:
-        """Whether the figures decide."""
+        """True if the figures decide."""
         return len(self.text) < SHORT
 
     @property
     def has_options(self) -> bool:
-        """Whether it is a choice."""
+        """True for a choice."""
         return BREAK in self.text
 
     @property
     def masked(self) -> str:
-        """The text with all numbers taken for one."""
+        """The text with every number replaced by 0."""
         return _DIGITS.sub("0", self.text)
 
 
 def stem(question: Question, *, pictures: bool = False) -> Stem:
-    """What of a question is compared with others.
-
-    Args:
-        question: the question.
-        pictures: also look at the figures of a long text; those of a short one are always looked at.
-    """
+    """Returns the compared parts of a question; figures of long texts only with `pictures`."""
     return stem_of(
         question.id,
         question.benchmark,
@@ -103,7 +94,7 @@ def stem_of(
     *,
     pictures: bool = False,
 ) -> Stem:
-    """The same from the parts of a question."""
+    """The stem of a question given in parts."""
     plain = [_plain(part) for part in (text, *sorted(option.text for option in options))]
     compared = BREAK.join("".join(filter(str.isalnum, part)) for part in plain)
     shown = " ".join([text, *(f"{option.label}. {option.text}" for option in options)])
@@ -128,7 +119,6 @@ def _key(options: Sequence[Option], answer: Sequence[str]) -> frozenset[str]:
 
 
 def _plain(text: str) -> str:
-    """A text without its number on the paper, marks, typesetting and spaces; letters in lower case."""
     text = text.replace(IMAGE_MARK, " ")
     while (lead := _LEAD.match(text)) and lead.end():
         text = text[lead.end() :]

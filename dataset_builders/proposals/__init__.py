@@ -1,1 +1,1 @@
-"""What a program proposes and a person reviews: tags, subsets, translations."""
+"""Machine proposals for human review: tags, subsets, translations, variants."""

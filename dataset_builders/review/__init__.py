@@ -1,6 +1,5 @@
-"""People confirm what `ingest` found: a store of their actions, a page to work on, an export of what they accepted.
+"""Human review of ingested questions: a journal of actions, a page, an export.
 
-Contract: the journal of actions (`.ingest/reviews-*.jsonl`) is the truth; everything shown is a replay of it over the
-papers as ingested. Each reviewer has a copy of every question, so that two can be compared; splits and merges are
-common.
+Contract: the journal (`.ingest/reviews-*.jsonl`) is the truth; views replay it over the papers. Each reviewer has a
+copy of every question; splits and merges are common.
 """

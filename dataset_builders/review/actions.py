@@ -1,7 +1,7 @@
-"""What a reviewer does: one record an action, one line of the journal.
+"""Review actions, one a journal line.
 
-Contract: actions are ordered by (`order`, `by`, `id`): `order` is one more than the largest its writer had seen (a
-Lamport clock), so that what was done in answer to something comes after it, whatever the clocks of two machines say.
+Contract: actions are ordered by (`order`, `by`, `id`); `order` is a Lamport clock, so responses follow causes whatever
+the machines' clocks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 
 STEM = "reviews"
-"""Of the journal in `.ingest/`."""
+"""Journal name in `.ingest/`."""
 Kind = Literal["edit", "split", "merge", "accept", "reject", "reopen", "comment", "settle", "undo"]
 Decided = Literal["accepted", "rejected"]
 DECISIONS: dict[str, Decided] = {"accept": "accepted", "reject": "rejected"}
@@ -23,20 +23,17 @@ class Action(Record):
     """One action.
 
     Attributes:
-        id: made by the page, so that one sent twice is stored once.
-        order: see the contract.
-        by, at: who, and when (ISO 8601, UTC).
-        kind: what.
-        draft: the question it is about; of an undo, that of what it takes back.
-        group: edits of one go of typing have the same and are taken back together.
-        fields: of an edit, the fields of the form that changed; checked when it is made.
-        boxes, figures: of an edit, all of them anew (None: as they were).
-        replaces, drafts: of a split or merge, the questions that go and those that come in their place.
-        digest: of a decision, that of the copy that was decided on.
+        id: made by the page, so that resent actions are stored once.
+        at: ISO 8601, UTC.
+        draft: the question; for an undo, that of the undone action.
+        group: shared by edits that are undone together.
+        fields: changed form fields.
+        boxes, figures: complete new values (None: unchanged).
+        replaces, drafts: old and new questions of a split or merge.
+        digest: of the decided copy.
         text: a reason or a comment.
-        other: of a settlement, whose copy holds.
-        verdict: of a settlement.
-        targets: of an undo, the actions it takes back.
+        other: reviewer whose copy a settlement takes.
+        targets: undone actions.
     """
 
     id: str
@@ -59,5 +56,5 @@ class Action(Record):
 
     @property
     def rank(self) -> tuple[int, str, str]:
-        """Its place among all actions."""
+        """Sort key among all actions."""
         return self.order, self.by, self.id

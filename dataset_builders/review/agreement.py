@@ -1,7 +1,6 @@
-"""How far reviewers agree who looked at the same questions, each on a copy of their own.
+"""Agreement of reviewers on questions that both decided.
 
-Contract: only decisions that count are compared, and only of questions that both decided; settlements do not change
-what either had said. A coefficient that does not exist is None.
+Contract: settlements do not change decisions. Undefined coefficients are None.
 """
 
 from __future__ import annotations
@@ -14,16 +13,14 @@ from livek12.dataset_builders.review.board import Board
 
 
 class ReviewAgreement(Record):
-    """Of two reviewers.
+    """Agreement of two reviewers.
 
     Attributes:
-        a, b: their names.
         n: questions both decided.
-        same: of those, how many both accepted or both rejected.
-        kappa: Cohen's κ of accepting and rejecting.
-        both_accepted: questions both accepted.
-        same_answer: of those, how many with the same answer.
-        answer_kappa: Cohen's κ of the answers they accepted, as nominal labels.
+        same: of those, equal verdicts.
+        kappa: Cohen's κ of the verdicts.
+        same_answer: of those both accepted, equal answers.
+        answer_kappa: Cohen's κ of accepted answers, as nominal labels.
     """
 
     a: str
@@ -37,21 +34,21 @@ class ReviewAgreement(Record):
 
 
 def agreements(board: Board) -> list[ReviewAgreement]:
-    """Of every two reviewers who decided a question in common, by name."""
+    """Returns the agreement of every two reviewers with a decided question in common, by name."""
     decided = [(entry, made) for entry in board.live() if len(made := entry.decided()) > 1]
     names = sorted({by for _, made in decided for by in made})
-    found = []
+    pairs = []
     for a, b in combinations(names, 2):
         common = [(entry, made) for entry, made in decided if a in made and b in made]
         if not common:
             continue
         verdicts = [(made[a].verdict, made[b].verdict) for _, made in common]
         answers = [
-            tuple(tuple(" ".join(one.split()) for one in entry.copy(by).form.answer) for by in (a, b))
+            tuple(tuple(" ".join(value.split()) for value in entry.copy(by).form.answer) for by in (a, b))
             for entry, made in common
             if made[a].verdict == made[b].verdict == "accepted"
         ]
-        found.append(
+        pairs.append(
             ReviewAgreement(
                 a=a,
                 b=b,
@@ -63,4 +60,4 @@ def agreements(board: Board) -> list[ReviewAgreement]:
                 answer_kappa=cohen_kappa([x for x, _ in answers], [y for _, y in answers]),
             )
         )
-    return found
+    return pairs

@@ -1,8 +1,7 @@
-"""The state of a review: what the actions of all reviewers make of the papers.
+"""Review state: all actions replayed over the papers.
 
-Contract: `Board(papers, actions)` depends on the set of the actions alone; adding one that ranks last with `apply`
-gives the same as beginning anew. A decision counts while the copy it was made on is as it was: editing after
-accepting opens the question again, and so does ingesting its paper anew with another outcome.
+Contract: `Board(papers, actions)` depends on the set of actions alone; `apply` of a last-ranked action equals a replay.
+A decision is valid while its copy is unchanged: an edit reopens the question, as does an ingest with another outcome.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ State = Literal["open", "accepted", "rejected", "conflict"]
 
 
 class ReviewDecision(Record):
-    """What one reviewer decided, or (with `other`) how somebody settled a conflict."""
+    """A reviewer's decision, or (with `other`) the settlement of a conflict."""
 
     by: str
     at: str
@@ -34,7 +33,7 @@ class ReviewDecision(Record):
 
 
 class Comment(Record):
-    """What somebody wrote beside a question."""
+    """A reviewer's comment on a question."""
 
     by: str
     at: str
@@ -43,7 +42,7 @@ class Comment(Record):
 
 @dataclass
 class Edits:
-    """What one reviewer changed of a question."""
+    """One reviewer's changes to a question."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     boxes: list[Box] | None = None
@@ -51,27 +50,24 @@ class Edits:
     _copy: Copy | None = None
 
     def copy_of(self, fresh: Copy) -> Copy:
-        """The fresh copy with them; made once, for edits do not change."""
+        """Returns the edited copy, cached."""
         if self._copy is None:
             try:
                 self._copy = patched(fresh, self.fields, self.boxes, self.figures)
-            except UserError:  # from a journal that somebody wrote by hand
+            except UserError:  # from a hand-written journal
                 self._copy = fresh
         return self._copy
 
 
 @dataclass
 class Entry:
-    """One question and what was done to it.
+    """A question with its edits, decisions and comments.
 
     Attributes:
-        paper_id: its paper.
-        draft: as ingested, or as a split or merge left it.
-        live: False once a split or merge has taken it away.
+        draft: as ingested, split or merged.
+        live: False after a split or merge.
         edits, decisions: by reviewer.
-        settled: how a conflict was settled, while no later decision was made.
-        comments: in their order.
-        history: ids of the actions on it.
+        settled: until a later decision.
     """
 
     paper_id: str
@@ -85,7 +81,7 @@ class Entry:
 
     @cached_property
     def fresh(self) -> Copy:
-        """As nobody has touched it."""
+        """The unedited copy."""
         return copy_of(self.draft)
 
     def copy(self, by: str) -> Copy:
@@ -94,16 +90,16 @@ class Entry:
         return edits.copy_of(self.fresh) if edits else self.fresh
 
     def decided(self) -> dict[str, ReviewDecision]:
-        """The decisions that count, by reviewer."""
+        """Valid decisions by reviewer."""
         return {by: made for by, made in self.decisions.items() if made.digest == self.copy(by).digest}
 
     def settlement(self) -> ReviewDecision | None:
-        """The settlement, while the copy it took is as it was."""
+        """The settlement, while the copy it took is unchanged."""
         made = self.settled
         return made if made and made.digest == self.copy(made.other).digest else None
 
     def state(self) -> State:
-        """Of all reviewers together."""
+        """State over all reviewers."""
         if settled := self.settlement():
             return settled.verdict
         decided = list(self.decided().values())
@@ -114,12 +110,12 @@ class Entry:
         return decided[0].verdict
 
     def differences(self) -> list[str]:
-        """The fields in which those who accepted differ."""
+        """Fields in which accepted copies differ."""
         copies = [self.copy(by) for by, made in self.decided().items() if made.verdict == "accepted"]
         return list(dict.fromkeys(name for other in copies[1:] for name in difference(copies[0], other)))
 
     def final(self) -> tuple[Copy, list[ReviewDecision]]:
-        """The copy that holds, and the decisions it rests on; its state is accepted or rejected."""
+        """The final copy and its decisions; only for accepted or rejected questions."""
         if settled := self.settlement():
             return self.copy(settled.other), [settled]
         decided = sorted(self.decided().values(), key=lambda made: (made.at, made.by))
@@ -130,10 +126,9 @@ class Board:
     """All questions of a folder.
 
     Attributes:
-        papers: by id.
-        entries: by id of the question, those that were taken away too.
-        order: ids of a paper's live questions, as printed.
-        applied: ids of the actions that had an effect (not those on questions that a split or merge took away).
+        entries: by question id, removed ones included.
+        order: live question ids by paper, as printed.
+        applied: ids of actions that had an effect.
     """
 
     def __init__(self, papers: Sequence[IngestedPaper], actions: Iterable[Action] = ()) -> None:
@@ -151,22 +146,18 @@ class Board:
                 self.apply(action)
 
     def live(self) -> list[Entry]:
-        """All questions there are now, paper by paper, as printed."""
+        """Current questions, paper by paper, as printed."""
         return [self.entries[id] for ids in self.order.values() for id in ids]
 
     def entry(self, id: str) -> Entry:
-        """A question that is there.
-
-        Raises:
-            UserError: it is not.
-        """
+        """Returns a live question, else raises UserError."""
         entry = self.entries.get(id)
         if entry is None or not entry.live:
             raise UserError(f"question {id[:80]!r} is not there (any more); it may have been split or merged")
         return entry
 
     def apply(self, action: Action) -> None:
-        """Takes in an action that ranks behind all others and is no undo."""
+        """Applies an action that ranks last and is no undo."""
         entry = self.entries.get(action.draft)
         if entry is None or not entry.live:
             return
@@ -179,7 +170,7 @@ class Board:
         self.applied.add(action.id)
 
     def _restructure(self, action: Action) -> bool:
-        """Puts questions in the place of others, unless one of those is gone."""
+        """Replaces questions by others; False if one of them is gone."""
         old = [self.entries.get(id) for id in action.replaces]
         gone = [entry for entry in old if entry is not None and entry.live]
         taken = {draft.id for draft in action.drafts} & self.entries.keys() - set(action.replaces)
@@ -188,8 +179,8 @@ class Board:
         paper_id, comments = gone[0].paper_id, [comment for entry in gone for comment in entry.comments]
         ids = self.order[paper_id]
         place = min(ids.index(id) for id in action.replaces)
-        kept = [id for id in ids if id not in action.replaces]
-        self.order[paper_id] = [*kept[:place], *(draft.id for draft in action.drafts), *kept[place:]]
+        remaining = [id for id in ids if id not in action.replaces]
+        self.order[paper_id] = [*remaining[:place], *(draft.id for draft in action.drafts), *remaining[place:]]
         for entry in gone:
             entry.live = False
         for draft in action.drafts:
@@ -198,12 +189,12 @@ class Board:
 
 
 def undone(ranked: Sequence[Action]) -> set[str]:
-    """Ids of the actions that are taken back; an undo can itself be."""
-    found: set[str] = set()
+    """Ids of undone actions; an undo can itself be undone."""
+    ids: set[str] = set()
     for action in reversed(ranked):
-        if action.kind == "undo" and action.id not in found:
-            found.update(action.targets)
-    return found
+        if action.kind == "undo" and action.id not in ids:
+            ids.update(action.targets)
+    return ids
 
 
 def _act(entry: Entry, action: Action) -> None:

@@ -1,7 +1,7 @@
-"""What was accepted, as a folder that `build livek12 --source` reads like any other.
+"""Export of accepted questions as a folder for `build livek12 --source`.
 
-Contract: accepted questions only, each with who accepted it and when; a re-cropped figure is cut from its page. The
-folder appears whole or not at all; an earlier export in its place goes, if it holds nothing but what it lists.
+Contract: questions name their reviewers and time. The folder appears atomically, and replaces an earlier export only if
+that has no unlisted files.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from livek12.dataset_builders.review.pictures import cut_name, figure_file, is_c
 from livek12.dataset_builders.review.store import ReviewStore
 
 MARK = "export.json"
-"""In `.ingest/` of an export: what it was made of, and what was left out and why."""
+"""Manifest in `.ingest/` of an export."""
 
 
 class Exported(Record):
-    """What an export holds and leaves out: counts, the reasons of the rejected, and its files."""
+    """Export manifest: counts, reasons of the rejected, and files."""
 
     accepted: int
     rejected: int
@@ -50,13 +50,7 @@ class Exported(Record):
 def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
     """Writes the accepted questions of a folder to another.
 
-    Args:
-        store: the folder.
-        out: the other.
-        pdfs: where the papers' PDFs lie, to cut figures from; None: from the pictures of their pages.
-
-    Raises:
-        UserError: nothing is accepted, the folder is used for something else, or cannot be written.
+    Figures are cut from the PDFs in `pdfs`; None: from page pictures.
     """
     board = store.refresh()
     _check(store.root, out)
@@ -80,7 +74,9 @@ def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
             papers=papers,
             cut=cut,
         )
-        write_atomically(temporary / ROWS, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in accepted))
+        write_atomically(
+            temporary / ROWS, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in accepted)
+        )
         done = done.model_copy(update={"files": sorted({*_files(temporary), f"{STATE}/{MARK}"})})
         write_atomically(temporary / STATE / MARK, done.model_dump_json(indent=1) + "\n")
         if out.exists():
@@ -108,18 +104,15 @@ def _check(root: Path, out: Path) -> None:
 
 
 def _files(folder: Path) -> set[str]:
-    """The files of a folder, by their paths in it."""
     return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
 
 
 def _of_earlier(folder: Path) -> set[str]:
-    """What an export that listed no files may hold."""
     kinds = re.compile(rf"{re.escape(STATE)}/{re.escape(MARK)}|{re.escape(ROWS)}|(?:images|pages)/[^/]+\.(?:png|jpg)")
     return set(filter(kinds.fullmatch, _files(folder)))
 
 
 def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tuple[int, list[dict[str, object]]]:
-    """Writes pages and figures; the number of figures that were cut anew, and the rows."""
     cut, rows = 0, []
     for paper_id, ids in board.order.items():
         paper = board.papers[paper_id]
@@ -143,7 +136,6 @@ def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tup
 def _with_pictures(
     root: Path, folder: Folder, entry: Entry, draft: Draft, cut_from: Callable[[Box], bytes]
 ) -> tuple[Draft, int]:
-    """The draft with its figures' files in the folder, and how many were cut anew."""
     figures, cut = [], 0
     for figure in draft.figures:
         target = figure

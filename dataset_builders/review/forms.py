@@ -1,7 +1,6 @@
-"""A question as it stands in the fields of the page, and back to a draft.
+"""Form of a question on the page.
 
-Contract: the form keeps what was typed, whether it makes sense yet or not; `to_draft` says what does not. Nothing
-typed is corrected or dropped.
+Contract: the form keeps typed text, valid or not; `problems_of` reports problems.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SAME_CROP = 0.8
 
 
 class QuestionForm(Record):
-    """The fields of the page; numbers as typed, knowledge points divided by commas or semicolons."""
+    """Form fields; numbers as typed, knowledge points separated by commas or semicolons."""
 
     number: str
     question_type: str
@@ -57,18 +56,18 @@ class Copy(Record):
 
     @cached_property
     def digest(self) -> str:
-        """Equal for equal copies."""
+        """Hash of the content."""
         return hashlib.sha256(canonical_json(self.model_dump(mode="json")).encode()).hexdigest()[:20]
 
     @property
     def marks(self) -> int:
-        """Image marks in question and options."""
+        """Number of image marks in question and options."""
         texts = (self.form.question, *(option.text for option in self.form.options))
         return sum(text.count(IMAGE_MARK) for text in texts)
 
 
 def copy_of(draft: Draft) -> Copy:
-    """A draft as a fresh copy."""
+    """Returns a fresh copy of a draft."""
     return Copy(
         form=QuestionForm(
             number=draft.number,
@@ -89,11 +88,7 @@ def copy_of(draft: Draft) -> Copy:
 
 
 def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figures: list[Figure] | None) -> Copy:
-    """The copy with what an edit changed.
-
-    Raises:
-        UserError: a field is none of the form's, or too long.
-    """
+    """Returns the edited copy; raises UserError for unknown or too long fields."""
     try:
         form = QuestionForm.model_validate({**copy.form.model_dump(), **fields}) if fields else copy.form
     except ValidationError as error:
@@ -109,37 +104,33 @@ def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figu
 
 
 def problems_of(copy: Copy) -> dict[str, str]:
-    """What keeps a copy from being accepted, by field."""
-    form, found = copy.form, {}
+    """Problems that prevent acceptance, by field."""
+    form, problems = copy.form, {}
     if form.question_type not in type_names():
-        found["question_type"] = f"choose one of {', '.join(type_names())}"
+        problems["question_type"] = f"choose one of {', '.join(type_names())}"
     if not form.number.strip():
-        found["number"] = "a question has a number"
+        problems["number"] = "a question has a number"
     if form.points.strip() and _number(form.points) is None:
-        found["points"] = f"{form.points.strip()[:20]!r} is no number of points"
+        problems["points"] = f"{form.points.strip()[:20]!r} is no number of points"
     if not (form.question.strip() or copy.figures or copy.boxes):
-        found["question"] = "a question has a text, a figure or a place on its page"
+        problems["question"] = "a question has a text, a figure or a place on its page"
     labels = [option.label.strip() for option in form.options]
     if len(set(labels)) < len(labels) or "" in labels:
-        found["options"] = "every option has a label of its own"
+        problems["options"] = "every option has a label of its own"
     elif form.question_type in CHOICE_TYPES and labels:
         unknown = "".join(dict.fromkeys(_letters("".join(form.answer)))) if all(len(x) == 1 for x in labels) else ""
         if unknown := "".join(letter for letter in unknown if letter not in labels):
-            found["answer"] = f"there is no option {unknown}"
+            problems["answer"] = f"there is no option {unknown}"
     for name, text in (("question", form.question), *(("options", option.text) for option in form.options)):
         if take_inline(text, [])[1]:
-            found[name] = f"a picture is written into the text: draw it as a figure, and put {IMAGE_MARK} there"
+            problems[name] = f"a picture is written into the text: draw it as a figure, and put {IMAGE_MARK} there"
     if copy.marks != len(copy.figures):
-        found["figures"] = f"{copy.marks} {IMAGE_MARK} in the texts for {len(copy.figures)} figures"
-    return found
+        problems["figures"] = f"{copy.marks} {IMAGE_MARK} in the texts for {len(copy.figures)} figures"
+    return problems
 
 
 def to_draft(base: Draft, copy: Copy) -> Draft:
-    """The draft that a copy says; it has no problems.
-
-    Raises:
-        UserError: it has.
-    """
+    """Returns the draft of a valid copy, else raises UserError."""
     if problems := problems_of(copy):
         field, text = next(iter(problems.items()))
         raise UserError(f"{base.id}: {field}: {text}")
@@ -147,14 +138,14 @@ def to_draft(base: Draft, copy: Copy) -> Draft:
 
 
 def as_draft(base: Draft, copy: Copy) -> Draft:
-    """The draft that a copy says as far as it makes sense; type and points stay as they were where they do not."""
+    """The draft of a copy; an invalid type falls back to the base's."""
     form, points = copy.form, _number(copy.form.points)
-    known = form.question_type in type_names()
+    is_valid_type = form.question_type in type_names()
     parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []
     return base.model_copy(
         update={
             "number": form.number.strip(),
-            "question_type": form.question_type if known else base.question_type,
+            "question_type": form.question_type if is_valid_type else base.question_type,
             "points": points,
             "part_points": parts,
             "question": form.question.strip(),
@@ -175,14 +166,14 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
 
 
 def difference(a: Copy, b: Copy) -> list[str]:
-    """The fields in which two copies would make different questions; spaces and a crop's last pixels make none."""
-    found = [
+    """Fields in which two copies make different questions; white space and a crop's last pixels do not count."""
+    names = [
         name for name in QuestionForm.model_fields if _plain(getattr(a.form, name)) != _plain(getattr(b.form, name))
     ]
     pairs = zip(a.figures, b.figures, strict=False)
     if len(a.figures) != len(b.figures) or not all(_same_figure(x, y) for x, y in pairs):
-        found.append("figures")
-    return found
+        names.append("figures")
+    return names
 
 
 def _same_figure(a: Figure, b: Figure) -> bool:

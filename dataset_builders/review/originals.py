@@ -1,8 +1,7 @@
-"""Crops from the PDFs themselves, where they are at hand: finer than the pictures of their pages.
+"""Crops from the original PDFs, finer than from page pictures.
 
-Contract: a PDF is used only if it is the very file that was ingested (SHA-256), which reading it within the limits of
-`ingest` has shown to be harmless, and only for pages that look as they did: a scan that was straightened is cut from
-its picture.
+Contract: a PDF is used only if its SHA-256 is the ingested one, which passed the limits of `ingest`, and only for
+unchanged pages, not for straightened scans.
 """
 
 from __future__ import annotations
@@ -16,18 +15,13 @@ from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.pictures import crop, page_file
 
 DPI = 200
-"""As `ingest` cuts figures."""
+"""Equal to that of `ingest`."""
 SAME = 2.0
-"""Mean difference, of 255 levels of grey, up to which two pictures show one page."""
+"""Largest mean difference, of 255 greys, between pictures of one page."""
 
 
 class Originals:
-    """Cuts figures.
-
-    Args:
-        root: the reviewed folder.
-        pdfs: where the papers' PDFs lie; None: they are not at hand.
-    """
+    """Figure cutter over a reviewed folder, with the PDFs in `pdfs` if given."""
 
     def __init__(self, root: Path, pdfs: Path | None = None) -> None:
         self._root = root
@@ -37,11 +31,7 @@ class Originals:
                 self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
 
     def cut(self, paper: IngestedPaper, box: Box) -> bytes:
-        """What lies in the box, as PNG.
-
-        Raises:
-            UserError: the page is not there, or cannot be read.
-        """
+        """Returns the content of the box as PNG; raises UserError for an unreadable page."""
         file = self._files.get(paper.sha256)
         return (file and self._from_pdf(file, paper, box)) or crop(self._root, paper.paper_id, box)
 
@@ -62,4 +52,4 @@ class Originals:
                 edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
                 return pdf.png(pdf.drawn(page, DPI, edges))
         except (UserError, OSError, IndexError, ValueError):
-            return None  # its page picture will do
+            return None  # use the page picture

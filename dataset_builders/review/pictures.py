@@ -1,7 +1,7 @@
 """Pictures of a reviewed folder: pages, figures, and crops of pages.
 
-Contract: only files of the folder's own `pages/` and `images/` are read, whatever a name says; what is no PNG, JPEG,
-GIF or WebP is no picture.
+Contract: only files directly in `pages/` and `images/` are read, whatever a name says, and only PNG, JPEG, GIF and
+WebP.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.forms import copy_of
 
 LARGEST = 100_000_000
-"""Pixels of a page that is cut from."""
+"""Largest page to cut from, in pixels."""
 _KINDS = (
     (b"\x89PNG\r\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -26,16 +26,12 @@ _KINDS = (
 
 
 def kind_of(data: bytes) -> str | None:
-    """The media type that the bytes themselves say, or None."""
+    """Media type by magic bytes, or None."""
     return next((kind for start, kind in _KINDS if data.startswith(start)), None)
 
 
 def page_file(root: Path, paper_id: str, number: int) -> Path:
-    """The picture of a page.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Returns a page picture's file, else raises UserError."""
     for suffix in ("png", "jpg"):
         if file := _inside(root / "pages", f"{paper_id}_{number}.{suffix}"):
             return file
@@ -43,22 +39,14 @@ def page_file(root: Path, paper_id: str, number: int) -> Path:
 
 
 def figure_file(root: Path, name: str) -> Path:
-    """The picture of a figure.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Returns a figure's file, else raises UserError."""
     if file := _inside(root / "images", name):
         return file
     raise UserError(f"images/{name[:80]}: is not there; ingest its paper again, or cut it anew")
 
 
 def crop(root: Path, paper_id: str, box: Box) -> bytes:
-    """What lies in a box of a page, at the page's full resolution, as PNG.
-
-    Raises:
-        UserError: there is no such page, or its picture cannot be read.
-    """
+    """Cuts a box from a page at full resolution, as PNG."""
     from PIL import Image
 
     file = page_file(root, paper_id, box.page)
@@ -77,22 +65,22 @@ def crop(root: Path, paper_id: str, box: Box) -> bytes:
 
 
 def is_cut_anew(base: Draft, figure: Figure) -> bool:
-    """Whether a reviewer moved the figure's box, so that its file no longer shows what is in it."""
+    """True if a reviewer moved the figure's box, so that its file is outdated."""
     return figure.box is not None and figure not in copy_of(base).figures and not _only_caption(base, figure)
 
 
 def cut_name(draft_id: str, figure: Figure) -> str:
-    """The file name of a figure that is cut anew: another box, another name."""
+    """File name of a new crop, unique to its box."""
     digest = hashlib.sha256(figure.model_dump_json(include={"box"}).encode()).hexdigest()
     return f"{draft_id}-cut-{digest[:10]}.png"
 
 
 def _only_caption(base: Draft, figure: Figure) -> bool:
-    return any(figure.name == known.name and figure.box == known.box for known in base.figures)
+    return any(figure.name == original.name and figure.box == original.box for original in base.figures)
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """A plain file right in the folder, or None."""
+    """Returns a plain file directly in the folder, or None."""
     if not name or name != Path(name).name or name.startswith(".") or "\x00" in name:
         return None
     file = folder / name

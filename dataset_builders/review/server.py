@@ -1,7 +1,6 @@
-"""The review server: the page, its pictures and what it asks for.
+"""Review server: the page, its pictures and its data.
 
-Contract: `serve` runs until it is stopped; every action is on the disk before it is answered. Nothing is asked of any
-other machine.
+Contract: every action is on disk before the response. No request goes to another machine.
 """
 
 from __future__ import annotations
@@ -28,18 +27,10 @@ STATIC = Path(__file__).resolve().parent / "static"
 def serve(
     store: ReviewStore, rendering: view.Rendering, reviewer: str, host: str, port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serves the page until it is interrupted.
+    """Serves the page until interrupted.
 
-    Args:
-        store: the folder under review.
-        rendering: how texts become HTML.
-        reviewer: who works on it, unless the page says another name.
-        host: the address. 127.0.0.1 is one that every user of the machine reaches.
-        port: 0 takes a free one.
-        ready: is told the address to open, with the token without which nobody is answered.
-
-    Raises:
-        UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
+    `reviewer` is the default name. Every user of the machine can reach 127.0.0.1; `ready` receives the address with the
+    token that requests need.
     """
     serve_page(lambda: make_app(store, rendering, reviewer), host, port, ready)
 
@@ -95,18 +86,18 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: view.Rendering, revie
     from fastapi.responses import JSONResponse
 
     def answer(make: Callable[[], dict[str, Any]]) -> JSONResponse:
-        told: dict[str, Any]
+        content: dict[str, Any]
         try:
-            told, status = make(), 200
+            content, status = make(), 200
         except NotStored as error:
-            told, status = {"error": str(error)}, 507
+            content, status = {"error": str(error)}, 507
         except BadText as error:
-            told, status = {"error": str(error), "field": error.field}, 422
+            content, status = {"error": str(error), "field": error.field}, 422
         except UserError as error:
-            told, status = {"error": str(error)}, 409
-        except ValueError as error:  # of an action that is none: asked again, it would be none again
-            told, status = {"error": one_line(error, 200)}, 422
-        return JSONResponse(told, status_code=status, headers={"Cache-Control": "no-store"})
+            content, status = {"error": str(error)}, 409
+        except ValueError as error:  # invalid action: a retry would fail again
+            content, status = {"error": one_line(error, 200)}, 422
+        return JSONResponse(content, status_code=status, headers={"Cache-Control": "no-store"})
 
     @app.get("/review/queue")
     def queue(by: str = "") -> Any:
@@ -152,5 +143,5 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: view.Rendering, revie
 def _or_none(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
     try:
         return make()
-    except UserError:  # the question was split or merged away
+    except UserError:  # split or merged
         return None

@@ -1,7 +1,7 @@
-"""The reviewed folder: reads papers and journal, takes actions in, one at a time.
+"""Review store: reads papers and journal, and stores actions.
 
-Contract: `act` returns once the action is on the disk; what is shown is always a replay of what is there. Several
-servers may work on one folder: each writes a journal file of its own and takes in those of the others.
+Contract: `act` returns once the action is on disk; the board is a replay of the journal. Several servers may share a
+folder: each writes its own journal file and reads all.
 """
 
 from __future__ import annotations
@@ -33,15 +33,11 @@ LONGEST_NAME = 40
 
 
 class NotStored(UserError):
-    """The disk does not take an action, or does not give what is on it: the same action may be sent again."""
+    """A disk fault on write or read; the action may be sent again."""
 
 
 class BadText(UserError):
-    """A text that no file can hold.
-
-    Args:
-        field: of the action that holds it.
-    """
+    """A text of the action's `field` that has no UTF-8 form."""
 
     def __init__(self, field: str) -> None:
         super().__init__(f"{field.replace('_', ' ')}: holds half a character (a lone surrogate): delete it")
@@ -49,14 +45,9 @@ class BadText(UserError):
 
 
 class ReviewStore:
-    """One ingested folder under review. Safe for threads. Use as a context manager, or `close` it.
+    """Thread-safe review of one ingested folder; use as a context manager, or `close` it.
 
-    Args:
-        root: the folder `ingest` made.
-        read_only: only look: no journal file is taken.
-
-    Raises:
-        UserError: there is no ingested paper in it, or a file is damaged.
+    With `read_only` no journal file is opened. Raises UserError for a folder without papers, or a damaged file.
     """
 
     def __init__(self, root: Path, read_only: bool = False) -> None:
@@ -83,12 +74,12 @@ class ReviewStore:
         self.close()
 
     def close(self) -> None:
-        """Lets the journal go."""
+        """Closes the journal."""
         if self._writer:
             self._writer.close()
 
     def refresh(self) -> Board:
-        """The board with all that was stored since, by whomever."""
+        """Returns the board with all stored actions, those of other servers included."""
         with self._lock:
             stamp = tuple((f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in sorted(self._state.glob("*.json")))
             new = sorted(self._read(), key=lambda action: action.rank)
@@ -102,23 +93,11 @@ class ReviewStore:
             return self.board
 
     def act(self, by: str, kind: str, draft: str, said: Mapping[str, Any], id: str = "") -> Action | None:
-        """Stores an action and takes it in.
+        """Stores and applies an action; returns None if its id is stored already.
 
-        Args:
-            by: the reviewer's name.
-            kind: see `Action`; "redo" takes back the last undo.
-            draft: the question.
-            said: what else the action says: fields, boxes, figures, text, group, option and offset (split), with
-                (merge), other and verdict (settle).
-            id: of the action; one that is stored already is not stored again.
-
-        Returns:
-            The action; None where it was stored already.
-
-        Raises:
-            BadText: a text of it has no UTF-8 form.
-            NotStored: the disk does not take it.
-            UserError: it makes no sense now.
+        `kind` is of `Action`, or "redo"; `said` holds the rest: fields, boxes, figures, text, group, option and offset
+        (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action that is
+        invalid now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")
@@ -151,16 +130,16 @@ class ReviewStore:
             self.refresh()
             return action
 
-    def _make(self, by: str, kind: str, draft: str, said: Mapping[str, Any]) -> dict[str, Any]:
-        """What the action says, checked against the board."""
-        text = str(said.get("text") or "").strip()
+    def _make(self, by: str, kind: str, draft: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Validates an action against the board and returns its fields."""
+        text = str(payload.get("text") or "").strip()
         if len(text) > LONGEST_TEXT:
             raise UserError(f"a reason or comment has at most {LONGEST_TEXT:,} characters")
         if kind in ("undo", "redo"):
             return self._taking_back(by, kind)
         entry = self.board.entry(draft)
         if kind == "edit":
-            return self._editing(entry, by, said)
+            return self._editing(entry, by, payload)
         if kind in DECISIONS:
             copy = entry.copy(by)
             if kind == "accept" and (problems := problems_of(copy)):
@@ -175,36 +154,38 @@ class ReviewStore:
                 raise UserError("the comment is empty")
             return {"kind": kind, "text": text}
         if kind == "settle":
-            return _settling(entry, said, text)
+            return _settling(entry, payload, text)
         if kind == "split":
-            option, offset = said.get("option"), said.get("offset")
-            if type(offset) is not int or type(option) not in (int, type(None)):  # True is an int, and no place
+            option, offset = payload.get("option"), payload.get("offset")
+            if type(offset) is not int or type(option) not in (int, type(None)):  # bool is a subclass of int
                 raise UserError("split: say where")
             drafts = split(entry.draft, entry.copy(by), option, offset, self.board.entries.keys())
             return {"kind": kind, "replaces": [draft], "drafts": drafts}
         if kind == "merge":
-            return self._merging(entry, by, str(said.get("with") or "next"))
+            return self._merging(entry, by, str(payload.get("with") or "next"))
         raise UserError(f"{kind[:40]!r} is no action")
 
-    def _editing(self, entry: Entry, by: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    def _editing(self, entry: Entry, by: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            fields = dict(said.get("fields") or {})
-            boxes = None if said.get("boxes") is None else TypeAdapter(list[Box]).validate_python(said["boxes"])
-            figures = None if said.get("figures") is None else [Figure.model_validate(one) for one in said["figures"]]
+            fields = dict(payload.get("fields") or {})
+            boxes = None if payload.get("boxes") is None else TypeAdapter(list[Box]).validate_python(payload["boxes"])
+            figures = (
+                None if payload.get("figures") is None else [Figure.model_validate(item) for item in payload["figures"]]
+            )
         except (ValidationError, TypeError, ValueError) as error:
             raise UserError(f"edit: {one_line(error, 120)}") from None
         pages = self.board.papers[entry.paper_id].pages
         for box in [*(boxes or []), *(figure.box for figure in figures or [] if figure.box)]:
             if not (1 <= box.page <= pages and 0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1):
                 raise UserError("edit: a box lies within a page of its paper")
-        known = {figure.name for other in self.board.entries.values() for figure in other.draft.figures}
+        names = {figure.name for other in self.board.entries.values() for figure in other.draft.figures}
         for figure in figures or []:
-            if figure.name and figure.name not in known:
+            if figure.name and figure.name not in names:
                 raise UserError(f"edit: there is no figure {figure.name[:80]!r}")
             if not figure.name and figure.box is None:
                 raise UserError("edit: a new figure has a box to be cut from")
         patched(entry.copy(by), fields, boxes, figures)
-        group = str(said.get("group") or "")[:64]
+        group = str(payload.get("group") or "")[:64]
         return {"kind": "edit", "fields": fields, "boxes": boxes, "figures": figures, "group": group}
 
     def _merging(self, entry: Entry, by: str, way: str) -> dict[str, Any]:
@@ -217,7 +198,6 @@ class ReviewStore:
         return {"kind": "merge", "replaces": [a.draft.id, b.draft.id], "drafts": drafts}
 
     def _taking_back(self, by: str, kind: str) -> dict[str, Any]:
-        """An undo of the reviewer's last step, or of their last undo."""
         gone = self.board.undone
         ranked = sorted(self.actions.values(), key=lambda action: action.rank)
         mine = [action for action in ranked if action.by == by and action.id not in gone]
@@ -242,7 +222,6 @@ class ReviewStore:
         return {"kind": "undo", "draft": last.draft, "targets": targets}
 
     def _read(self) -> list[Action]:
-        """The actions stored since the last look."""
         new = []
         for file in journal_files(self._state, STEM):
             start = self._offsets.get(file, 0)
@@ -266,7 +245,7 @@ class ReviewStore:
         return new
 
     def _take_in(self, new: list[Action]) -> None:
-        """Applies what ranks last; else begins anew."""
+        """Applies actions that rank last; replays all otherwise."""
         if new[0].rank < self._last or any(action.kind == "undo" for action in new):
             self.board = Board(list(self.board.papers.values()), self.actions.values())
         else:
@@ -277,9 +256,9 @@ class ReviewStore:
         return Folder(self.root).papers()
 
 
-def _check_texts(about: Mapping[str, Any], said: Mapping[str, Any]) -> None:
-    fields = said.get("fields")
-    texts = {**(fields if isinstance(fields, dict) else {}), **about, **said}
+def _check_texts(about: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    fields = payload.get("fields")
+    texts = {**(fields if isinstance(fields, dict) else {}), **about, **payload}
     for name, value in texts.items():
         try:
             json.dumps([name, value], ensure_ascii=False, default=str).encode()
@@ -287,8 +266,8 @@ def _check_texts(about: Mapping[str, Any], said: Mapping[str, Any]) -> None:
             raise BadText(visible(name)) from None
 
 
-def _settling(entry: Entry, said: Mapping[str, Any], text: str) -> dict[str, Any]:
-    other, verdict = str(said.get("other") or ""), said.get("verdict")
+def _settling(entry: Entry, payload: Mapping[str, Any], text: str) -> dict[str, Any]:
+    other, verdict = str(payload.get("other") or ""), payload.get("verdict")
     if entry.state() != "conflict":
         raise UserError("there is no conflict to settle")
     if verdict not in DECISIONS.values() or other not in entry.decided():
@@ -299,6 +278,5 @@ def _settling(entry: Entry, said: Mapping[str, Any], text: str) -> dict[str, Any
     return {"kind": "settle", "other": other, "verdict": verdict, "digest": copy.digest, "text": text}
 
 
-def _is_redo(action: Action, known: Mapping[str, Action]) -> bool:
-    """Whether it takes back an undo."""
-    return action.kind == "undo" and any(id in known and known[id].kind == "undo" for id in action.targets)
+def _is_redo(action: Action, actions: Mapping[str, Action]) -> bool:
+    return action.kind == "undo" and any(id in actions and actions[id].kind == "undo" for id in action.targets)

@@ -1,8 +1,7 @@
-"""One question that is two, and two that are one.
+"""Splits and merges of questions.
 
-Contract: nothing is lost: every text, option, figure and box of what goes is in what comes. Figures follow their
-marks. Keys and solutions stay with the first half of a split, for the machine cannot tell whose they are: the second
-says so.
+Contract: every text, option, figure and box is kept; figures follow their marks. Keys and solutions stay with the first
+half of a split, with a doubt on the second.
 """
 
 from __future__ import annotations
@@ -19,27 +18,19 @@ _NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
 def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:
-    """Two questions of one.
+    """Splits a question in two, at `offset` characters of an option's text, or of the question's (`option` None).
 
-    Args:
-        base: the question.
-        copy: as its reviewer sees it.
-        option: the index of the option in which it is cut; None: in the question's text.
-        offset: characters of that text that stay with the first.
-        taken: ids that questions of the folder have.
-
-    Raises:
-        UserError: nothing would be on one side, or there is no such place.
+    Raises UserError for an empty side or a missing place.
     """
     draft = as_draft(base, copy)
     question, options = copy.form.question, list(copy.form.options)
     if option is None:
         head, tail = question[:offset], question[offset:]
-        kept, moved = [], options
+        remaining, moved = [], options
     elif 0 <= option < len(options):
         text = options[option].text
         head, tail = question, text[offset:]
-        kept = [*options[:option], Option(label=options[option].label, text=text[:offset].strip())]
+        remaining = [*options[:option], Option(label=options[option].label, text=text[:offset].strip())]
         moved = options[option + 1 :]
     else:
         raise UserError(f"{base.id}: there is no option {option + 1} to split in")
@@ -47,11 +38,11 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         raise UserError(f"{base.id}: a text is not split before it begins")
     if not head.strip() or not tail.strip():
         raise UserError(f"{base.id}: put the cursor where the second question begins: one side would be empty")
-    marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in kept)
+    marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in remaining)
     number = _NUMBER.match(tail)
     new_id = _free(base.id, taken)
     doubt = Doubt(kind="number", text=f"split from {base.id}: check number, points, key and place", confidence=0.0)
-    first = draft.model_copy(update={"question": head.strip(), "options": kept, "figures": copy.figures[:marks]})
+    first = draft.model_copy(update={"question": head.strip(), "options": remaining, "figures": copy.figures[:marks]})
     second = draft.model_copy(
         update={
             "id": new_id,
@@ -73,7 +64,7 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
 
 
 def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
-    """One question of two that follow each other; it keeps the first's id and number."""
+    """Merges two consecutive questions under the first's id and number."""
     first, second = as_draft(base, copy), as_draft(next_base, next_copy)
     inside = copy.form.question.count(IMAGE_MARK), next_copy.form.question.count(IMAGE_MARK)
     texts = [draft.question for draft in (first, second) if draft.question]
@@ -98,7 +89,6 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
 
 
 def _free(id: str, taken: Collection[str]) -> str:
-    """An id made of another's that no question has."""
     stem, number = re.sub(r"-s\d+$", "", id), 2
     while f"{stem}-s{number}" in taken:
         number += 1

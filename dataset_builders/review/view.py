@@ -1,7 +1,6 @@
-"""What the page shows, as plain values: the queue, one question, the counts.
+"""Page data as plain values: the queue, one question, the counts.
 
-Contract: texts of papers and of reviewers go out as they are, for the page to set as text, never as HTML; the only
-HTML is what `Rendering` makes of them, which escapes.
+Contract: texts are raw, never to be inserted as HTML; only `Rendering` makes HTML, and escapes.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from livek12.dataset_builders.review.forms import Copy, difference, problems_of
 from livek12.dataset_builders.review.pictures import is_cut_anew
 
 BASE = "review"
-"""Under which the page's own addresses are."""
+"""Prefix of the page's own addresses."""
 _TITLE = 60
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """How texts become HTML: a whole text with its pictures at their marks, and an answer on one line."""
+    """Renderers to HTML: a whole text with its pictures at their marks, and an answer on one line."""
 
     text: Callable[[str, Sequence[Markup]], Markup]
     answer: Callable[[str], Markup]
 
 
 def row(board: Board, id: str, by: str) -> list[dict[str, Any]]:
-    """One question's row of the queue; none where it is gone."""
+    """A question's queue row; empty if removed."""
     entry = board.entries.get(id)
     return [_row(board, entry, by)] if entry is not None and entry.live else []
 
@@ -51,8 +50,8 @@ def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
     draft, copy = entry.draft, entry.copy(by)
     mine = entry.decided().get(by)
     state, others = entry.state(), sum(name != by for name in entry.decided())
-    # Who has not decided yet is not told what others did.
-    told = mine is not None or state in ("open", "conflict") or entry.settlement() is not None
+    # Others' decisions are hidden from reviewers who have not decided.
+    visible = mine is not None or state in ("open", "conflict") or entry.settlement() is not None
     return {
         "id": draft.id,
         "paper": entry.paper_id,
@@ -60,7 +59,7 @@ def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
         "type": copy.form.question_type,
         "confidence": round(draft.confidence, 3),
         "doubts": sorted({doubt.kind for doubt in draft.doubts}),
-        "state": state if told else "other",
+        "state": state if visible else "other",
         "mine": mine.verdict if mine else "open",
         "others": others,
         "edited": by in entry.edits,
@@ -71,12 +70,12 @@ def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
 
 def counts(board: Board) -> dict[str, int]:
     """Questions by state."""
-    found = Counter(entry.state() for entry in board.live())
-    return {state: found[state] for state in ("accepted", "rejected", "conflict", "open")}
+    states = Counter(entry.state() for entry in board.live())
+    return {state: states[state] for state in ("accepted", "rejected", "conflict", "open")}
 
 
 def summary(board: Board) -> dict[str, Any]:
-    """Counts, papers, agreement: for the page's head and for `--status`."""
+    """Counts, papers and agreement, for the page's head and for `--status`."""
     papers = []
     for paper_id, ids in board.order.items():
         paper = board.papers[paper_id]
@@ -99,16 +98,12 @@ def summary(board: Board) -> dict[str, Any]:
         "counts": counts(board),
         "papers": papers,
         "reviewers": names,
-        "agreement": [one.model_dump() for one in agreements(board)],
+        "agreement": [pair.model_dump() for pair in agreements(board)],
     }
 
 
 def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -> dict[str, Any]:
-    """One question as its reviewer sees it.
-
-    Raises:
-        UserError: it is not there.
-    """
+    """A question as its reviewer sees it; UserError for a removed one."""
     entry = board.entry(id)
     copy, decided, paper = entry.copy(by), entry.decided(), board.papers[entry.paper_id]
     mine, state = decided.get(by), entry.state()
@@ -144,10 +139,10 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
 
 
 def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
-    """A copy as HTML: the question and its options with their figures, the answers, the solution."""
+    """HTML of a copy: question and options with figures, answers, solution."""
     pictures = [_picture(figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
     mark = copy.form.question.count(IMAGE_MARK)
-    # Without marks in the options, what is left over stands behind the question.
+    # Without marks in the options, remaining pictures follow the question.
     total = copy.marks
     shown = pictures[:mark] + (pictures[total:] if total < len(pictures) else [])
     options, place = [], mark

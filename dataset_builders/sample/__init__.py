@@ -1,8 +1,7 @@
-"""The sample exam that ships inside the package: five groups of questions, their papers and pages.
+"""Sample exam in the package: five groups of questions, their papers and pages.
 
-Contract: `load(name)` gives the questions of a group with the bytes of their images filled in, `pages()` every
-page picture of every paper, `pdf(paper_id)` the typeset paper. All are read from the package itself; a name or a
-file that is not there raises UserError. The sources are the jsonl, figures.typ and paper.typ; see `render`.
+Contract: everything is read from the package; unknown names and missing files raise UserError. The sources are the
+jsonl, figures.typ and paper.typ; see `render`.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ PAPERS: dict[str, str] = {
     "cfe": "cfe",
     "mdk12": "mdk12",
 }
-"""Group of questions to the paper that holds them."""
+"""Papers by group of questions."""
 
 BENCHMARKS = ("livek12", "kmmmu", "cfe", "mdk12")
-"""Whose questions these are."""
+"""Benchmarks of the questions."""
 
 LANGUAGES: dict[str, Language] = {"sample_zh": "zh", "sample_en": "en", "kmmmu": "ko", "cfe": "en"}
 """Language of a paper; mdk12 mixes two."""
@@ -36,26 +35,19 @@ _IMAGE_FIELDS = ("images", "answer_images", "solution_images")
 
 
 def load(name: str) -> list[Question]:
-    """The questions of one group, in the order of the paper.
-
-    Args:
-        name: livek12_zh, livek12_en, kmmmu, cfe or mdk12.
-
-    Raises:
-        UserError: no such group, or an image that is not in the package.
-    """
+    """Returns the questions of a group in the paper's order, with image bytes."""
     if name not in PAPERS:
         raise UserError(f"sample has no group {name!r}; take one of {', '.join(PAPERS)}")
     return [_question(json.loads(line)) for line in _read(f"{name}.jsonl").decode().splitlines()]
 
 
 def pages() -> list[Page]:
-    """Every page of every paper, as PNG, by paper and page number (from 1)."""
-    found = []
+    """Returns all pages as PNG, by paper and page number (from 1)."""
+    result = []
     for paper_id in PAPERS.values():
         names = (file.name for file in (resources.files(__package__) / "pages").iterdir())
         numbers = sorted(int(name[len(paper_id) + 1 : -4]) for name in names if name.startswith(f"{paper_id}_"))
-        found += [
+        result += [
             Page(
                 paper_id=paper_id,
                 page_number=number,
@@ -65,11 +57,11 @@ def pages() -> list[Page]:
             )
             for number in numbers
         ]
-    return found
+    return result
 
 
 def read(log: Log) -> Records:
-    """The pages of the papers, then the questions of every group, as a build reads a source."""
+    """Yields all pages, then all questions, as a build reads a source."""
     yield from pages()
     for group in PAPERS:
         for question in load(group):
@@ -78,14 +70,7 @@ def read(log: Log) -> Records:
 
 
 def pdf(paper_id: str) -> Path:
-    """Where the typeset paper lies.
-
-    Args:
-        paper_id: sample_zh, sample_en, kmmmu, cfe or mdk12.
-
-    Raises:
-        UserError: no such paper.
-    """
+    """Path of the typeset paper."""
     if paper_id not in PAPERS.values():
         raise UserError(f"sample has no paper {paper_id!r}; take one of {', '.join(PAPERS.values())}")
     return Path(str(resources.files(__package__) / "papers" / f"{paper_id}.pdf"))
@@ -101,7 +86,6 @@ def _image(path: str) -> Image:
 
 
 def _read(path: str) -> bytes:
-    """A file of the package; a path that leads out of it, or nowhere, is the user's to mend."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts:
         raise UserError(f"sample: the path {path!r} leads out of the package; give one inside it")

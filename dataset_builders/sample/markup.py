@@ -1,7 +1,6 @@
-"""Text of a question (plain text, LaTeX, images, pipe tables, code) to typst blocks, for typesetting the sample.
+"""Converts question text (plain text, LaTeX, images, pipe tables, code) to typst blocks for the sample.
 
-Contract: `blocks(text, images)` gives a list of plain dictionaries that `paper.typ` lays out; `math(latex)` gives
-typst mathematics. Only the LaTeX that the sample uses is known: anything else raises UserError, nothing is skipped.
+Contract: only the sample's LaTeX is supported; anything else raises UserError.
 """
 
 from __future__ import annotations
@@ -72,14 +71,14 @@ _ACCENTS = {
     "ddot": "dot.double",
 }
 _SETS = {"R": "RR", "N": "NN", "Z": "ZZ", "C": "CC"}
-# A product of units must neither spread nor break across lines.
+# A product of units must neither spread nor wrap.
 _UNIT_DOT = 'class("normal", dot.op)'
-# In typst these would open a call, part an argument or start code; LaTeX means the bare character.
+# Special in typst, bare characters in LaTeX.
 _ESCAPED = set('(),;/"#&')
 
 
 class _Parser:
-    """Recursive descent over the tokens of one formula."""
+    """Recursive-descent parser of one formula."""
 
     def __init__(self, latex: str) -> None:
         self.latex = latex
@@ -93,13 +92,13 @@ class _Parser:
     def take(self, expected: str | None = None) -> str:
         token = self.peek()
         if token is None or (expected is not None and token != expected):
-            found = token or "its end"
-            raise UserError(f"formula {self.latex!r}: expected {expected or 'more'}, found {found}; mend the text")
+            actual = token or "its end"
+            raise UserError(f"formula {self.latex!r}: expected {expected or 'more'}, found {actual}; mend the text")
         self.at += 1
         return token
 
     def row(self, *ends: str) -> str:
-        """Everything up to one of the end tokens (not taken), as typst."""
+        """Parses up to one of the end tokens, which remains."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UserError(f"formula {self.latex[:60]!r}: nested deeper than {MAX_DEPTH}; simplify it")
@@ -117,7 +116,7 @@ class _Parser:
         return " ".join(parts)
 
     def argument(self) -> str:
-        """One braced group or one atom."""
+        """Parses one braced group or one atom."""
         if self.peek() != "{":
             return self.atom()
         self.take("{")
@@ -162,11 +161,7 @@ def _delimiter(token: str) -> str:
 
 
 def math(latex: str) -> str:
-    """LaTeX of one formula (without dollars) as typst mathematics.
-
-    Raises:
-        UserError: a command outside the subset, or braces that do not match.
-    """
+    """Converts a LaTeX formula (without dollars) to typst."""
     parser = _Parser(latex)
     result = parser.row()
     if parser.peek() is not None:
@@ -175,7 +170,7 @@ def math(latex: str) -> str:
 
 
 def inline(text: str) -> str:
-    """One paragraph as typst markup: plain text quoted, formulas converted, `____` drawn as a blank."""
+    """Converts one paragraph to typst markup; `____` becomes a blank."""
     parts = []
     for piece in _MATH.split(text):
         if piece.startswith("$$"):
@@ -191,30 +186,26 @@ def inline(text: str) -> str:
 
 
 def blocks(text: str, images: Iterator[str]) -> list[dict[str, object]]:
-    """The blocks of a text in order; every image mark takes the next of `images`.
+    """Splits a text into blocks for `paper.typ`; every image mark takes the next of `images`.
 
-    Returns:
-        Dictionaries with `kind` text (`body`: markup), image (`path`), table (`rows` of markup) or code (`body`).
-
-    Raises:
-        UserError: a formula outside the subset, or more marks than images.
+    Returns dictionaries with `kind` text (`body`: markup), image (`path`), table (`rows` of markup) or code (`body`).
     """
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
     lines = text.split("\n")
     while lines:
         line = lines.pop(0)
         if line.startswith("```"):
             end = lines.index("```")
-            found.append({"kind": "code", "body": "\n".join(lines[:end])})
+            result.append({"kind": "code", "body": "\n".join(lines[:end])})
             del lines[: end + 1]
         elif line.startswith("|"):
             table = [line]
             while lines and lines[0].startswith("|"):
                 table.append(lines.pop(0))
-            found.append({"kind": "table", "rows": [_cells(row) for row in table if set(row) - set("|-: ")]})
+            result.append({"kind": "table", "rows": [_cells(row) for row in table if set(row) - set("|-: ")]})
         else:
-            found += _paragraph(line, images)
-    return found
+            result += _paragraph(line, images)
+    return result
 
 
 def _cells(row: str) -> list[str]:
@@ -222,13 +213,13 @@ def _cells(row: str) -> list[str]:
 
 
 def _paragraph(line: str, images: Iterator[str]) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    pieces: list[dict[str, object]] = []
     for index, piece in enumerate(line.split(IMAGE_MARK)):
         if index:
             path = next(images, None)
             if path is None:
                 raise UserError(f"text {line[:40]!r}: more {IMAGE_MARK} marks than images; mend the record")
-            found.append({"kind": "image", "path": path})
+            pieces.append({"kind": "image", "path": path})
         if piece.strip():
-            found.append({"kind": "text", "body": inline(piece.strip())})
-    return found
+            pieces.append({"kind": "text", "body": inline(piece.strip())})
+    return pieces

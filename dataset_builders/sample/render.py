@@ -1,8 +1,8 @@
-"""Remakes the sample's figures, papers and page pictures from their sources.
+"""Rebuilds the sample's figures, papers and page pictures.
 
-Contract: `python -m livek12.dataset_builders.sample.render` writes figures/*.png, papers/*.pdf and pages/*.png
-beside this file, and into each jsonl the `page_numbers` and `boxes` where typst set the question; nothing else of the
-jsonl changes. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk. The same tools give the same bytes.
+Contract: `python -m livek12.dataset_builders.sample.render` writes figures/*.png, papers/*.pdf and pages/*.png here,
+and in each jsonl only `page_numbers` and `boxes`. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk.
+Reproducible with the same tools.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ FIGURE_SCALE = 0.85
 PAGE_PPI = 115
 GREYS = 16
 MARGIN = 6
-"""Pixels of white left around a figure."""
+"""White pixels around a figure."""
 PAGE, PAGE_MARGIN = (595.28, 841.89), (59.53, 53.86)
-"""Width and height of a page, and its margins, in points (paper.typ)."""
+"""Page size and margins in points (paper.typ)."""
 SIDES = ("left", "top", "right", "bottom")
 BREAKABLE = {"short_answer", "open_ended", "proof"}
 
 
 def read(name: str) -> list[dict[str, Any]]:
-    """The rows of a group's jsonl, as they are."""
+    """Reads the rows of a group."""
     return [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def write(name: str, rows: list[dict[str, Any]]) -> None:
-    """Writes a group's jsonl: one row a line, in the order of keys given."""
+    """Writes the rows of a group, keys in the given order."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (HERE / f"{name}.jsonl").write_text(text, encoding="utf-8")
 
 
 def grey_png(picture: PIL.Image.Image) -> bytes:
-    """A picture as a small PNG of few greys."""
+    """Encodes a picture as a small PNG of few greys."""
     from PIL import Image
 
     out = io.BytesIO()
@@ -56,7 +56,7 @@ def grey_png(picture: PIL.Image.Image) -> bytes:
 
 
 def trimmed(picture: PIL.Image.Image) -> PIL.Image.Image:
-    """A grey picture without its empty edges, but for a small margin."""
+    """Crops a grey picture to its content plus a margin."""
     from PIL import ImageOps
 
     box = ImageOps.invert(picture).getbbox()
@@ -67,7 +67,7 @@ def trimmed(picture: PIL.Image.Image) -> PIL.Image.Image:
 
 
 def draw_figures() -> None:
-    """figures.typ to figures/NAME.png."""
+    """Renders figures.typ to figures/NAME.png."""
     import typst
     from PIL import Image
 
@@ -78,11 +78,7 @@ def draw_figures() -> None:
 
 
 def layout(name: str) -> dict[str, str]:
-    """What paper.typ is given for a group: its questions by section, texts already converted.
-
-    Raises:
-        UserError: a text outside the subset of markup.py, or marks and images that do not match.
-    """
+    """Input of paper.typ for a group: questions by section, texts converted."""
     rows = read(name)
     sections: list[dict[str, Any]] = []
     by_subject = name.startswith("livek12")
@@ -113,7 +109,6 @@ def _question(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _label(row: dict[str, Any], option: dict[str, str]) -> str:
-    """Korean papers number their options ① to ⑤; the records hold the plain digit."""
     return chr(ord("①") + int(option["label"]) - 1) if row["language"] == "ko" else option["label"] + "."
 
 
@@ -122,7 +117,6 @@ def _whole(points: float | None) -> int | None:
 
 
 def _sized(block: dict[str, object]) -> dict[str, object]:
-    """Gives an image its width on the paper, in points."""
     from PIL import Image
 
     if block["kind"] != "image":
@@ -132,18 +126,17 @@ def _sized(block: dict[str, object]) -> dict[str, object]:
 
 
 def locate(name: str) -> dict[str, dict[str, Any]]:
-    """`page_numbers` (from 1) and `boxes` of each question of a group in its typeset paper."""
+    """Returns `page_numbers` (from 1) and `boxes` of each question in its typeset paper."""
     import typst
 
-    found = typst.query(HERE / "paper.typ", "<pages>", field="value", one=True, sys_inputs=layout(name))
+    places = typst.query(HERE / "paper.typ", "<pages>", field="value", one=True, sys_inputs=layout(name))
     return {
         place["id"]: {"page_numbers": list(range(place["first"], place["last"] + 1)), "boxes": list(_boxes(place))}
-        for place in json.loads(found)
+        for place in json.loads(places)
     }
 
 
 def _boxes(place: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A box a page, from the left margin to the right one."""
     for page in range(place["first"], place["last"] + 1):
         top = place["top"] if page == place["first"] else PAGE_MARGIN[1]
         bottom = place["bottom"] if page == place["last"] else PAGE[1] - PAGE_MARGIN[1]
@@ -152,7 +145,7 @@ def _boxes(place: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def typeset(name: str) -> None:
-    """One group: page numbers into its jsonl, its PDF, and a picture of every page."""
+    """Builds one group: page numbers in its jsonl, PDF, page pictures."""
     import pypdfium2
     import typst
 
@@ -170,7 +163,7 @@ def typeset(name: str) -> None:
 
 
 def main() -> None:
-    """Everything, in order: figures first, because the papers show them."""
+    """Builds all; figures first, because the papers show them."""
     for folder in ("figures", "papers", "pages"):
         (HERE / folder).mkdir(exist_ok=True)
     draw_figures()

@@ -1,9 +1,8 @@
-"""Reads CFE-Bench: university questions with typed answer variables and reasoning flows.
+"""CFE-Bench reader: university questions with typed answer variables and reasoning flows.
 
-Contract: the source is the release's folder (JSON files of rows, the images they name, PROVENANCE.csv where
-there is one) or one of its files. `answer` holds the values of the variables, in their order; steps keep the
-order of the file, whatever their step_id says. The release is licensed as a whole, but does not license what it took
-from pages that state no licence: each row has the licence its own source states, by PROVENANCE.csv, or none.
+Contract: the source is the release's folder or one of its files. Steps keep the file's order, whatever their step_id.
+The release's licence does not cover pages without one: each row has its own source's licence by PROVENANCE.csv, or
+none.
 """
 
 from __future__ import annotations
@@ -36,16 +35,12 @@ KEYS = frozenset(
         *(f"short_answer_{part}" for part in ("value", "variable", "description", "type")),
     }
 )
-"""What is read of a row, by the published names and ours."""
+"""Row keys read, by the published names and ours."""
 Provenance = Mapping[tuple[str, str], Mapping[str, str]]
 
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
-    """The question of a row.
-
-    Raises:
-        BadRow: it is none.
-    """
+    """Converts a row; raises BadRow."""
     return _question(row, beside.read, beside.images, log)
 
 
@@ -94,7 +89,6 @@ def _licence(entry: Mapping[str, str]) -> str | None:
 
 
 def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
-    """Text and image references of `question` or `answer`, which are {text, images}."""
     body = parse_object(data.get(key))
     if body is None or body == "":
         return "", []
@@ -105,9 +99,8 @@ def _body(data: Mapping[str, Any], key: str) -> tuple[str, list[Any]]:
 
 
 def _mended(name: str, body: object, now: str) -> Iterator[str]:
-    """What is told of a text that is not to the letter as the release has it."""
-    found = parse_object(body)
-    text = as_text(found.get("text")) if isinstance(found, Mapping) else ""
+    parsed = parse_object(body)
+    text = as_text(parsed.get("text")) if isinstance(parsed, Mapping) else ""
     if text != now:
         yield name
     if restore_commands(text) != text:
@@ -115,7 +108,7 @@ def _mended(name: str, body: object, now: str) -> Iterator[str]:
 
 
 def _as_text(value: object) -> str:
-    """A value of the release as a text, with its LaTeX mended: a third of the rows went through an unescaping."""
+    """Converts a value to text and repairs its LaTeX: a third of the rows was unescaped."""
     return restore_commands(as_text(value))
 
 
@@ -154,7 +147,6 @@ def _flow(data: Mapping[str, Any], row: SourceRow, log: Log) -> list[FlowStep]:
 
 
 def _provenance(root: Path, log: Log) -> Provenance:
-    """The rows of PROVENANCE.csv by subset ("text", "mm") and id; empty where the source has none."""
     file = root / PROVENANCE
     if not file.is_file():
         log.note(file.name, None, "not beside the rows: topics, addresses and licences stay empty")

@@ -1,9 +1,7 @@
-"""Reads kmmmu questions: the published table, rows with more labels, and Korean choice sets.
+"""kmmmu reader: the published table, rows with more labels, and Korean choice sets.
 
-Contract: a choice set holds {id, paragraph, question, choices, answer}. Options are taken out of the text only where
-they are certain, and the key names their labels only where it can mean nothing else; otherwise both stay as the source
-spells them, and the log says so. Labels are 1, 2, 3, ... for options that are numbered in any way, else A, ㄱ or 가 as
-they stand.
+Contract: options are taken from the text, and keys mapped to labels, only if unambiguous; otherwise both stay as
+spelled, with a log line. Labels are 1, 2, 3, ... for numbered options, else A, ㄱ or 가 as printed.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ KEYS = frozenset(
         ),
     }
 )
-"""What is read of a row, by our names."""
+"""Row keys read, by our names."""
 _CLICK_EXAM = re.compile(r"(?P<exam>[A-Za-z]+)(?:_[A-Za-z]+)?(?:_(?P<year>(?:20)?\d\d)(?=_\d))?_")
 _CLICK_NAMES = {"TK": "TOPIK"}
 _DATED = frozenset({"CSAT", "PSAT", "PSE", "TK"})
@@ -79,11 +77,7 @@ _CLICK = {"id", "paragraph", "question", "choices", "answer"}
 
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
-    """The question of a row.
-
-    Raises:
-        BadRow: it is none.
-    """
+    """Converts a row; raises BadRow."""
     return _question(row.data, row, beside.images, log)
 
 
@@ -99,7 +93,7 @@ def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Ques
     kind = kind_of(raw_type) or (CHOICE if listed else None)
     key = [restore(entry) for entry in texts_of(data, "answer")] or placed_key(data, listed)
     if kind == "multiple_choice" and len(key) == 1 and re.fullmatch(r"[1-9]{2,9}", key[0]):
-        key = list(key[0])  # several of at most nine
+        key = list(key[0])  # a set of at most nine digits
     options = listed
     if not listed and kind in (None, CHOICE, *CHOICE_TYPES):
         text, options = _options(text, key)
@@ -107,7 +101,7 @@ def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Ques
     if kind is None:
         kind = CHOICE if options and any(labels) else FREE
         log.note(row.where, row.id, f"question_type {raw_type!r} is not known: taken as {kind}")
-    question_type = settle(kind, several=sum(len(found or ()) for found in labels) > 1, has_key=bool(key))
+    question_type = settle(kind, several=sum(len(entry_labels or ()) for entry_labels in labels) > 1, has_key=bool(key))
     if question_type in CHOICE_TYPES:
         answer = _choice_key(key, labels, options)
         if options and answer == key and not all(labels):
@@ -162,19 +156,19 @@ def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Ques
 
 
 def _options(text: str, key: Sequence[str]) -> tuple[str, list[Option]]:
-    """The options in a text; a key that is no label must be the text of one of them."""
+    """Splits the options off a text; a key that is no label must equal one of them."""
     names = set().union(*map(label_only, key)) if key and all(map(label_only, key)) else set()
     guesses = [*([names] if names else []), *({label} for label in "A1ㄱ가")] if key else [set[str]()]
     for guess in guesses:
-        stem, found = split_options(text, guess)
-        options = [Option(label=plain_label(option.label), text=option.text) for option in found]
+        stem, split = split_options(text, guess)
+        options = [Option(label=plain_label(option.label), text=option.text) for option in split]
         if options and (guess is names or not key or any(chosen(entry, options) for entry in key)):
             return stem, options
     return text, []
 
 
 def _choice_key(key: list[str], labels: list[list[str] | None], options: Sequence[Option]) -> list[str]:
-    """The labels as one entry where each is one character; several entries with one label each are one set."""
+    """Joins one-character labels to one entry; several entries with one label each are one set."""
     if not key or not options or not all(labels):
         return key
     named = [label for entry in labels for label in entry or ()]
@@ -206,24 +200,23 @@ def _truth(data: Data, key: str, row: SourceRow, log: Log) -> bool | None:
 
 
 def _language(data: Data, row: SourceRow) -> Language:
-    """The row's own; a Korean exam is one whatever language a question's text is in."""
+    """The row's own; a Korean exam is Korean whatever a question's language."""
     if given := stated_language(data):
         return given
     return "ko" if row.language.language == "ko" else written_language(asked_text(data, *ASKED), row.language, "ko")
 
 
 def _click_subject(row: SourceRow) -> str:
-    """The subject that the file of a choice set is named for (Economy_KIIP → economy)."""
     return row.file.stem.split("_")[0].lower() if row.as_found.keys() == _CLICK else ""
 
 
 def _click_exam(row: SourceRow) -> tuple[str | None, int | None]:
-    """Exam and year that the id of a choice set names (CSAT_korean_22_6: CSAT of 2022); others count their rounds."""
-    found = _CLICK_EXAM.match(row.id) if row.as_found.keys() == _CLICK else None
-    if found is None:
+    """Exam and year from a choice set's id (CSAT_korean_22_6: CSAT of 2022); other exams count rounds."""
+    match = _CLICK_EXAM.match(row.id) if row.as_found.keys() == _CLICK else None
+    if match is None:
         return None, None
-    year = found["year"] if found["exam"] in _DATED else None
-    return _CLICK_NAMES.get(found["exam"], found["exam"]), 2000 + int(year[-2:]) if year else None
+    year = match["year"] if match["exam"] in _DATED else None
+    return _CLICK_NAMES.get(match["exam"], match["exam"]), 2000 + int(year[-2:]) if year else None
 
 
 def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Reads livek12 questions from local files, in both key languages of upstream and from reviewed papers.
+"""livek12 reader: local files in both key languages of upstream, and reviewed papers.
 
-Contract: pages lie in `pages/` beside the rows (files PAPER_N.png). What a row lacks stays empty. A row without any
-question, with a wrong type or with a bad image is left out with one line.
+Contract: pages are `pages/PAPER_N.png` next to the rows. Rows without a question, or with a wrong type or image, are
+skipped with a log line.
 """
 
 from __future__ import annotations
@@ -87,38 +87,34 @@ KEYS = frozenset(
         *("translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
     }
 )
-"""What is read of a row, by our names."""
+"""Row keys read, by our names."""
 _CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
-"""Keys of older local files, which are Chinese whatever else they are in."""
+"""Keys of older local files, which are Chinese even with text in other scripts."""
 _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-jＡ-Ｊａ-ｊ](?:[\s,，、;；.()（）\[\]]*[A-Ja-jＡ-Ｊａ-ｊ])*[\s.。)）\]]*")
 _LONGEST_NAME = 32
 
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
-    """The question of a row.
-
-    Raises:
-        BadRow: it is none.
-    """
+    """Converts a row; raises BadRow."""
     return _question(row.data, row, beside.pages, beside.images, log)
 
 
 def rows(row: SourceRow) -> list[SourceRow]:
-    """The rows, one a question, that a row of a known form comes to, in our keys."""
+    """Converts a row of a known form to rows in our keys, one a question."""
     if reviewed.matches(row.data):
         return [replace(row, data=reviewed.to_ours(row.data), found=row.data)]
     if gaokao.matches(row):
-        known = replace(row, context={}, found=row.data)
-        return [replace(known, data=data) for data in gaokao.questions(row)]
+        gaokao_row = replace(row, context={}, found=row.data)
+        return [replace(gaokao_row, data=data) for data in gaokao.questions(row)]
     return [row]
 
 
 def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
-    """The pages of a source, each with the language and release of a row of its paper."""
+    """Yields a source's pages, with the language and release of their paper's rows."""
     papers: dict[str, tuple[Language, str | None]] = {}
     for row in rows:
         if isinstance(paper := row.data.get("paper_id"), str) and paper not in papers:
-            with suppress(BadRow):  # said when the question is read
+            with suppress(BadRow):  # reported with the question
                 papers[paper] = _language_release(row.data, row)
     for (paper, number), file in files.items():
         language, release = papers.get(paper, (None, None))
@@ -220,17 +216,15 @@ _FURTHER: tuple[tuple[frozenset[str], str, Callable[[Data], Any]], ...] = (
     (frozenset({"exam"}), "exam", lambda data: joined_of(data, "exam", by="; ") or None),
     *((frozenset({name}), name, partial(_name_of, name=name)) for name in ("paper_id", "translation_of", "removed_in")),
 )
-"""Fields that most rows do not state, with the keys that they are read from."""
+"""Rare fields, with their source keys."""
 
 
 def _by_label(answer: list[str], options: list[Option], are_bare: bool) -> list[str]:
-    """A key by the labels of its options, where each entry is certain to name some; else as it is."""
-    found = [chosen(entry, options, unlabelled=are_bare) for entry in answer]
-    return ["".join(labels) for labels in found if labels] if all(found) else answer
+    labels_of_entries = [chosen(entry, options, unlabelled=are_bare) for entry in answer]
+    return ["".join(labels) for labels in labels_of_entries if labels] if all(labels_of_entries) else answer
 
 
 def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, list[Image], str | None]:
-    """The worked solution with its marking scheme and pictures, and what of these did not agree."""
     parts = (restore(joined_of(data, "solution")), scheme_of(data))
     refs = parse_list(data.get("solution_images"))
     text = "\n\n".join(filter(None, parts))
@@ -241,7 +235,6 @@ def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, lis
 
 
 def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Collection[PageKey]) -> None:
-    """A question without text and figures is on the pages of its paper, or it is none."""
     if not (paper and page_numbers and number):
         raise BadRow("it has no question")
     missing = [str(page) for page in page_numbers if not str(page).isdigit() or (paper, int(page)) not in pages]
@@ -250,19 +243,15 @@ def _check_on_pages(paper: str, page_numbers: list[Any], number: str, pages: Col
 
 
 def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]:
-    """From the row's own words, else its set, id or file name; the language else from the keys or the script.
-
-    Raises:
-        BadRow: a language that is none of ours, or a set that is no name.
-    """
+    """Language and release from the row, else its set, id or file name; language last from keys or script."""
     set_name = str(data.get("set") or "").strip()
     in_set = _LANGUAGE_RELEASE.search(set_name)
     named = in_set or _LANGUAGE_RELEASE.search(str(data.get("id") or "")) or _LANGUAGE_RELEASE.search(row.file.stem)
     language, release = (named[1], named[2]) if named else (None, None)
     if set_name and not in_set:
         release = set_name
-    said = str(data.get("language") or "")
-    language = LANGUAGES.get(said.lower(), said) or language or _language_of(data, row)
+    given = str(data.get("language") or "")
+    language = LANGUAGES.get(given.lower(), given) or language or _language_of(data, row)
     if language not in get_args(Language) or len(release or "") > _LONGEST_NAME:
         raise BadRow(f"language {language!r} or set {set_name!r} cannot be: zh, en or ko, and a short name")
     return cast(Language, language), release
@@ -286,15 +275,11 @@ def _subject(data: Data, row: SourceRow) -> str:
 
 
 def _letters(entry: str) -> str:
-    """The letters of an entry of a choice key, however it is written ("ACD", "A, C", "(b)"); else nothing."""
     return "".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() if _CHOICE_KEY.fullmatch(entry) else ""
 
 
 def _one_set(kind: str, letters: list[str]) -> bool:
-    """Whether the entries of a choice key can be the letters of one answer.
-
-    No letter comes twice, and each entry is one letter unless the type itself says that several are right.
-    """
+    """True if the entries can be one answer's letters: distinct, and single unless several are right."""
     joined = "".join(letters)
     singles = kind == "multiple_choice" or all(len(entry) == 1 for entry in letters)
     return len(letters) > 1 and all(letters) and singles and len({*joined}) == len(joined)
@@ -310,7 +295,7 @@ def _text(data: Data, key: str) -> str:
 
 
 def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
-    if question.images or question.question or question.options:  # else only its pages ask it
+    if question.images or question.question or question.options:  # asked on its pages only
         yield "text_image" if question.images else "text_only"
     if not not_from_pages(question, pages):
         yield IMAGE_ONLY

@@ -1,13 +1,8 @@
-"""Rows of collected exam papers ({keywords, example: [...]}), as the livek12 reader takes them.
+"""Collected exam papers ({keywords, example: [...]}) for the livek12 reader.
 
-Contract: a row stands in a list `example` whose file names itself in `keywords`, and holds year, category, question,
-answer, analysis, index, score and, with figures, picture. `to_ours` gives the row in our keys.
-
-A key that is a list has one entry a sub-question, which become questions of their own where their passage can be taken
-apart for certain (`questions`), and `score` is the points of each; a key that is a text answers the
-whole question, which `score` is for. The papers are Chinese, whatever language an item's text is in. The year is the
-release. Pictures that are the options stay at the end of the question: their letters are printed in them, and they do
-not come in the letters' order.
+Contract: a list key has one entry a sub-question, with `score` points each; `questions` separates them if their passage
+splits unambiguously. A text key and its `score` are of the whole question. The papers are Chinese, whatever a text's
+language; the year is the release. Pictures that are options stay at the end: their printed letters may be out of order.
 """
 
 from __future__ import annotations
@@ -34,12 +29,12 @@ _YEARS = re.compile(r"^\d{4}(?:-\d{4})?_")
 
 
 def matches(row: SourceRow) -> bool:
-    """Whether a row has this shape."""
+    """Tests a row for this shape."""
     return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
 
 
 def to_ours(row: SourceRow) -> dict[str, Any]:
-    """The row in our keys."""
+    """Converts a row to our keys."""
     data, keywords = row.data, str(row.context["keywords"])
     key = data["answer"]
     entries = [as_text(entry).strip() for entry in parse_list(key)]
@@ -68,7 +63,7 @@ def to_ours(row: SourceRow) -> dict[str, Any]:
 
 
 def questions(row: SourceRow) -> list[dict[str, Any]]:
-    """The questions of a row in our keys: those of a passage, where its key has letters for each, or the row itself."""
+    """Converts a row to our keys: its passage's questions if the key has letters for each, else itself."""
     whole = to_ours(row)
     entries = whole["answer"]
     several = isinstance(row.data["answer"], list) and len(entries) > 1 and all(map(_LETTERS.fullmatch, entries))
@@ -96,7 +91,7 @@ def _subject(keywords: str) -> str:
 
 
 def kind(row: SourceRow) -> str:
-    """What the type of a row comes to: letters in a list answer a choice question, else the file's name says it."""
+    """Question type: a choice for a list of letters, else from the file's name."""
     keywords, key = str(row.context["keywords"]), row.data["answer"]
     if isinstance(key, list) and all(_LETTERS.fullmatch(as_text(entry).strip()) for entry in key):
         entries = [as_text(entry).strip() for entry in key]

@@ -1,8 +1,7 @@
-"""Rows of a reviewed paper, as the livek12 reader takes them.
+"""Reviewed papers for the livek12 reader.
 
-Contract: a reviewed row holds `question.content`, `answer.standard`, `answer.analysis`, `score`,
-`question_type` (single_choice, multiple_choice, fill_blank, solution) and `question_number`; `to_ours`
-gives the same row in our keys. The paper is the id without its question number.
+Contract: a row holds `question.content`, `answer.standard`, `answer.analysis`, `score`, `question_type` and
+`question_number`. The paper is the id without its number.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from typing import Any
 
 _READ = {"id", "year", "subject", "question_type", "score", "question", "answer", "question_number", "paper"}
 _NO_PLACE = {"country", "province", "requires_vision", "grading", "extraction"}
-"""What the form says of how a row was made and marked elsewhere; so are other spellings of an answer."""
+"""Provenance and grading fields without a place in a Question."""
 
 
 def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row has this shape."""
+    """Tests a row for this shape."""
     question, answer = row.get("question"), row.get("answer")
     return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
 
 
 def to_ours(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row in our keys; the number that leads the text is kept as `number` only."""
+    """Converts a row to our keys; the number is cut from the text."""
     question, answer = row["question"], row["answer"]
     number = str(row.get("question_number") or "") or None
     content = question["content"]

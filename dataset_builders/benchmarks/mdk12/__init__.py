@@ -1,9 +1,8 @@
-"""Reads mdk12 questions: the published tables, one file a subject, stage, form and modality, or rows of their columns.
+"""mdk12 reader: the published tables, one file a subject, stage, form and modality, or rows of their columns.
 
-Contract: subject, stage and form come from the row's columns, else from the file's name (MSPH_fill_in_the_blank_
-multi_modal: middle school, physics); the language from the row's text or its file (see `languages`). A key stays as it
-is spelled, except that the letters of a choice become one entry and the key of several blanks one entry each. No row is
-left out for its key.
+Contract: subject, stage and form come from columns, else from the file's name (MSPH_fill_in_the_blank_multi_modal:
+middle school, physics). Keys stay as spelled, except that a choice's letters become one entry and several blanks one
+entry each; no row is skipped for its key.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ SUBJECTS = {
         "information_science",
     ),
 }
-"""Names of the subjects; two letters as in the names of the files."""
+"""Subjects by name; two letters as in file names."""
 LEVELS = {
     **dict.fromkeys(("easy", "simple", "low", "简单", "容易", "较易", "易", "基础"), "easy"),
     **dict.fromkeys(("medium", "moderate", "mid", "middle", "normal", "中等", "适中", "一般", "中"), "medium"),
@@ -85,7 +84,7 @@ LAYERS = (
     ("topic",),
     ("knowledge",),
 )
-"""The columns of the six layers of the taxonomy, from the discipline to the knowledge point."""
+"""Columns of the taxonomy's six layers, from discipline to knowledge point."""
 _FORM = re.compile(
     r"(?:.*?(?:^|_)(?P<code>[GPMJH]S[A-Z]{2})_)?(?P<form>[a-z_]+?)_(?P<modality>multi|single)_?modal", re.IGNORECASE
 )
@@ -98,18 +97,14 @@ KEYS = frozenset(
         *(name for layer in LAYERS for name in layer),
     }
 )
-"""What is read of a row, by the published names and ours."""
+"""Row keys read, by the published names and ours."""
 _DYNAMIC = "dynamic"
 _PATH = re.compile(r"->|→|＞|>|›|»|\\|/{1,2}|--|—")
 _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]和与]*[A-Ja-j])*[\s.。)）\]]*")
 
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
-    """The question of a row.
-
-    Raises:
-        BadRow: it is none.
-    """
+    """Converts a row; raises BadRow."""
     return _question(row, beside.images, log)
 
 
@@ -173,7 +168,6 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
 
 
 def _raw_type(data: Data, name: re.Match[str] | None) -> str | None:
-    """The form in the row's words or the file's; `category` where it names one."""
     category = text_of(data, "category")
     own = text_of(data, "question_type", "form") or (category if kind_of(category) else "")
     return own or (name["form"].lower() if name else "") or category or None
@@ -188,7 +182,6 @@ def _subject(data: Data, name: re.Match[str] | None) -> str:
 
 
 def _taxonomy(data: Data, name: re.Match[str] | None) -> tuple[list[str], list[str]]:
-    """The path from the discipline to the knowledge point, as far as the row tells it, and the knowledge points."""
     knowledge = pieces_of(data, "knowledge_points", "knowledge")
     paths = [[piece.strip() for piece in _PATH.split(entry) if piece.strip()] for entry in knowledge]
     own = texts_of(data, "taxonomy")
@@ -207,7 +200,6 @@ def _taxonomy(data: Data, name: re.Match[str] | None) -> tuple[list[str], list[s
 
 
 def _columns(data: Data) -> list[Option]:
-    """The options in the columns A, B, C, ... as far as they go without a gap."""
     texts = [restore(text_of(data, letter)) for letter in LETTERS]
     count = next((place for place, text in enumerate(texts) if not text), len(texts))
     return [Option(label=label, text=text) for label, text in zip(LETTERS[:count], texts, strict=False)]
@@ -239,7 +231,6 @@ def _language(data: Data, row: SourceRow) -> Language:
 
 
 def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:
-    """The year; what names none ("2019-2020") is said and left empty."""
     try:
         return whole_of(data, "year")
     except BadRow as error:
@@ -254,7 +245,7 @@ def _subsets(data: Data, row: SourceRow) -> list[str]:
 
 
 def _tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
-    if _DYNAMIC in question.subsets:  # a variant of another question, which `full` has
+    if _DYNAMIC in question.subsets:  # a variant of a question in `full`
         yield _DYNAMIC
         return
     yield question.difficulty if question.difficulty in DIFFICULTIES else "unrated"

@@ -1,7 +1,5 @@
-"""Proposes members of subsets for review, and reads the reviewed proposals back.
+"""Subset proposals for review, and reviewed proposals for a build.
 
-Contract: `proposing.propose` writes a sheet (CSV) of proposals with their evidence; `reviewed.apply` marks what a
-reviewer accepted in it, and what runs or a draw decided, and nothing
-else ever puts a question into a subset. What cannot be told (a run that failed,
-an annotation that cannot be read, a field the source lacks) is said to be unknown, never counted as a no.
+Contract: only `reviewed.apply` puts questions into subsets. Missing evidence (a failed run, an unreadable annotation,
+an absent field) is unknown, never a no.
 """

@@ -1,9 +1,7 @@
-"""The pre-annotator: a model says which criteria a question meets, through any engine.
+"""Pre-annotator: a model judges the criteria of a question.
 
-Contract: one request a question, with its pictures; the question is fenced as data. An answer counts only if it is
-exactly the JSON object asked for; anything else is "not annotated" with the reason. Replies are remembered beside the
-sheet as they come, so that a killed run goes on, and no question is asked twice in the same words.
-Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
+Contract: the question is fenced as data; only the exact JSON object requested counts. Replies are cached next to the
+sheet, so a killed run resumes. Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _LONGEST_WHY = 1_000
 
 @dataclass(frozen=True)
 class Annotation:
-    """What the annotator says of one question: its criteria, or why it is not annotated."""
+    """Annotated criteria of a question, or the reason for none."""
 
     criteria: Mapping[str, bool] | None
     why: str
@@ -40,13 +38,9 @@ class Annotation:
 
 
 class Annotator:
-    """Asks an engine about questions, and remembers its replies beside the sheet.
+    """Annotator of questions, with cached replies; the caller closes the engine.
 
-    Args:
-        engine: any engine; it stays the caller's.
-        subset: what is looked for.
-        file: the sheet.
-        max_tokens: budget of an answer, thinking included.
+    `max_tokens` includes thinking.
     """
 
     def __init__(self, engine: Engine, subset: Subset, file: Path, max_tokens: int = MAX_TOKENS) -> None:
@@ -55,54 +49,44 @@ class Annotator:
 
     @property
     def made_by(self) -> str:
-        """Model, prompt version and hash of the prompt: for the sheet."""
+        """Model, prompt version and prompt hash, for the sheet."""
         return f"{self._asker.model}, prompt {template().version} {prompt_sha256(self._subset)[:12]}"
 
     def opinions(self, questions: Iterable[Question], on_step: Callable[[], None]) -> dict[str, Annotation]:
-        """The opinion on every question, by id.
+        """Annotations by question id.
 
-        Raises:
-            UserError: the engine cannot run at all; replies that came are remembered.
+        Raises UserError if the engine cannot run; replies so far are cached.
         """
-        found: dict[str, Annotation] = {}
+        annotations: dict[str, Annotation] = {}
         names = [criterion.name for criterion in self._subset.criteria]
-        requests = self._requests(questions, found, on_step)
+        requests = self._requests(questions, annotations, on_step)
         with closing(self._asker):
             for reply in self._asker.replies(requests, lambda key, text: parse(text, names)):
                 criteria, why = reply.value or (None, f"not annotated: {reply.problem}")
-                found[reply.key.question_id] = Annotation(criteria, why, reply.failed)
+                annotations[reply.key.question_id] = Annotation(criteria, why, reply.failed)
                 on_step()
-        return found
+        return annotations
 
     def _requests(
-        self, questions: Iterable[Question], found: dict[str, Annotation], on_step: Callable[[], None]
+        self, questions: Iterable[Question], annotations: dict[str, Annotation], on_step: Callable[[], None]
     ) -> Iterator[Request]:
-        """A request a question; what cannot be asked goes into `found`."""
         for question in questions:
             try:
                 yield build_request(self._subset, question, self._max_tokens)
             except UserError as error:
-                found[question.id] = Annotation(None, f"not annotated: {error}")
+                annotations[question.id] = Annotation(None, f"not annotated: {error}")
                 on_step()
 
 
 def parse(text: str, names: Sequence[str]) -> tuple[dict[str, bool], str]:
-    """The criteria and the sentence of an answer; a code fence around the whole answer is allowed.
-
-    Raises:
-        Unreadable: it is not exactly the object asked for.
-    """
+    """Parses criteria and reason, optionally in a code fence; raises Unreadable."""
     reply = fields_of(parse_object(text), "criteria", "why")
     criteria = fields_of(reply["criteria"], *names)
     return {name: a_bool(criteria[name], name) for name in names}, one_line(a_text(reply["why"], "why"), _LONGEST_WHY)
 
 
 def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKENS) -> Request:
-    """What the annotator is asked about a question.
-
-    Raises:
-        UserError: the question refers to a picture that is not there.
-    """
+    """Builds the annotation request; raises UserError if a picture is missing."""
     for number, image in enumerate(question.images, 1):
         if not image.bytes:
             raise UserError(f"picture {number} is missing")
@@ -121,12 +105,12 @@ def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKE
 
 
 def prompt_sha256(subset: Subset) -> str:
-    """Hash of everything of the prompt that is the same for all questions."""
+    """Hash of the prompt without the question."""
     return hashlib.sha256("\0".join([template().text, *_described(subset).values()]).encode()).hexdigest()
 
 
 def template() -> PromptFile:
-    """The prompt file: places {subset}, {criteria}, {form}, {fence} and {question}."""
+    """The prompt file, with {subset}, {criteria}, {form}, {fence} and {question}."""
     return load_prompt("livek12.dataset_builders.proposals.subsets", "annotate.txt")
 
 
@@ -140,7 +124,6 @@ def _described(subset: Subset) -> dict[str, str]:
 
 
 def _number_figures(text: str, pictures: int) -> str:
-    """Image marks as [figure N]; pictures without a mark follow the text."""
     pieces = text.split(IMAGE_MARK)
     numbered = "".join(f"[figure {n}]{piece}" if n else piece for n, piece in enumerate(pieces))
     unplaced = range(len(pieces), pictures + 1)

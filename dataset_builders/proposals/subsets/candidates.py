@@ -1,8 +1,7 @@
-"""What the rules see of a question: a few measured numbers, a short text, and a hash of the text.
+"""Candidates for the rules: measured features, an excerpt, and a text hash.
 
-Contract: `measure` is a pure function of the question, bounded in time; a feature is a number, or None where the
-source does not say. The hash names the text that a reviewer saw: image marks and white space do not count, so that a
-run that left the pictures out still asked the same question.
+Contract: `measure` is bounded in time; None means unstated. The hash ignores image marks and white space, so it also
+fits runs without pictures.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Features = dict[str, float | None]
 MAX_CHARACTERS = 20_000
 """Longer texts are measured by their beginning."""
 EXCERPT = 1_500
-"""Characters of a question that a sheet shows; a spreadsheet cell holds at most 32,767."""
+"""Characters of a question in a sheet; a spreadsheet cell holds at most 32,767."""
 Among = Literal["subject", "kind", "paper"]
 
 _FORMULA = re.compile(r"\$\$?[^$]{1,400}\$\$?|\\\(.{0,400}?\\\)|\\\[.{0,400}?\\\]", re.DOTALL)
@@ -87,12 +86,11 @@ _FEWEST_OPTIONS = 3
 
 @dataclass(frozen=True)
 class Candidate:
-    """A question as the rules see it.
+    """A question for the rules.
 
     Attributes:
-        paper: its paper, by which points are compared; the subject where the source names none.
-        excerpt: the beginning of question and options, for the sheet.
-        words: the whole text, for word lists; at most `MAX_CHARACTERS`.
+        paper: comparison group for points.
+        words: text for word lists; at most `MAX_CHARACTERS`.
     """
 
     id: str
@@ -107,12 +105,12 @@ class Candidate:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the answer can be guessed from a few."""
+        """True for a choice or true/false question."""
         return self.question_type in CHOICE_TYPES or self.question_type == "true_false"
 
 
 def candidate(question: Question) -> Candidate:
-    """What the rules see of a question."""
+    """Builds the candidate of a question."""
     text = whole_text(question)
     return Candidate(
         id=question.id,
@@ -139,14 +137,10 @@ def text_sha256(question: Question) -> str:
 
 
 def measure(question: Question) -> Features:
-    """The features of a question; units are counts, characters and points.
+    """Features of a question, in counts, characters and points.
 
-    Returns:
-        pages, images, option_images, inline_images, small_images, figures_named, figure_distance (printed lines
-        from the words that point to a figure to the nearest image; None where no image has a place), graph_words,
-        table_rows, options, statement_options, judges_statements (0 or 1), listed_statements, premises,
-        knowledge_points, parts, proof_words, reason_words, aims, question_length, solution_length, solution_steps,
-        points.
+    `figure_distance` is the printed lines from words that point to a figure to the nearest image, None without placed
+    images; `judges_statements` is 0 or 1.
     """
     stem = question.question[:MAX_CHARACTERS]
     plain = _FORMULA.sub("§", stem)
@@ -189,14 +183,13 @@ def _pictures(question: Question, stem: str) -> Features:
 
 
 def _option_images(question: Question) -> int:
-    """Images inside options; a choice with three images or more and no options in words has them for options."""
+    """Images inside options; for a choice without option texts, its images if there are at least three."""
     if question.question_type in CHOICE_TYPES and not question.options and len(question.images) >= _FEWEST_OPTIONS:
         return len(question.images)
     return sum(option.text.count(IMAGE_MARK) for option in question.options)
 
 
 def _height(image: Image) -> int | None:
-    """Pixels, from the header alone; None where there are no bytes or no readable header."""
     from PIL import Image as Pillow
 
     if image.bytes is None:
@@ -204,20 +197,19 @@ def _height(image: Image) -> int | None:
     try:
         with Pillow.open(io.BytesIO(image.bytes)) as picture:
             return int(picture.size[1])
-    except Exception:  # Pillow raises whatever a hostile header makes it raise; `validate` speaks of the picture
+    except Exception:  # Pillow may raise anything on a hostile header; `validate` reports the picture
         return None
 
 
 def _between_words(line: str) -> int:
-    """Images of a line that stand between words."""
     worded = [place for place, piece in enumerate(line.split(IMAGE_MARK)) if _WORDS.search(piece)]
     return worded[-1] - worded[0] if worded else 0
 
 
 def _distance(stem: str) -> float | None:
-    """Printed lines between the words that point to a figure and the nearest image; the largest of them.
+    """Largest distance in lines from a figure reference to an image.
 
-    A line is 80 half-width characters; a formula is taken for ten of them, an image for nothing.
+    A line is 80 half-width characters; a formula counts as ten, an image as none.
     """
     printed = _FORMULA.sub("x" * 10, stem)
     marks = [match.span() for match in re.finditer(re.escape(IMAGE_MARK), printed)][:100]
@@ -229,7 +221,6 @@ def _distance(stem: str) -> float | None:
 
 
 def _width(letter: str) -> float:
-    """Of a character, in lines of print."""
     return (2 if letter > "\u2e7f" else 1) / _LINE
 
 
@@ -238,7 +229,6 @@ def _name(match: re.Match[str]) -> str:
 
 
 def _is_statement(text: str) -> bool:
-    """Whether an option says something in words, and is no bare value, name or formula."""
     words = _WORDS.findall(_FORMULA.sub("", text))
     ideographs = sum("㐀" <= letter <= "鿿" or "가" <= letter <= "힣" for letter in words)
     return ideographs >= 6 or len(_FORMULA.sub("", text).split()) >= 5
@@ -249,7 +239,6 @@ def _states(clause: str) -> bool:
 
 
 def _parts(question: Question, plain: str) -> int:
-    """Sub-questions: as many as the record says, or as are numbered (1), (2), … in the text."""
     stated = max(len(question.part_points), len(question.variables))
     if question.question_type in CHOICE_TYPES:
         return max(1, stated)
@@ -270,11 +259,7 @@ def _unmarked(text: str) -> str:
 
 @dataclass
 class Standing:
-    """Where a feature lies among the questions of the same language and subject, or of the same paper.
-
-    `place(candidate, feature)` is the share of them with a smaller value, and whether the feature is high: in the top
-    quarter and above the median, ties included. None where fewer than `SMALLEST` questions have the feature.
-    """
+    """Rank of features among questions of the same language and subject, or of the same paper."""
 
     _values: dict[tuple[str, str], list[float]]
 
@@ -282,20 +267,22 @@ class Standing:
 
     @classmethod
     def of(cls, candidates: Iterable[Candidate]) -> Standing:
-        """The standing of all features of all candidates."""
+        """Builds the ranking from all candidates."""
         values: dict[tuple[str, str], list[float]] = {}
         for item in candidates:
             for group in _groups(item).values():
                 for feature, value in item.features.items():
                     if value is not None:
                         values.setdefault((group, feature), []).append(value)
-        return cls({key: sorted(found) for key, found in values.items() if len(found) >= cls.SMALLEST})
+        return cls(
+            {key: sorted(group_values) for key, group_values in values.items() if len(group_values) >= cls.SMALLEST}
+        )
 
     def place(self, item: Candidate, feature: str, among: Among = "subject") -> tuple[float, bool] | None:
-        """The share below it and whether it is high, among the questions of its subject, its kind, or its paper.
+        """Share of the group below the value, and True if in the top quarter and above the median.
 
-        The kind is the choice questions of its subject, or the others. Where its paper is not known or too small,
-        the subject stands for it.
+        None if fewer than `SMALLEST` questions have the feature. The kind is the subject's choices, or its others;
+        unknown and small papers fall back to the subject.
         """
         value, groups = item.features.get(feature), _groups(item)
         values = self._values.get((groups.get(among, ""), feature)) or self._values.get((groups["subject"], feature))

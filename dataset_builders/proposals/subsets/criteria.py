@@ -1,10 +1,8 @@
-"""The subsets that can be proposed, and the criteria of those that features and an annotator decide.
+"""Subsets, and criteria for those decided by features and an annotator.
 
-Contract: a criterion is a sentence for the reviewer and the annotator, a weight, and where features can tell a rule
-that says met, not met or unknown, with its evidence. `RULES_VERSION` goes up with any rule, weight or word list.
-Sources: LiveK12Bench section 2.1 (complex_layout, rigorous_process, long_horizon), KMMMU sections 3.2, 4.1, 7.1 and
-B.3 (korean_specific, hard, image_dependent, adversarial), CFE-Bench section 3.2 (image_dependent), MDK12-Bench
-Table 2 (mini).
+Contract: increase `RULES_VERSION` with any change of rules, weights or words. Sources: LiveK12Bench section 2.1
+(complex_layout, rigorous_process, long_horizon), KMMMU sections 3.2, 4.1, 7.1 and B.3 (korean_specific, hard,
+image_dependent, adversarial), CFE-Bench section 3.2 (image_dependent), MDK12-Bench Table 2 (mini).
 """
 
 from __future__ import annotations
@@ -21,17 +19,14 @@ from livek12.dataset_builders.registry import builder_of
 
 RULES_VERSION = 2
 KOREAN_SPECIFIC = "korean_specific"
-"""Not a name in `subsets` but the flag `is_korean_specific`."""
+"""The flag `is_korean_specific`, not a name in `subsets`."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule says of a question.
+    """Result of a rule.
 
-    Attributes:
-        met: None where it cannot be told.
-        why: what it rests on.
-        strength: how clearly it is met, 0.5 to 1: it ranks the proposals and decides nothing.
+    `met` is None if unknown; `strength`, 0.5 to 1, only ranks proposals.
     """
 
     met: bool | None
@@ -41,12 +36,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class CriteriaContext:
-    """What a rule may compare a question with.
+    """Comparison data of the rules; evidence is a verdict with its reason.
 
     Attributes:
-        standing: the features of the other questions.
-        long_answers: for each question that the named runs tell of, whether they spend many tokens on it, and why.
-        lucky: for each question with an audited answer, whether one is right with process errors, and why.
+        standing: of the other questions' features.
+        long_answers: of runs' token counts, by question.
+        lucky: of process audits, by question.
     """
 
     standing: Standing
@@ -59,7 +54,7 @@ Rule = Callable[[Candidate, CriteriaContext], Finding]
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that speaks for membership; without a rule only the annotator can tell."""
+    """One reason for membership; without a rule only the annotator decides."""
 
     name: str
     says: str
@@ -69,15 +64,15 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Subset:
-    """A subset that can be proposed.
+    """A subset for proposals.
 
     Attributes:
-        benchmark: whose questions, where none is named; None: of any benchmark.
-        by: what decides: `features` (and an annotator), `runs`, or a `sample`.
-        says: what a member is, for the reviewer and the annotator.
-        admits: whether a question can be a member at all.
-        least: criteria a proposal must meet.
-        per_subject: size for each subject of each language; None: no quota.
+        benchmark: default; None: any.
+        by: decided by `features` (and an annotator), `runs`, or a `sample`.
+        says: definition for reviewer and annotator.
+        admits: eligibility of a question.
+        least: criteria that a proposal must meet.
+        per_subject: quota for each subject of each language; None: none.
     """
 
     name: str
@@ -91,20 +86,16 @@ class Subset:
 
     @property
     def as_proposed(self) -> bool:
-        """Whether proposals need no person's word: where runs or a seeded draw decide, as in the articles."""
+        """True if runs or a seeded draw decide without a reviewer, as in the articles."""
         return self.by != "features"
 
     def takes(self, benchmark: BenchmarkName) -> bool:
-        """Whether it can be proposed for a benchmark: its own, or one whose builder names it."""
+        """True for its own benchmark, or one whose builder names it."""
         return self.benchmark in (None, benchmark) or self.name in builder_of(benchmark).subsets
 
 
 def subset_named(name: str) -> Subset:
-    """The subset of that name.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Returns the subset of a name, else raises UserError."""
     if name not in SUBSETS:
         raise UserError(f"there is no subset {name!r}; there are {', '.join(SUBSETS)}")
     return SUBSETS[name]
@@ -121,8 +112,6 @@ def _at_least(feature: str, least: float, what: str) -> Rule:
 
 
 def _top(feature: str, what: str, *, least: float = 0, among: Among = "subject") -> Rule:
-    """Met in the top quarter of what it is compared with, and from `least` on."""
-
     def rule(item: Candidate, context: CriteriaContext) -> Finding:
         value, place = item.features[feature], context.standing.place(item, feature, among)
         if value is None:
@@ -137,15 +126,15 @@ def _top(feature: str, what: str, *, least: float = 0, among: Among = "subject")
 
 
 def _any(*rules: Rule) -> Rule:
-    """Met where one is; unknown where none is met and one is unknown."""
+    """Met if one rule is; unknown if none is met and one is unknown."""
 
     def rule(item: Candidate, context: CriteriaContext) -> Finding:
         findings = [each(item, context) for each in rules]
         for met in (True, None, False):
-            found = [finding for finding in findings if finding.met is met]
-            if found:
-                why = "; ".join(finding.why for finding in found)
-                return Finding(met, why, max(finding.strength for finding in found))
+            matching = [finding for finding in findings if finding.met is met]
+            if matching:
+                why = "; ".join(finding.why for finding in matching)
+                return Finding(met, why, max(finding.strength for finding in matching))
         raise AssertionError("no rules")
 
     return rule
@@ -176,8 +165,8 @@ def _statements(item: Candidate, context: CriteriaContext) -> Finding:
     offered, listed = item.features["statement_options"] or 0, item.features["listed_statements"] or 0
     judged = bool(item.features["judges_statements"])
     met = offered >= 3 or (listed >= 3 and judged)
-    asked = "asks" if judged else "does not ask"
-    return Finding(met, f"{max(offered, listed):g} statements to choose among, {asked} which are right")
+    phrase = "asks" if judged else "does not ask"
+    return Finding(met, f"{max(offered, listed):g} statements to choose among, {phrase} which are right")
 
 
 def _guessable(item: Candidate, context: CriteriaContext) -> Finding:
@@ -301,7 +290,7 @@ SUBSETS: dict[str, Subset] = {
                     ),
                 ),
             ),
-            # What cannot be guessed is no lucky guess.
+            # Only a choice can be guessed.
             lambda item: item.is_choice,
             least=3,
             per_subject=50,

@@ -1,9 +1,7 @@
-"""Word lists for knowledge of Korea, by category.
+"""Korean word lists by category.
 
-Contract: `found` gives the words of a category that stand in a text, at the beginning of a Korean word. A list holds
-names and terms that are Korean by themselves; where a name is also an ordinary word or part of one (고려 "consider",
-대전 "charged", 부산물 "by-product"), its right-hand context has to tell. `criteria.RULES_VERSION` goes up with any
-change.
+Contract: words match at the beginning of a Korean word; ambiguous names (고려 is also "consider") need right-hand
+context. Increase `criteria.RULES_VERSION` with any change.
 """
 
 from __future__ import annotations
@@ -48,6 +46,6 @@ _SHOWN = 6
 
 
 def found(category: str, text: str) -> list[str]:
-    """The different words of a category in a text, in the order they stand; at most six."""
+    """Distinct words of a category, in text order; at most six."""
     words = dict.fromkeys(" ".join(match.group().split()) for match in _PATTERNS[category].finditer(text))
     return list(words)[:_SHOWN]

@@ -1,9 +1,7 @@
-"""mdk12 `mini`: equally many questions of each difficulty, with every knowledge point in at least one of them.
+"""mdk12 `mini`: equally many questions of each difficulty, covering every knowledge point.
 
-Contract: `sample` is deterministic (a seeded hash of the ids decides every tie and every draw) and independent of the
-order of the questions. A greedy cover comes first, from the difficulties that still have room; what only fuller ones
-can cover is taken all the same, and said. Source: MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set, 4,952 of
-each difficulty).
+Contract: `sample` depends on seed and ids, not on order. Points that only full difficulties cover are taken with a
+note. Source: MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set, 4,952 of each difficulty).
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from livek12.dataset_builders.base import DIFFICULTIES
 
 @dataclass(frozen=True)
 class Item:
-    """What the sample needs to know of a question."""
+    """A question for the draw."""
 
     id: str
     difficulty: str | None
@@ -28,20 +26,14 @@ class Item:
 
 @dataclass
 class Sample:
-    """The questions drawn, each with its reason, and what had to give way."""
+    """Drawn questions with reasons, and notes on deviations."""
 
     picked: dict[str, str]
     notes: list[str]
 
 
 def sample(items: Iterable[Item], share: float, seed: int) -> Sample:
-    """Draws the sample.
-
-    Args:
-        items: the questions, ids unique.
-        share: size of the sample as a share of the rated questions; a third of it for each difficulty.
-        seed: of every draw.
-    """
+    """Draws the sample; `share` is of the rated questions, a third of it for each difficulty."""
     order = sorted(items, key=lambda item: seeded_hash(item.id, seed))
     rated = [item for item in order if item.difficulty in DIFFICULTIES]
     available = Counter(item.difficulty or "" for item in rated)
@@ -57,16 +49,14 @@ def sample(items: Iterable[Item], share: float, seed: int) -> Sample:
 
 
 def _targets(total: int, available: Counter[str]) -> dict[str, int]:
-    """Equal numbers; what a difficulty does not have, the others take over."""
     targets: dict[str, int] = {}
     for place, difficulty in enumerate(sorted(DIFFICULTIES, key=lambda name: (available[name], name))):
-        left = len(DIFFICULTIES) - place
-        targets[difficulty] = min(available[difficulty], (total - sum(targets.values()) + left - 1) // left)
+        remaining = len(DIFFICULTIES) - place
+        targets[difficulty] = min(available[difficulty], (total - sum(targets.values()) + remaining - 1) // remaining)
     return targets
 
 
 def _cover(order: Sequence[Item], targets: dict[str, int]) -> dict[str, str]:
-    """A greedy cover of all knowledge points, with the points each question was taken for."""
     uncovered = set().union(*(item.points for item in order))
     room = Counter(targets)
     picked: dict[str, str] = {}
@@ -79,8 +69,8 @@ def _cover(order: Sequence[Item], targets: dict[str, int]) -> dict[str, str]:
 def _greedy(
     items: Sequence[Item], uncovered: set[str], room: Counter[str] | None, picked: dict[str, str]
 ) -> list[Item]:
-    """Takes the question with most uncovered points until none adds any; returns those that had no room."""
-    # A gain only ever shrinks, so an entry whose gain still holds when it comes up is the best there is.
+    """Takes the question with most uncovered points until none adds any; returns those without room."""
+    # Gains only shrink: an entry with an unchanged gain is the best.
     heap = [(-len(item.points), place) for place, item in enumerate(items) if item.points]
     heapq.heapify(heap)
     crowded: list[int] = []
@@ -129,5 +119,5 @@ def _listed(points: Collection[str]) -> str:
 
 
 def seeded_hash(id: str, seed: int) -> bytes:
-    """Decides draws and ties: the same for an id and a seed, whatever the order."""
+    """Order-independent key for draws and ties."""
     return hashlib.sha256(f"{seed}\0{id}".encode()).digest()

@@ -1,7 +1,6 @@
-"""The pictures of proposed questions as files, so that a reviewer of a sheet can see them.
+"""Picture files of proposed questions, for reviewers of a sheet.
 
-Contract: a file is named by the hash of its content and stands in one folder beside the sheet; nothing of a data
-set's own names becomes a path. A picture that is there already is not written again.
+Contract: files are named by content hash; names of the data set never become paths.
 """
 
 from __future__ import annotations
@@ -17,31 +16,24 @@ _ENDINGS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF
 
 
 def folder_of(sheet: Path) -> Path:
-    """Where the pictures of a sheet stand."""
+    """Picture folder of a sheet."""
     return sheet.with_name(f"{sheet.stem}.pictures")
 
 
 def write(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
-    """Writes the pictures of the questions with these ids.
-
-    Returns:
-        The files of each question, relative to the sheet's folder, for its cell.
-
-    Raises:
-        UserError: a file cannot be written.
-    """
+    """Writes the pictures of the questions with these ids; returns each one's cell of relative paths."""
     folder = folder_of(sheet)
-    found = {}
+    cells = {}
     try:
         for question in questions:
             if question.id in ids and question.images:
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 make_subfolder(folder.parent, folder.name)
                 names = [_write(image, folder) for image in question.images if image.bytes]
-                found[question.id] = "\n".join(f"{folder.name}/{name}" for name in names)
+                cells[question.id] = "\n".join(f"{folder.name}/{name}" for name in names)
     except OSError as error:
         raise UserError(f"{folder}: pictures cannot be written there ({error.strerror})") from None
-    return found
+    return cells
 
 
 def _write(image: Image, folder: Path) -> str:

@@ -1,7 +1,6 @@
-"""Makes the proposals of a subset and writes them to the sheet.
+"""Proposals of a subset, written to the sheet.
 
-Contract: the same data, runs, annotations and reviews give the same file. Accepted members count towards a quota
-before others and rejected ones not at all, so that a reserve moves up for each that is rejected.
+Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up.
 """
 
 from __future__ import annotations
@@ -31,22 +30,15 @@ from livek12.engines.base import Engine
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to propose, and from what.
+    """Options of a proposal.
 
     Attributes:
-        name: of the subset.
-        data: a built data set.
-        benchmark: whose questions; only where the subset does not say.
-        runs: run folders: baselines, a cascade in its order, or runs with images.
-        without_images: run folders of the same questions asked without their images.
-        engine: makes the annotator's engine, which stays the caller's to close; None for no annotator.
-        max_tokens: budget of an annotation.
-        per_subject: the quota; None for the subset's own.
-        confidence: share of the trials that must be right to count as solved.
-        share: size of a sample.
-        seed: of the draws.
-        everything: also write questions that are not proposed.
-        pictures: also write the pictures of the rows, beside the sheet.
+        benchmark: required only if the subset has none.
+        runs: run folders: baselines, a cascade in order, or runs with images.
+        without_images: runs of the same questions without images.
+        engine: factory; the caller closes the engine.
+        confidence: share of trials that must be right.
+        everything: include questions that are not proposed.
     """
 
     name: str
@@ -66,14 +58,7 @@ class Wanted:
 
 @dataclass
 class ProposalReport:
-    """What came of it.
-
-    Attributes:
-        rows: of the subset, as they stand in the sheet.
-        questions: how many were looked at.
-        lines: for the person: notes on the sample, the runs or the annotator.
-        failed: requests to the annotator that failed; the same command sends them again.
-    """
+    """Proposed rows, number of questions, lines for the user, and failed (repeatable) annotator requests."""
 
     rows: list[sheet.SheetRow]
     questions: int
@@ -82,20 +67,11 @@ class ProposalReport:
 
 
 Begin = Callable[[int], Callable[[], None]]
-"""Told how many questions the annotator gets; gives what to call after each."""
+"""Starts progress over a number of questions; returns the step function."""
 
 
 def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: None) -> ProposalReport:
-    """Writes the proposals to the sheet; reviews that stand in it are kept.
-
-    Args:
-        wanted: what to propose.
-        file: the sheet; made, or brought up to date.
-        begin: starts a progress bar for the annotator.
-
-    Raises:
-        UserError: what is wanted does not fit together, something cannot be read, or the sheet cannot be written.
-    """
+    """Writes the proposals to the sheet, keeping its reviews."""
     subset = subset_named(wanted.name)
     _check(subset, wanted)
     old = sheet.read(file) if file.exists() else []
@@ -114,19 +90,15 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
 
 
 def whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
-    """Every question of a benchmark in a built data set, one at a time.
-
-    Raises:
-        UserError: there is no such data set, or it holds no question of the benchmark.
-    """
+    """Yields every question of a benchmark in a built data set; raises UserError without any."""
     configs = read_card(data)
-    found = False
+    has_config = False
     for config in builder_of(benchmark).layout.every_question:
         names = [name for name in (f"{benchmark}_{config}", config) if name in configs]
         if names:
             yield from iter_questions(data, names, benchmark)
-            found = True
-    if not found:
+            has_config = True
+    if not has_config:
         raise UserError(f"{data} has no {benchmark} questions; it has the configs {', '.join(configs)}")
 
 
@@ -170,9 +142,9 @@ def _proposals(
     made_by = ""
     if wanted.engine:
         admitted = {item.id for item in items if subset.admits(item)}
-        asked = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
+        questions = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
         annotator = Annotator(wanted.engine(), subset, file, wanted.max_tokens)
-        opinions, made_by = annotator.opinions(asked, begin(len(admitted))), annotator.made_by
+        opinions, made_by = annotator.opinions(questions, begin(len(admitted))), annotator.made_by
     context = CriteriaContext(Standing.of(items), runs.long_answers(items, answers), runs.lucky(items, answers))
     rows = [_judged(subset, item, context, opinions.get(item.id), made_by) for item in items]
     ranked = _ranked(subset, rows, old, wanted)
@@ -189,15 +161,15 @@ def _proposals(
 def _judged(
     subset: Subset, item: Candidate, context: CriteriaContext, opinion: Annotation | None, made_by: str
 ) -> sheet.SheetRow:
-    """A question against the criteria, by features and by the annotator; each counts half where both can tell."""
-    said = opinion.criteria if opinion and opinion.criteria else {}
+    """Scores a question; features and annotator count half each if both decide."""
+    opinions = opinion.criteria if opinion and opinion.criteria else {}
     met, unknown, evidence, score = [], [], [], 0.0
     for criterion in subset.criteria:
         finding = criterion.rule(item, context) if criterion.rule else Finding(None, "")
         strength = finding.strength if finding.met else 0.0
         views = {"features": strength} if finding.met is not None else {}
-        if criterion.name in said:
-            views["annotator"] = float(said[criterion.name])
+        if criterion.name in opinions:
+            views["annotator"] = float(opinions[criterion.name])
         if yes := [who for who, view in views.items() if view]:
             met.append(f"{criterion.name} ({' + '.join(yes)})")
             score += criterion.weight * sum(views.values()) / len(views)
@@ -236,10 +208,10 @@ def _row(subset: Subset, item: Candidate, state: str, score: float | None, **sho
 def _ranked(
     subset: Subset, rows: Sequence[sheet.SheetRow], old: Sequence[sheet.SheetRow], wanted: Wanted
 ) -> list[sheet.SheetRow]:
-    """By language and subject, best first; what is over the quota of its subject is a reserve."""
+    """Sorts by language and subject, best first; rows over the quota become reserves."""
     quota = wanted.per_subject or subset.per_subject
     verdicts = {row.key: row.verdict[0] for row in old}
-    # What is accepted stays, even if it would not be proposed any more, and takes its place in the quota.
+    # Accepted rows are kept even if no longer proposed, and use the quota.
     rows = [replace(row, state="kept") if row.state == "out" and verdicts.get(row.key) else row for row in rows]
     order = sorted(
         rows,
@@ -273,10 +245,10 @@ def _decided(
             return runs.adversarial(item, answers, wanted.confidence)
         return runs.image_dependent(item, answers, blind, wanted.confidence)
 
-    told = [f"{run.name} ({run.model})" for run in answers]
-    told += [f"without images {run.name} ({run.model})" for run in blind]
+    run_names = [f"{run.name} ({run.model})" for run in answers]
+    run_names += [f"without images {run.name} ({run.model})" for run in blind]
     confidence = "" if subset.name == "hard" else f", confidence {wanted.confidence:g}"
-    made_by = f"rules {RULES_VERSION}{confidence}, runs {', '.join(told)}"
+    made_by = f"rules {RULES_VERSION}{confidence}, runs {', '.join(run_names)}"
     rows = []
     for item in items:
         state, why = outcome(item)

@@ -1,11 +1,9 @@
-"""Puts questions into the subsets that a sheet puts them in.
+"""Subset membership from reviewed sheets.
 
-Contract: `apply` passes every record on in its order and changes nothing but `subsets` (or the flag
-`is_korean_specific`) of members. A row counts when it is accepted with a name and a date, and its question is there
-with the very text that was reviewed; where two rows decide one proposal otherwise (two reviewers), neither counts, in
-whatever sheets they stand. What runs or a draw propose counts as it is proposed, as in the articles, unless somebody
-decided otherwise. Every row that would count and does not costs one line in the log; proposals that wait for a person
-cost one line together.
+Contract: `apply` keeps the order of records and changes only `subsets` (or `is_korean_specific`). A row counts if
+accepted with name and date for the question's exact text; contradictory rows, in any sheets, cancel. Proposals of runs
+or draws count unless a reviewer decided otherwise, as in the articles. Invalid rows are logged; open proposals share
+one line.
 """
 
 from __future__ import annotations
@@ -22,22 +20,15 @@ from livek12.dataset_builders.proposals.subsets.criteria import KOREAN_SPECIFIC,
 from livek12.dataset_builders.writing.membership import MemberRow
 
 Accepted = dict[str, list[tuple[str, sheet.SheetRow]]]
-"""The rows that count, each with its place (sheet and line), by the id of the question."""
+"""Valid rows with their place (sheet and line), by question id."""
 
 
 def apply(
     records: Iterator[Page | Question], files: Sequence[Path], log: Log, members: list[MemberRow] | None = None
 ) -> Iterator[Page | Question]:
-    """Marks accepted members among the records.
+    """Marks accepted members among the records of a build.
 
-    Args:
-        records: the pages and questions of a build.
-        files: reviewed sheets of `livek12 subsets propose`; each may hold several subsets.
-        log: told of rows that do not count, one line each.
-        members: gets one entry for each member that was put in, as the records pass.
-
-    Raises:
-        UserError: a sheet cannot be read.
+    `members` collects an entry for each as the records pass.
     """
     return _marked(records, _accepted(files, log), log, [] if members is None else members)
 
@@ -58,7 +49,6 @@ def _marked(
 
 
 def _accepted(files: Sequence[Path], log: Log) -> Accepted:
-    """The rows that count; contradictory ones count for nothing."""
     decided: dict[tuple[str, str, str], list[tuple[bool, str, sheet.SheetRow]]] = {}
     waiting: dict[tuple[str, str, str], tuple[str, sheet.SheetRow]] = {}
     unsound: set[tuple[str, str, str]] = set()
@@ -73,7 +63,7 @@ def _accepted(files: Sequence[Path], log: Log) -> Accepted:
             decided.setdefault(row.key, []).append((verdict, place, row))
         elif row.state == "proposed" and row.subset in SUBSETS:
             waiting.setdefault(row.key, (place, row))
-    open_ = {key: found for key, found in waiting.items() if key not in decided.keys() | unsound}
+    open_ = {key: entries for key, entries in waiting.items() if key not in decided.keys() | unsound}
     accepted: Accepted = {}
     for place, row in open_.values():
         if SUBSETS[row.subset].as_proposed:
@@ -84,9 +74,9 @@ def _accepted(files: Sequence[Path], log: Log) -> Accepted:
         log.notes.append(
             f"waiting for a person: {total} {what} ({each}); `decision`, `by` and `at` in the sheet bring {them} in"
         )
-    for found in decided.values():
-        first, place, row = found[0]
-        if other := next((where for verdict, where, _ in found if verdict != first), None):
+    for entries in decided.values():
+        first, place, row = entries[0]
+        if other := next((where for verdict, where, _ in entries if verdict != first), None):
             log.note(place, row.id, f"does not count: both accepted and rejected for {row.subset} (see {other})")
         elif first:
             accepted.setdefault(row.id, []).append((place, row))

@@ -1,9 +1,8 @@
-"""Subsets that runs decide: kmmmu's hard set, adversarial filtering, image dependence.
+"""Subsets decided by runs: kmmmu's hard set, adversarial filtering, image dependence.
 
-Contract: an answer is right or wrong only when it is graded (or there is no answer, which is wrong); a question that
-is ungraded, failed, unsupported, not asked, or asked in other words is open, and whatever depends on it undecided.
-Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and CFE-Bench section 3.2
-(image dependence).
+Contract: only graded answers are right or wrong (a missing answer is wrong); all else is open, and leaves dependent
+decisions undecided. Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and
+CFE-Bench section 3.2 (image dependence).
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from livek12.core.scoring import Row
 from livek12.dataset_builders.proposals.subsets.candidates import Candidate, text_sha256
 
 Outcome = tuple[Literal["proposed", "undecided", "out"], str]
-"""What becomes of a question, and why."""
+"""Decision on a question, and the reason."""
 _LONG = 0.75
 
 
 @dataclass
 class Tally:
-    """The answers of one run to one question, all trials together."""
+    """Answers of one run to one question over all trials."""
 
     right: int = 0
     wrong: int = 0
@@ -35,11 +34,11 @@ class Tally:
 
     @property
     def trials(self) -> int:
-        """How many answers there should be."""
+        """Number of expected answers."""
         return self.right + self.wrong + self.open
 
     def solved(self, confidence: float) -> bool | None:
-        """Whether at least this share of the trials is right; None while open answers could decide it."""
+        """True if at least this share of the trials is right; None while open answers could decide."""
         if self.trials and self.right >= confidence * self.trials:
             return True
         return None if not self.trials or self.right + self.open >= confidence * self.trials else False
@@ -51,13 +50,13 @@ class Tally:
 
 @dataclass
 class RunAnswers:
-    """What one run says of each question, by id.
+    """Answers of one run by question id.
 
     Attributes:
-        texts: the hash of the text that was asked.
-        tokens: mean completion tokens, where every answer has a count.
-        audited: questions with an answer whose process was audited.
-        lucky: right answers whose process audit found errors.
+        texts: hash of the text asked.
+        tokens: mean completion tokens, if every answer has a count.
+        audited: questions with a process-audited answer.
+        lucky: right answers with process errors.
     """
 
     name: str
@@ -69,11 +68,11 @@ class RunAnswers:
     lucky: dict[str, int] = field(default_factory=dict)
 
     def asked(self, item: Candidate) -> bool:
-        """Whether the run asked this question, in these words."""
+        """True if the run had this exact question text."""
         return self.texts.get(item.id) == item.text_sha256
 
     def tally(self, item: Candidate) -> Tally:
-        """The answers to a question; open where the run did not ask it, or asked other words."""
+        """Answers to a question; open if the run lacks its exact text."""
         if item.id not in self.texts:
             return Tally(open=1, why_open="not asked")
         if not self.asked(item):
@@ -82,18 +81,14 @@ class RunAnswers:
 
 
 def read_runs(paths: Sequence[Path]) -> list[RunAnswers]:
-    """The answers of run folders.
-
-    Raises:
-        UserError: one is no run folder, or is named twice.
-    """
+    """Reads run folders; UserError for an invalid or repeated one."""
     if len({path.resolve() for path in paths}) != len(paths):
         raise UserError("a run is named twice: it would count as two baselines")
     return [_read(path) for path in paths]
 
 
 def hard(item: Candidate, runs: Sequence[RunAnswers]) -> Outcome:
-    """Wrong by all runs in all trials; one right answer is enough to be out, one open answer to be undecided."""
+    """Wrong by all runs in all trials; one right answer excludes, one open answer leaves undecided."""
     tallies = [(run, run.tally(item)) for run in runs]
     evidence = _evidence(tallies)
     if any(tally.right for _, tally in tallies):
@@ -102,9 +97,9 @@ def hard(item: Candidate, runs: Sequence[RunAnswers]) -> Outcome:
 
 
 def adversarial(item: Candidate, cascade: Sequence[RunAnswers], confidence: float) -> Outcome:
-    """Kept where no model of the cascade is right in at least `confidence` of its trials.
+    """Kept if no model is right in at least `confidence` of its trials.
 
-    A question that an earlier stage took out need not have been asked later.
+    Later stages may skip questions that an earlier one removed.
     """
     tallies = [(run, run.tally(item)) for run in cascade]
     solved = [(run, tally) for run, tally in tallies if tally.solved(confidence)]
@@ -117,9 +112,9 @@ def adversarial(item: Candidate, cascade: Sequence[RunAnswers], confidence: floa
 def image_dependent(
     item: Candidate, seeing: Sequence[RunAnswers], blind: Sequence[RunAnswers], confidence: float
 ) -> Outcome:
-    """Dependent where some model is right with the images, and none of the named ones without.
+    """Dependent if a model is right with the images, and none without.
 
-    Right is at least `confidence` of the trials. Where no model is right either way, the runs show nothing.
+    Right means at least `confidence` of the trials. If no model is right either way, the question is undecided.
     """
     if not item.features["images"]:
         return "out", "it has no image"
@@ -136,7 +131,7 @@ def image_dependent(
 
 
 def ablation(items: Sequence[Candidate], seeing: Sequence[RunAnswers], blind: Sequence[RunAnswers]) -> list[str]:
-    """Accuracy with and without images for each model that has both (KMMMU Table 9), as intervals while any is open."""
+    """Accuracy with and without images of each model with both (KMMMU Table 9); intervals for open answers."""
     lines = []
     pictured = [item for item in items if item.features["images"]]
     for run in seeing if pictured else ():
@@ -147,30 +142,27 @@ def ablation(items: Sequence[Candidate], seeing: Sequence[RunAnswers], blind: Se
 
 
 def long_answers(items: Iterable[Candidate], runs: Sequence[RunAnswers]) -> dict[str, tuple[bool, str]]:
-    """Whether at least half of the runs that tell spend a top quarter of their tokens on a question, and which.
-
-    A run tells of a question where every answer to it has a token count.
-    """
+    """True if at least half of the runs with token counts put a question in their longest quarter, and the reason."""
     longest = {run.name: _longest(run) for run in runs}
-    found = {}
+    results = {}
     for item in items:
-        told = [run for run in runs if longest[run.name] and item.id in run.tokens and run.asked(item)]
-        over = [run for run in told if item.id in longest[run.name]]
-        if told:
+        counted = [run for run in runs if longest[run.name] and item.id in run.tokens and run.asked(item)]
+        over = [run for run in counted if item.id in longest[run.name]]
+        if counted:
             why = "; ".join(f"{run.name}: {run.tokens[item.id]:.0f} tokens" for run in over)
-            found[item.id] = (2 * len(over) >= len(told), why)
-    return found
+            results[item.id] = (2 * len(over) >= len(counted), why)
+    return results
 
 
 def lucky(items: Iterable[Candidate], runs: Sequence[RunAnswers]) -> dict[str, tuple[bool, str]]:
-    """Whether some run answers a question rightly with errors in its reasoning; only where answers were audited."""
-    found = {}
+    """True if a run's right answer has process errors; only audited questions."""
+    results = {}
     for item in items:
-        if told := [run for run in runs if item.id in run.audited and run.asked(item)]:
-            seen = [run for run in told if item.id in run.lucky]
+        if audited := [run for run in runs if item.id in run.audited and run.asked(item)]:
+            seen = [run for run in audited if item.id in run.lucky]
             why = "; ".join(f"{run.name}: {run.lucky[item.id]} right with process errors" for run in seen)
-            found[item.id] = (bool(seen), why)
-    return found
+            results[item.id] = (bool(seen), why)
+    return results
 
 
 def _read(path: Path) -> RunAnswers:
@@ -188,9 +180,9 @@ def _read(path: Path) -> RunAnswers:
             if row.verdict and row.verdict.correct and process.cie + process.lae + process.dre > 0:
                 answers.lucky[id] = answers.lucky.get(id, 0) + 1
     for id, counts in tokens.items():
-        known = [count for count in counts if count is not None]
-        if len(known) == len(counts):
-            answers.tokens[id] = sum(known) / len(known)
+        token_counts = [count for count in counts if count is not None]
+        if len(token_counts) == len(counts):
+            answers.tokens[id] = sum(token_counts) / len(token_counts)
     return answers
 
 
@@ -218,7 +210,6 @@ def _evidence(tallies: Iterable[tuple[RunAnswers, Tally]]) -> str:
 
 
 def _share(items: Sequence[Candidate], run: RunAnswers) -> str:
-    """Right answers in per cent; an interval as long as answers are open."""
     tallies = [run.tally(item) for item in items]
     low = 100 * math.fsum(tally.right / tally.trials for tally in tallies) / len(tallies)
     high = 100 * math.fsum((tally.right + tally.open) / tally.trials for tally in tallies) / len(tallies)

@@ -1,9 +1,8 @@
-"""The sheet of proposals: a CSV file that a person reviews in a spreadsheet and a program reads back.
+"""Proposal sheet: CSV, reviewed in a spreadsheet and read back.
 
-Contract: one row a proposal; the reviewer fills `decision` (accept or reject), `by`, `at` (a date, year first) and
-`reason`. Writing is deterministic, and never loses what a reviewer wrote: `merged` carries it over to the same
-question (by subset, id and text), and keeps reviewed rows that are no longer proposed. No cell starts a formula: a
-text that would gets an apostrophe before it, which reading takes off again.
+Contract: the reviewer sets `decision` (accept or reject), `by`, `at` (a date, year first) and `reason`. `merged`
+transfers reviews by subset, id and text, and loses none. An apostrophe, removed on reading, guards texts that would
+start a formula.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from livek12.core.tables import bare, csv_text
 from livek12.dataset_builders.base import one_line
 
 STATES = ("proposed", "reserve", "undecided", "out", "kept")
-"""reserve: over the quota; undecided: cannot be told yet; out: not proposed, shown on demand; kept: reviewed, and no
-longer among the proposals."""
+"""reserve: over the quota; undecided: evidence missing; out: not proposed; kept: reviewed, no longer proposed."""
 REVIEW = ("decision", "by", "at", "reason")
 COLUMNS = (
     *("subset", "state", "id", *REVIEW, "score", "criteria", "unknown", "evidence", "language", "subject"),
@@ -38,7 +36,7 @@ _MAX_BYTES = 512 << 20
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One proposal. `shown` holds the columns that only a person reads; `extra` those a reviewer added."""
+    """One proposal. `shown` holds display-only columns, `extra` those a reviewer added."""
 
     subset: str
     state: str
@@ -54,20 +52,17 @@ class SheetRow:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a review belongs to."""
+        """Identity of the reviewed proposal."""
         return self.subset, self.id, self.text_sha256
 
     @property
     def reviewed(self) -> bool:
-        """Whether a person wrote anything into the row."""
+        """True if a reviewer wrote into the row."""
         return any(value.strip() for value in (*self.review.values(), *self.extra.values()))
 
     @property
     def verdict(self) -> tuple[bool | None, str]:
-        """Accepted, rejected or neither (None), and what keeps a decision from counting.
-
-        A decision counts with a name and a date.
-        """
+        """Decision (None: neither), and the reason if it does not count."""
         decision = self.review.get("decision", "").strip().casefold()
         if not decision:
             return None, ""
@@ -84,7 +79,7 @@ class SheetRow:
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a date with the year first, as spreadsheets of most countries leave it."""
+    """True for a date with the year first, in the formats of common spreadsheets."""
     match = _DATE.fullmatch(text.strip())
     try:
         return bool(match and datetime.date(*(int(part) for part in match.groups())))
@@ -93,15 +88,14 @@ def is_date(text: str) -> bool:
 
 
 def read(file: Path) -> list[SheetRow]:
-    """The rows of a sheet, as a spreadsheet may have saved it (comma, semicolon or tab; with or without a BOM).
+    """Reads a sheet saved by any spreadsheet (comma, semicolon or tab; with or without a BOM).
 
-    Raises:
-        UserError: the file cannot be read, is no UTF-8, or lacks a column that names a proposal.
+    Raises UserError for unreadable files and missing columns.
     """
     try:
         if file.stat().st_size > _MAX_BYTES:
             raise UserError(f"{file}: over {_MAX_BYTES >> 20} MiB, which is no sheet of `livek12 subsets propose`")
-        text = file.read_bytes().decode("utf-8-sig")  # line breaks inside cells stay as they are
+        text = file.read_bytes().decode("utf-8-sig")  # keeps line breaks inside cells
     except UnicodeDecodeError:
         raise UserError(f"{file}: is not UTF-8; save it as CSV UTF-8") from None
     except OSError as error:
@@ -113,18 +107,14 @@ def read(file: Path) -> list[SheetRow]:
         missing = [name for name in ("subset", "id", "text_sha256", *REVIEW) if name not in names]
         if missing:
             raise UserError(f"{file}: no sheet of `livek12 subsets propose`: column {missing[0]} is missing")
-        # Spreadsheets keep rows that were emptied, as separators alone.
+        # Spreadsheets keep emptied rows as separators.
         return [_row(cells, reader.line_num, file) for cells in reader if any(cells.values())]
     except csv.Error as error:
         raise UserError(f"{file}:{reader.line_num}: damaged CSV ({error}); mend or restore the file") from None
 
 
 def write(file: Path, rows: Iterable[SheetRow]) -> None:
-    """Writes the sheet whole.
-
-    Raises:
-        UserError: it cannot be written; an earlier one stands.
-    """
+    """Writes the sheet atomically; raises UserError."""
     rows = list(rows)
     added = dict.fromkeys(name for row in rows for name in row.extra)
     columns = [*COLUMNS, *added]
@@ -133,9 +123,9 @@ def write(file: Path, rows: Iterable[SheetRow]) -> None:
 
 
 def merged(new: Iterable[SheetRow], old: Iterable[SheetRow]) -> list[SheetRow]:
-    """The new proposals with the reviews of the old ones; reviewed rows that are no longer proposed stand last.
+    """Transfers old reviews to the new proposals; reviewed rows no longer proposed go last.
 
-    Two old rows for one proposal are both kept where they differ, so that nobody's word is lost.
+    Differing old rows of one proposal are all kept.
     """
     reviews: dict[tuple[str, str, str], list[SheetRow]] = {}
     for row in old:
@@ -151,7 +141,7 @@ def merged(new: Iterable[SheetRow], old: Iterable[SheetRow]) -> list[SheetRow]:
 
 
 def features_cell(features: Mapping[str, object]) -> str:
-    """Features as JSON; what is not known is left out."""
+    """Known features as JSON."""
     return json.dumps({name: value for name, value in features.items() if value is not None})
 
 
@@ -182,7 +172,7 @@ _OWN = {"subset", "state", "id", "text_sha256", "score", "language", "subject", 
 
 
 def _cells(row: SheetRow) -> dict[str, str]:
-    """The cells of a row; in what only a person reads, no separator is followed by what could start a formula."""
+    """Cells of a row; display-only texts get a space between separator and formula sign."""
     exact = {name: str(getattr(row, name)) for name in ("subset", "state", "id", "text_sha256", "language", "subject")}
     shown = {name: _AFTER_SEPARATOR.sub(r"\1 ", text.replace("\0", "")) for name, text in row.shown.items()}
     return {**shown, **exact, "score": "" if row.score is None else f"{row.score:.3f}", **row.review, **row.extra}

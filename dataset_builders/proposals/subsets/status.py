@@ -1,7 +1,6 @@
-"""How far the review of a sheet has come, and how far two reviewers agree.
+"""Progress of a sheet's review, and agreement of two reviewers.
 
-Contract: only decisions with a name and a date count. Agreement is over the proposals that both decided; Cohen's κ
-does not exist where both gave one and the same decision throughout.
+Contract: decisions need a name and a date. Cohen's κ is undefined if both gave a single verdict.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from livek12.dataset_builders.proposals.subsets.sheet import SheetRow
 
 @dataclass(frozen=True)
 class ReviewerPair:
-    """Two reviewers on one subset.
+    """Agreement of two reviewers on one subset.
 
     Attributes:
         both: proposals that both decided.
         agreed: of these, decided alike.
         accepted: of these, accepted by both.
-        kappa: Cohen's κ; None where it does not exist.
-        disputed: ids they decided differently.
-        only_one: proposals that only one of them decided.
+        kappa: Cohen's κ, or None.
+        only_one: proposals that one of them decided.
     """
 
     subset: str
@@ -38,30 +36,30 @@ class ReviewerPair:
 
 
 def counts(rows: Sequence[SheetRow]) -> dict[str, Counter[str]]:
-    """Rows by subset, and there by state, decision, subject and what keeps a decision from counting."""
-    found: dict[str, Counter[str]] = {}
+    """Rows by subset, and there by state, decision and subject."""
+    tallies: dict[str, Counter[str]] = {}
     for row in (row for row in rows if row.subset in SUBSETS):
         verdict, problem = row.verdict
         taken = row.state == "proposed" and SUBSETS[row.subset].as_proposed
         undecided = "taken as proposed" if taken else "open"
         decision = "does not count" if problem else {True: "accepted", False: "rejected", None: undecided}[verdict]
-        tally = found.setdefault(row.subset, Counter())
+        tally = tallies.setdefault(row.subset, Counter())
         tally[row.state] += 1
         tally[decision] += 1
         if verdict:
             tally[f"accepted {row.language} {row.subject}".rstrip()] += 1
-    return found
+    return tallies
 
 
 def problems(rows: Sequence[SheetRow]) -> list[str]:
-    """Rows of unknown subsets and decisions that do not count, one line each."""
+    """Unknown subsets and invalid decisions, a line each."""
     unknown = ((row, f"there is no subset {row.subset!r}") for row in rows if row.subset not in SUBSETS)
     unsound = ((row, problem) for row in rows if row.subset in SUBSETS and (problem := row.verdict[1]))
     return [f"line {row.line} ({row.id}): {problem}" for row, problem in (*unknown, *unsound)]
 
 
 def agreement(first: Sequence[SheetRow], second: Sequence[SheetRow]) -> list[ReviewerPair]:
-    """How two reviewers of the same proposals agree, subset by subset."""
+    """Agreement of two reviewers, by subset."""
     a, b = _decisions(first), _decisions(second)
     return [_pair(subset, a, b) for subset in sorted({key[0] for key in (*a, *b)})]
 

@@ -1,7 +1,7 @@
-"""From texts to scored knowledge points: what was learned from labels, and what the tree's own words say.
+"""Knowledge point classifier: learned labels plus the tree's own words.
 
-Contract: `train` needs labelled questions and gives measured confidences; without them `untrained` goes by names alone
-and its confidences are None, because nothing was there to measure them on.
+Contract: `train` needs labelled questions and measures confidences; `untrained` uses names alone, with confidences
+None.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 NAMED = 0.1
-"""What naming a point adds to its score: at most this, as a share of the best-named point's."""
+"""Bonus for a named point: at most this, as a share of the best-named point's."""
 MIN_LABELLED = 20
-"""With fewer, nothing can be learned, let alone measured."""
+"""Smallest number to learn from and to measure on."""
 
 
 class Proposed(Record):
-    """One knowledge point for one question.
+    """A knowledge point proposed for a question.
 
     Attributes:
-        name: of the point, in the question's language.
+        name: in the question's language.
         route: with the nodes above it.
-        score: of the classifier, of no scale.
-        confidence: measured on held-out questions, 0 to 1; None where nothing was measured.
+        score: classifier score, without a scale.
+        confidence: measured on held-out questions, 0 to 1, or None.
     """
 
     name: str
@@ -50,11 +50,10 @@ class Classifier:
     """Scores the points of a tree.
 
     Attributes:
-        tree: whose points.
-        encoder: what it sees of a text; None for names alone.
-        ridge: what was learned; None for nothing.
-        calibration: of its scores; None where there was nothing to measure on.
-        nodes: embeddings of the points' names, where the encoder understands words.
+        encoder: None for names alone.
+        ridge: learned weights, or None.
+        calibration: of the scores, or None.
+        nodes: embeddings of the points' names, if available.
     """
 
     tree: Tree
@@ -66,7 +65,7 @@ class Classifier:
 
     @property
     def made_by(self) -> str:
-        """What it is, for whoever reads its proposals."""
+        """Description for readers of its proposals."""
         if self.encoder is None:
             return "names"
         return self.encoder.name if self.ridge is None else f"{self.encoder.name}, trained"
@@ -75,11 +74,10 @@ class Classifier:
         """Scores, shape (items, points)."""
         texts = [item.text for item in items]
         rows = self.encoder(texts, step) if self.encoder else None
-        found = combined(rows, self.ridge, self.nodes, self.names(texts))
-        return found * self._of_subject(items)
+        totals = combined(rows, self.ridge, self.nodes, self.names(texts))
+        return totals * self._of_subject(items)
 
     def _of_subject(self, items: Sequence[Item]) -> NDArray[np.float32]:
-        """1 where a point is of the question's subject, or that is unknown to the tree; else 0."""
         import numpy as np
 
         subjects = [point.subject for point in self.tree.points]
@@ -89,7 +87,7 @@ class Classifier:
         return np.array(rows, np.float32).reshape(len(items), len(subjects))
 
     def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
-        """The best points of each question, best first; none where nothing speaks for any."""
+        """Best points of each question, best first; only positive scores."""
         return [self._best(item, row, most) for item, row in zip(items, self.scores(items, step), strict=True)]
 
     def _best(self, item: Item, row: NDArray[np.float32], most: int) -> list[Proposed]:
@@ -113,7 +111,7 @@ def combined(
     nodes: NDArray[np.float32] | None,
     named: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """What was learned, plus what is named (as a share of the best-named point) and what is near a point's name."""
+    """Learned scores, plus bonuses for named points (as a share of the best-named) and near names."""
     import numpy as np
 
     bonus = named / np.maximum(named.max(axis=1, keepdims=True, initial=0), 1e-9)
@@ -126,7 +124,7 @@ def combined(
 
 
 def _standing(similarity: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Similarities from 0 (the mean of a question's) to 1 (its best): E5's cosines all lie between 0.7 and 1."""
+    """Rescales similarities from 0 (a question's mean) to 1 (its best): E5's cosines are all within 0.7 to 1."""
     import numpy as np
 
     above = similarity - similarity.mean(axis=1, keepdims=True)
@@ -134,7 +132,7 @@ def _standing(similarity: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def untrained(tree: Tree, encoder: Encoder | None) -> Classifier:
-    """A classifier by the tree's words, and by the meaning of its names where the encoder understands words."""
+    """Classifier by the tree's words, and by embedded names if the encoder supports words."""
     understands = encoder is not None and encoder.name == EMBEDDING
     return Classifier(tree, Names(tree), encoder if understands else None, nodes=_nodes(tree, encoder))
 
@@ -142,10 +140,9 @@ def untrained(tree: Tree, encoder: Encoder | None) -> Classifier:
 def train(
     tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = lambda: None
 ) -> tuple[Classifier, list[str]]:
-    """A classifier that learned from labelled questions, with measured confidences, and notes.
+    """Trains a classifier with measured confidences; returns it and notes.
 
-    Raises:
-        UserError: too few of them have a label that is in the tree.
+    Raises UserError for too few labels of the tree.
     """
     import numpy as np
 
@@ -160,13 +157,13 @@ def train(
     truth, texts = truth[labelled], [item.text for item in used]
     rows, names = encoder(texts, step), Names(tree)
     named, nodes = names(texts), _nodes(tree, encoder)
-    # Labels that no question has cost as much as others and learn nothing.
+    # Labels without questions cost as much as others and learn nothing.
     outside = np.zeros_like(truth)
     fold = np.array(folds(used, FOLDS))
     for number in range(FOLDS):
-        held = fold == number
-        if held.any() and (~held).any():
-            outside[held] = combined(rows[held], fit(rows[~held], truth[~held]), nodes, named[held])
+        held_out = fold == number
+        if held_out.any() and (~held_out).any():
+            outside[held_out] = combined(rows[held_out], fit(rows[~held_out], truth[~held_out]), nodes, named[held_out])
     best = outside.argsort(axis=1)[:, -3:]
     calibration = calibrate(
         np.take_along_axis(outside, best, axis=1).ravel(), np.take_along_axis(truth, best, axis=1).ravel() > 0
@@ -180,7 +177,7 @@ def train(
 
 
 def truths(tree: Tree, items: Sequence[Item]) -> tuple[NDArray[np.float32], list[str]]:
-    """Which points each question is labelled with, shape (items, points), and labels that the tree does not know."""
+    """Label matrix, shape (items, points), and labels missing in the tree."""
     import numpy as np
 
     truth: NDArray[np.float32] = np.zeros((len(items), len(tree.points)), dtype=np.float32)

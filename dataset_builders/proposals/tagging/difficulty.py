@@ -1,8 +1,4 @@
-"""Difficulty: learned from labelled questions where there are some, else a rule of thumb that says so.
-
-Contract: the rule of thumb goes by what an exam itself tells (points, type, parts, length) and is measured by nobody:
-its confidence is None. The learned one has a confidence measured on held-out questions.
-"""
+"""Difficulty: learned from labelled questions, else a heuristic without a confidence."""
 
 from __future__ import annotations
 
@@ -27,14 +23,14 @@ _WRITTEN = ("open_ended", "proof")
 
 
 class Level(Record):
-    """A proposed difficulty; `confidence` is None for the rule of thumb."""
+    """A proposed difficulty; `confidence` is None for the heuristic."""
 
     name: str
     confidence: float | None = None
 
 
 def rule_of_thumb(item: Item) -> Level:
-    """By points, type, parts and length: each may add a step."""
+    """Heuristic by points, type, parts and length: each may add a step."""
     steps = int((item.points or 0) >= 10 or item.kind in _WRITTEN)
     steps += len(_PART.findall(item.text)) >= 3
     steps += len(item.text) >= 400
@@ -43,17 +39,17 @@ def rule_of_thumb(item: Item) -> Level:
 
 @dataclass
 class Difficulty:
-    """Difficulty as labelled questions have it."""
+    """Difficulty model trained on labelled questions."""
 
     levels: Sequence[str]
     encoder: Encoder
     ridge: Ridge
     calibration: Calibration
     better: bool
-    """Whether it was right more often than always saying the commonest level; one that was not is not used."""
+    """True if more accurate than the commonest level; others are not used."""
 
     def __call__(self, items: Sequence[Item], step: Step = lambda: None) -> list[Level]:
-        """The level of each question."""
+        """Level of each question."""
         scores = self.ridge(_rows(self.encoder, items, step))
         best = scores.argmax(axis=1)
         return [
@@ -63,7 +59,7 @@ class Difficulty:
 
 
 def train(encoder: Encoder, items: Sequence[Item], least: int = 50) -> Difficulty | None:
-    """What labelled questions teach; None where fewer than `least` have a difficulty, or all have the same."""
+    """Trains a model; None with fewer than `least` difficulties, or a single level."""
     import numpy as np
 
     used = [item for item in items if item.difficulty]
@@ -74,9 +70,9 @@ def train(encoder: Encoder, items: Sequence[Item], least: int = 50) -> Difficult
     rows = _rows(encoder, used)
     fold, outside = np.array(folds(used, FOLDS)), np.zeros_like(truth)
     for number in range(FOLDS):
-        held = fold == number
-        if held.any() and (~held).any():
-            outside[held] = fit(rows[~held], truth[~held])(rows[held])
+        held_out = fold == number
+        if held_out.any() and (~held_out).any():
+            outside[held_out] = fit(rows[~held_out], truth[~held_out])(rows[held_out])
     best = outside.argmax(axis=1)
     right = truth[np.arange(len(used)), best] > 0
     better = bool(right.mean() > truth.mean(axis=0).max())
@@ -84,11 +80,10 @@ def train(encoder: Encoder, items: Sequence[Item], least: int = 50) -> Difficult
 
 
 def _rows(encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> NDArray[np.float32]:
-    """What the encoder sees, and the length of the question, its parts and its points."""
     import numpy as np
 
-    told = [
+    measures = [
         [np.log1p(len(item.text)) / 8, len(_PART.findall(item.text)) / 8, min((item.points or 0) / 20, 1)]
         for item in items
     ]
-    return np.concatenate([encoder([item.text for item in items], step), np.array(told, dtype=np.float32)], axis=1)
+    return np.concatenate([encoder([item.text for item in items], step), np.array(measures, dtype=np.float32)], axis=1)

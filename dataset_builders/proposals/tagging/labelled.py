@@ -1,7 +1,6 @@
-"""Questions to be tagged, and labelled ones to learn from: from built data sets, ingested folders and files of rows.
+"""Questions to tag or to learn from: built data sets, ingested folders and files of rows.
 
-Contract: reading is lenient about where a row keeps its labels and strict about what counts as one: a text. Rows
-without labels are counted, not guessed. Splits never part near-duplicates (see `groups`).
+Contract: labels may be in any usual field but must be texts. Splits never separate near-duplicates (see `groups`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from livek12.dataset_builders.reading.fields import stated, text_of, texts_of
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 
 MAX_TEXT = 6000
-"""Characters of a question that count for its tags."""
+"""Characters of a question used for tags."""
 _LABELS = ("knowledge_points", "knowledge_point_routes", "考点", "taxonomy")
 _STEMS = ("question", "problem", "题目", "stem")
 _OPTIONS = ("options", "answer_option_list", "choices")
@@ -28,18 +27,7 @@ _OPTIONS = ("options", "answer_option_list", "choices")
 
 @dataclass(frozen=True)
 class Item:
-    """A question as far as tags go.
-
-    Attributes:
-        id: of the question.
-        text: stem and options.
-        labels: its knowledge points or routes, where it has some.
-        subject: "" where it states none.
-        difficulty: "" where it states none.
-        images: its pictures, for models that see.
-        points: None where it states none.
-        kind: its question type, "" where it states none.
-    """
+    """A question for tagging; unstated texts are ""."""
 
     id: str
     text: str
@@ -59,7 +47,7 @@ def text_with(question: str, options: Sequence[Option]) -> str:
 
 
 def item_of(question: Question) -> Item:
-    """A question of a data set."""
+    """Converts a question of a data set."""
     return Item(
         id=question.id,
         text=text_with(question.question, question.options),
@@ -74,14 +62,9 @@ def item_of(question: Question) -> Item:
 
 
 def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
-    """The questions of a built data set (a folder with a card), or of a file or folder of rows.
+    """Yields the questions of a built data set (a folder with a card), or of a file or folder of rows.
 
-    Args:
-        data: where they are.
-        problems: gets a line for each row that is none.
-
-    Raises:
-        UserError: nothing there can be read.
+    `problems` gets a line for each invalid row.
     """
     if data.is_dir() and (data / CARD).is_file():
         yield from _built(data)
@@ -96,7 +79,7 @@ def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
 
 
 def groups(items: Sequence[Item]) -> list[int]:
-    """The group of each question: near-duplicates, by MinHash of their texts, are in one, however they chain."""
+    """Group of each question: connected near-duplicates, by MinHash, share one."""
     library, leader = Library(), list(range(len(items)))
     library.add_stems([stem(_bare(item, str(place))) for place, item in enumerate(items)])
 
@@ -105,19 +88,21 @@ def groups(items: Sequence[Item]) -> list[int]:
             place = leader[place]
         return place
 
-    for one, other, *_ in find_pairs(library):
-        leader[first(one)] = first(other)
+    for earlier, other, *_ in find_pairs(library):
+        leader[first(earlier)] = first(other)
     return [first(place) for place in range(len(items))]
 
 
 def folds(items: Sequence[Item], count: int) -> list[int]:
-    """The fold of each question, 0 to count - 1: groups in the order of a hash of their first text, dealt in turn."""
+    """Fold of each question, 0 to count - 1: groups by hash of their first text, dealt in turn."""
     import hashlib
 
-    found = groups(items)
-    names = {group: hashlib.sha256(items[group].text.encode("utf-8", "replace")).hexdigest() for group in set(found)}
+    group_ids = groups(items)
+    names = {
+        group: hashlib.sha256(items[group].text.encode("utf-8", "replace")).hexdigest() for group in set(group_ids)
+    }
     place = {group: number % count for number, group in enumerate(sorted(names, key=lambda g: (names[g], g)))}
-    return [place[group] for group in found]
+    return [place[group] for group in group_ids]
 
 
 def _built(data: Path) -> Iterator[Item]:
@@ -154,17 +139,16 @@ def _item(row: SourceRow) -> Item:
 
 
 def _options(value: Any) -> Iterator[Option]:
-    """Options in any of the usual forms: texts, {label, text}, or a list of such lists."""
     for number, entry in enumerate(value if isinstance(value, list) else []):
-        one = entry[0] if isinstance(entry, list) and entry else entry
+        option = entry[0] if isinstance(entry, list) and entry else entry
         label = chr(ord("A") + number % 26)
-        if isinstance(one, dict):
-            texts = [one.get(name) for name in ("text", "content", "value")]
+        if isinstance(option, dict):
+            texts = [option.get(name) for name in ("text", "content", "value")]
             yield Option(
-                label=str(one.get("label") or one.get("aoVal") or label), text=str(next(filter(None, texts), ""))
+                label=str(option.get("label") or option.get("aoVal") or label), text=str(next(filter(None, texts), ""))
             )
-        elif isinstance(one, str):
-            yield Option(label=label, text=one)
+        elif isinstance(option, str):
+            yield Option(label=label, text=option)
 
 
 def _bare(item: Item, id: str) -> Question:
@@ -179,11 +163,7 @@ def _bare(item: Item, id: str) -> Question:
 
 
 def need_labels(items: Sequence[Item], where: str) -> list[Item]:
-    """Those of the questions that have labels.
-
-    Raises:
-        UserError: none has.
-    """
+    """Filters labelled questions; raises UserError without any."""
     with_labels = [item for item in items if item.labels]
     if not with_labels:
         raise UserError(f"{where}: no question has labels ({', '.join(_LABELS)}); give --labels data that has")

@@ -1,7 +1,7 @@
-"""How good the proposals are: on labelled questions that were held out, beside what takes no learning.
+"""Quality of the proposals on held-out labelled questions, against unlearned baselines.
 
-Contract: one fifth of the questions is held out, in groups of near-duplicates, so that none is on both sides. Points
-that only held-out questions are labelled with stay in the truth: nobody can propose them, and everybody misses them.
+Contract: one fifth is held out, in groups of near-duplicates. Points labelled only there count in the truth: every
+method misses them.
 """
 
 from __future__ import annotations
@@ -21,71 +21,61 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 KEPT = 0.3
-"""Of the three best points, those this confident are proposed, and the best in any case."""
+"""Least confidence of a second or third point; the best is always proposed."""
 BINS = 10
 
 
 def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> dict[str, Any]:
-    """Figures of majority, names and the classifier on held-out questions, and of difficulty where it is labelled.
-
-    Raises:
-        UserError: too few questions have labels of the tree.
-    """
+    """Metrics of majority, names and classifier on held-out questions, and of labelled difficulty."""
     import numpy as np
 
     fold = folds(items, FOLDS)
     used = [item for item, number in zip(items, fold, strict=True) if number]
-    held = [item for item, number in zip(items, fold, strict=True) if not number]
+    test_items = [item for item, number in zip(items, fold, strict=True) if not number]
     classifier, _ = train(tree, encoder, used, step)
-    truth, _ = truths(tree, held)
-    held = [item for item, row in zip(held, truth, strict=True) if row.any()]
+    truth, _ = truths(tree, test_items)
+    test_items = [item for item, row in zip(test_items, truth, strict=True) if row.any()]
     truth = truth[truth.any(axis=1)]
     learned, _ = truths(tree, used)
-    common = np.tile(learned.sum(axis=0), (len(held), 1))
-    found = {
+    common = np.tile(learned.sum(axis=0), (len(test_items), 1))
+    metrics = {
         "trained_on": int(learned.any(axis=1).sum()),
-        "held_out": len(held),
+        "held_out": len(test_items),
         "points": int(learned.any(axis=0).sum()),
-        "unseen": round(float((~(truth * learned.any(axis=0)).any(axis=1)).mean()), 3) if held else None,
+        "unseen": round(float((~(truth * learned.any(axis=0)).any(axis=1)).mean()), 3) if test_items else None,
         "majority": figures(common, truth, tree),
-        "names": figures(untrained(tree, None).scores(held), truth, tree),
-        encoder.name: trained_figures(classifier, held, truth, step),
+        "names": figures(untrained(tree, None).scores(test_items), truth, tree),
+        encoder.name: trained_figures(classifier, test_items, truth, step),
     }
-    if rows := _difficulty(encoder, used, held):
-        found["difficulty"] = rows
-    return found
+    if rows := _difficulty(encoder, used, test_items):
+        metrics["difficulty"] = rows
+    return metrics
 
 
 def trained_figures(
     classifier: Classifier, held: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
 ) -> dict[str, Any]:
-    """`figures`, and what the confidences are worth."""
+    """`figures`, and the quality of the confidences."""
     import numpy as np
 
     scores = classifier.scores(held, step)
-    found = figures(scores, truth, classifier.tree)
+    metrics = figures(scores, truth, classifier.tree)
     if classifier.calibration:
         sure = np.vectorize(classifier.calibration, otypes=[float])(np.sort(scores, axis=1)[:, ::-1][:, :3])
-        found |= figures(scores, truth, classifier.tree, sure)
+        metrics |= figures(scores, truth, classifier.tree, sure)
         best = scores.argmax(axis=1)
-        found["calibration"] = calibration(sure[:, 0], truth[np.arange(len(held)), best] > 0)
-    return found
+        metrics["calibration"] = calibration(sure[:, 0], truth[np.arange(len(held)), best] > 0)
+    return metrics
 
 
 def figures(
     scores: NDArray[np.float32], truth: NDArray[np.float32], tree: Tree, sure: NDArray[np.float64] | None = None
 ) -> dict[str, Any]:
-    """Metrics of scored points against the labels.
+    """Metrics of scored points against 0/1 labels, both of shape (questions, points).
 
-    Args:
-        scores: shape (questions, points).
-        truth: 0 or 1, as many.
-        tree: of the points.
-        sure: confidences of the three best, shape (questions, 3); None keeps the best alone.
-
-    Returns:
-        top1, top3: share of questions with a label among the best one or three; unit: whose best point lies in the same
-        unit (node above) as a label; f1: micro-averaged over what is proposed.
+    `sure` holds confidences of the three best, shape (questions, 3); None keeps the best alone. Returns top1, top3
+    (share of questions with a label among them), unit (best point in the unit, the node above, of a label) and f1
+    (micro-averaged over proposals).
     """
     import numpy as np
 
@@ -109,7 +99,7 @@ def figures(
 
 
 def calibration(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> dict[str, Any]:
-    """Expected calibration error (in bins of equally many), and the share right among the sure and the unsure half."""
+    """Expected calibration error (equal-count bins), and correct shares of the sure and the unsure half."""
     import numpy as np
 
     bins = [piece for piece in np.array_split(np.argsort(sure, kind="stable"), BINS) if len(piece)]
@@ -124,18 +114,20 @@ def calibration(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> dict[str
     }
 
 
-def _difficulty(encoder: Encoder, used: Sequence[Item], held: Sequence[Item]) -> dict[str, Any] | None:
+def _difficulty(encoder: Encoder, used: Sequence[Item], test_items: Sequence[Item]) -> dict[str, Any] | None:
     model = train_difficulty(encoder, used)
-    held = [item for item in held if item.difficulty]
-    if model is None or not held:
+    test_items = [item for item in test_items if item.difficulty]
+    if model is None or not test_items:
         return None
     common = max(model.levels, key=lambda level: sum(item.difficulty == level for item in used))
-    told = model(held)
+    levels = model(test_items)
     return {
-        "held_out": len(held),
-        "majority": round(sum(item.difficulty == common for item in held) / len(held), 3),
+        "held_out": len(test_items),
+        "majority": round(sum(item.difficulty == common for item in test_items) / len(test_items), 3),
         encoder.name: round(
-            sum(item.difficulty == level.name for item, level in zip(held, told, strict=True)) / len(held), 3
+            sum(item.difficulty == level.name for item, level in zip(test_items, levels, strict=True))
+            / len(test_items),
+            3,
         ),
         "used": model.better,
     }

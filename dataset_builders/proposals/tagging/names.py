@@ -1,7 +1,6 @@
-"""Points and subjects that a text names: by the words of the tree, with nothing learned.
+"""Points and subjects named in a text, by the tree's words, without learning.
 
-Contract: a score is the weight of the tree's words found in the text: rare words (that few points share) and long ones
-weigh more; 0 where none is found. It has no scale of its own: what it is worth is measured, or said to be unmeasured.
+Contract: a score sums the weights of matching words, higher for rare and long ones; it has no scale.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ _LATIN = re.compile(r"[a-z]")
 
 
 class Names:
-    """The words of a tree.
-
-    Args:
-        tree: whose points are looked for.
-    """
+    """Word matcher of a tree."""
 
     def __init__(self, tree: Tree) -> None:
         from math import log2
@@ -54,7 +49,7 @@ class Names:
         return scores
 
     def subjects(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Scores of the tree's subjects, shape (texts, subjects): what their points' words weigh, each word once."""
+        """Scores of the tree's subjects, shape (texts, subjects): each word counts once."""
         import numpy as np
 
         subjects = self.tree.subjects
@@ -72,7 +67,6 @@ class Names:
 
 
 def _words(point: Point) -> list[str]:
-    """The point's terms, its names, and the pieces of a name that are words of their own (two characters or more)."""
     whole = [*point.terms, *point.names.values()]
     pieces = [piece for name in point.names.values() for piece in _JOINTS.split(name)]
     long = (piece for piece in pieces if len(piece.strip()) > (3 if piece.isascii() else 1))
@@ -80,14 +74,13 @@ def _words(point: Point) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """A text as words are looked for in it: plain width, lower case, no spaces between what is not Latin."""
     flat = unicodedata.normalize("NFKC", text).lower().replace("$", " ")
     flat = re.sub(r"\\(?:mathrm|text|rm|mathbf)\s*\{([^{}]*)\}", r"\1", flat)
     return re.sub(r"(?<![a-z])\s+|\s+(?![a-z])", "", flat).strip()
 
 
 def _pattern(word: str) -> re.Pattern[str] | None:
-    r"""Latin words stand alone: `\sin` is not in `\sinh`, "ph" not in "graph"."""
+    r"""Pattern of a whole Latin word: `\sin` is not in `\sinh`, "ph" not in "graph"."""
     if not _LATIN.search(word):
         return None
     before = r"(?<![a-z\\])" if _LATIN.match(word) else ""

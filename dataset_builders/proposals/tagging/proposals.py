@@ -1,8 +1,7 @@
-"""Puts proposals where a person reviews them: in the drafts of an ingested folder, or in rows.
+"""Tag proposals in ingested drafts, or in rows.
 
-Contract: what a draft states already stays as it is, also what a reviewer wrote: proposals fill empty fields only, each
-with a doubt of kind "tags" that says who proposed it, how sure it is, and how that is known. Proposing again replaces
-what was proposed and not what was stated.
+Contract: proposals fill empty fields only, with a "tags" doubt naming source and confidence. Repetition replaces
+proposals, never stated or reviewed values.
 """
 
 from __future__ import annotations
@@ -24,37 +23,30 @@ from livek12.dataset_builders.proposals.tagging.measure import KEPT
 from livek12.dataset_builders.proposals.tagging.names import Names
 
 UNMEASURED = 0.9
-"""How sure a doubt is about what nothing could be measured on: marked, but no reason to review one question before
-another, for it stands on all alike."""
+"""Confidence of doubts on unmeasured proposals: too high to change the order of review, as all have it."""
 SUBJECT_MARGIN = 1.5
-"""A subject is proposed where its words weigh so many times those of the next."""
+"""Lead over the next subject's words that a proposal needs."""
 TAGS = ("knowledge_points", "difficulty", "subject")
 PROPOSED = "proposed"
-"""What the doubt on a proposal begins with: so it is known for one when proposing again."""
+"""Prefix of doubts on proposals, recognised when proposing again."""
 
 
 class Proposer(Protocol):
-    """Proposes knowledge points: `Classifier`, or a trained model."""
+    """Proposer of knowledge points: `Classifier`, or a trained model."""
 
     @property
     def made_by(self) -> str:
-        """What it is."""
+        """Description."""
         ...
 
     def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
-        """The best points of each question, best first."""
+        """Best points of each question, best first."""
         ...
 
 
 @dataclass(frozen=True)
 class Tags:
-    """What is proposed for one question.
-
-    Attributes:
-        points: the best, best first.
-        subject: "" where none stands out.
-        difficulty: a level.
-    """
+    """Proposed tags of a question: points, best first; subject, "" if unclear."""
 
     id: str
     points: Sequence[Proposed]
@@ -62,7 +54,7 @@ class Tags:
     difficulty: Level
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """The tags as JSON."""
         return {
             "id": self.id,
             "subject": self.subject or None,
@@ -78,15 +70,7 @@ def tags_of(
     difficulty: Difficulty | None,
     step: Step = lambda: None,
 ) -> list[Tags]:
-    """Proposals for questions.
-
-    Args:
-        items: the questions.
-        proposer: of knowledge points.
-        names: words of the tree that has the subjects.
-        difficulty: None for the rule of thumb.
-        step: called once a question.
-    """
+    """Proposes tags; the heuristic if `difficulty` is None."""
     points = proposer.propose(items, step=step)
     levels = difficulty(items) if difficulty else [rule_of_thumb(item) for item in items]
     subjects = subjects_of(items, names)
@@ -97,22 +81,22 @@ def tags_of(
 
 
 def subjects_of(items: Sequence[Item], names: Names) -> list[str]:
-    """The subject whose words each question holds; "" where none stands out."""
-    found, scores = [], names.subjects([item.text for item in items])
+    """Subject of each question by its words; "" if unclear."""
+    subjects, scores = [], names.subjects([item.text for item in items])
     for row in scores:
         best, *others = sorted(row, reverse=True)
         clear = best > 0 and best >= SUBJECT_MARGIN * max(others, default=0)
-        found.append(names.tree.subjects[int(row.argmax())] if clear else "")
-    return found
+        subjects.append(names.tree.subjects[int(row.argmax())] if clear else "")
+    return subjects
 
 
 def kept(points: Sequence[Proposed]) -> list[Proposed]:
-    """What is proposed of the best points: the first, and those that are sure enough."""
+    """The first point, and others of sufficient confidence."""
     return [point for place, point in enumerate(points) if not place or (point.confidence or 0) >= KEPT]
 
 
 def draft_item(paper: IngestedPaper, draft: Draft) -> Item:
-    """A draft as a question to be tagged."""
+    """Converts a draft."""
     return Item(
         id=draft.id,
         text=text_with(draft.question, draft.options),
@@ -128,14 +112,7 @@ def tag_folder(
 ) -> list[tuple[Draft, Tags]]:
     """Tags the drafts of an ingested folder, paper by paper.
 
-    Args:
-        root: the folder.
-        make: gives the proposals.
-        by: who makes them, for the doubts.
-        threshold: below this confidence a proposal is doubted.
-
-    Raises:
-        UserError: the folder is damaged or cannot be written.
+    Proposals of a confidence below `threshold` are doubted; `by` names their source.
     """
     folder, done = Folder(root), []
     with folder.alone():
@@ -151,7 +128,7 @@ def tag_folder(
 
 
 def cleared(draft: Draft, fields: Sequence[str]) -> Draft:
-    """The draft without what was proposed for these fields before, where nobody changed it since."""
+    """Removes earlier proposals for these fields unless edited since."""
     empty: dict[str, Any] = {}
     doubts = []
     for doubt in draft.doubts:
@@ -166,26 +143,20 @@ def cleared(draft: Draft, fields: Sequence[str]) -> Draft:
 
 
 def put(draft: Draft, field: str, value: Any, who: str, confidence: float | None, threshold: float) -> Draft:
-    """The draft with a proposal in a field, if that is empty, and a doubt that says so.
+    """Fills an empty field with a proposal and a doubt.
 
-    Args:
-        draft: the question.
-        field: one of those that are proposed.
-        value: what is proposed.
-        who: proposes it.
-        confidence: measured, or None.
-        threshold: at this confidence the doubt is no reason to review the question before others.
+    At a confidence of `threshold` the doubt does not change the order of review.
     """
     if getattr(draft, field) or not value:
         return draft
-    known = "unmeasured" if confidence is None else f"right {confidence:.0%} of the time on held-out questions"
+    basis = "unmeasured" if confidence is None else f"right {confidence:.0%} of the time on held-out questions"
     sure = UNMEASURED if confidence is None else 1.0 if confidence >= threshold else confidence
-    doubt = Doubt(kind="tags", text=f"{_said(field, value)}{who}, {known})", confidence=sure)
+    doubt = Doubt(kind="tags", text=f"{_said(field, value)}{who}, {basis})", confidence=sure)
     return draft.model_copy(update={field: value, "doubts": [*draft.doubts, doubt]})
 
 
 def with_tags(draft: Draft, paper: IngestedPaper, tags: Tags, by: str, threshold: float) -> Draft:
-    """The draft with proposals in its empty fields."""
+    """Fills a draft's empty fields."""
     points = kept(tags.points)
     if points:
         names = [point.name for point in points]
@@ -198,7 +169,6 @@ def with_tags(draft: Draft, paper: IngestedPaper, tags: Tags, by: str, threshold
 
 
 def _said(field: str, value: Any) -> str:
-    """How the doubt on a proposal begins: it tells whether the field still holds what was proposed."""
     if isinstance(value, list):
         value = "; ".join(_shown(entry) for entry in value)
     return f"{PROPOSED} {field}: {one_line(value or '', 400)} ("
@@ -217,4 +187,4 @@ _FIELDS: dict[str, Any] = {
     "variables": [],
     "reasoning_flow": [],
 }
-"""What may be proposed, and what it is while it is empty."""
+"""Proposable fields and their empty values."""

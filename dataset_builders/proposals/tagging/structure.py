@@ -1,9 +1,7 @@
-"""Proposes answer variables and reasoning flows in the drafts of an ingested folder (CFE-Bench, sections 3.3 and 5.1).
+"""Answer variables and reasoning flows in ingested drafts (CFE-Bench, sections 3.3 and 5.1).
 
-Contract: variables come from the key by rules, or from a model; flows from a model alone. What a model says is bounded,
-and counts only where every value and every step's answer stands in the key or the solution; otherwise nothing of that
-kind is taken from it, with one line. All of it is for review: it fills empty fields, with a doubt that says who
-proposed it.
+Contract: a model's list counts only if bounded and if every value and step answer occurs in key or solution. Proposals
+fill empty fields, with a doubt naming the source.
 """
 
 from __future__ import annotations
@@ -36,13 +34,7 @@ _TYPES = ("numeric", "formula", "other")
 
 @dataclass
 class StructureReport:
-    """What was proposed.
-
-    Attributes:
-        variables, flows: questions that got some.
-        failed: requests without a reply; the same command sends them again.
-        problems: a line for each reply that counts for nothing.
-    """
+    """Questions with variables and flows, failed (repeatable) requests, and dropped replies."""
 
     variables: int = 0
     flows: int = 0
@@ -52,7 +44,7 @@ class StructureReport:
 
 @dataclass(frozen=True)
 class Said:
-    """What a model said of one question, as far as it counts."""
+    """Accepted parts of a model's reply."""
 
     variables: list[Variable]
     flow: list[FlowStep]
@@ -66,17 +58,9 @@ def propose_structure(
     flows: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> StructureReport:
-    """Proposes in all drafts of a folder.
+    """Proposes variables and flows in all drafts of a folder.
 
-    Args:
-        root: the ingested folder.
-        engine: the model; None for the rules, which know no flows.
-        variables: whether to propose variables.
-        flows: whether to propose flows.
-        step: called once a question.
-
-    Raises:
-        UserError: the folder is damaged or cannot be written, or the engine cannot run.
+    Without an engine only rules apply, which make no flows.
     """
     folder, report = Folder(root), StructureReport()
     with folder.alone():
@@ -84,32 +68,31 @@ def propose_structure(
         for paper in folder.papers():
             fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
             drafts = [cleared(draft, fields) for draft in paper.drafts]
-            said = _asked(drafts, asker, report) if asker else {}
+            replies = _asked(drafts, asker, report) if asker else {}
             done = []
             for draft in drafts:
-                done.append(_with(draft, said.get(draft.id), engine, variables, flows, report))
+                done.append(_with(draft, replies.get(draft.id), engine, variables, flows, report))
                 step()
             folder.save(paper.model_copy(update={"drafts": done}), {})
     return report
 
 
 def read_reply(text: str, draft: Draft) -> tuple[Said, list[str]]:
-    """What a reply says that counts, and what is wrong with the rest.
+    """Returns the accepted parts of a reply, and the faults of the rest.
 
-    Raises:
-        Unreadable: it is not the object asked for.
+    Raises Unreadable if it is not the requested object.
     """
-    said = parse_object(text)
-    if not said.keys() <= {"variables", "steps"}:
+    reply = parse_object(text)
+    if not reply.keys() <= {"variables", "steps"}:
         raise Unreadable("has fields that were not asked for")
-    known = [*draft.answer, draft.solution or ""]
+    sources = [*draft.answer, draft.solution or ""]
     faults: list[str] = []
-    variables, flow = _variables(said.get("variables"), known, faults), _flow(said.get("steps"), known, faults)
+    variables, flow = _variables(reply.get("variables"), sources, faults), _flow(reply.get("steps"), sources, faults)
     return Said(variables, flow), faults
 
 
 def build_request(draft: Draft) -> Request:
-    """What a model is asked about a question."""
+    """Builds the model's request for a draft."""
     options = "\n".join(f"{option.label}. {option.text}" for option in draft.options)
     pieces = (
         f"Question:\n{draft.question}\n{options}",
@@ -117,10 +100,10 @@ def build_request(draft: Draft) -> Request:
         f"Solution:\n{draft.solution}",
     )
     _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
-    told = load_prompt("livek12.dataset_builders.proposals.tagging", "structure.txt")
+    prompt = load_prompt("livek12.dataset_builders.proposals.tagging", "structure.txt")
     return Request(
         key=Key(task=TASK, question_id=draft.id),
-        messages=[text_message("system", told.text.strip()), text_message("user", text)],
+        messages=[text_message("system", prompt.text.strip()), text_message("user", text)],
         sampling=Sampling(temperature=0.0, max_tokens=min(MAX_TOKENS, 800 + len(text))),
         answer_schema=_SCHEMA,
     )
@@ -128,7 +111,7 @@ def build_request(draft: Draft) -> Request:
 
 def _asked(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[str, Said]:
     by_id = {draft.id: draft for draft in drafts if draft.answer or draft.solution}
-    found = {}
+    replies = {}
     with closing(asker):
         for reply in asker.replies(
             map(build_request, by_id.values()), lambda key, text: read_reply(text, by_id[key.question_id])
@@ -138,60 +121,62 @@ def _asked(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[s
             if reply.value is None:
                 report.problems.append(f"{id}: nothing is taken from it: {reply.problem}")
                 continue
-            found[id], faults = reply.value
+            replies[id], faults = reply.value
             report.problems += [f"{id}: {fault}" for fault in faults]
-    return found
+    return replies
 
 
 def _with(
-    draft: Draft, said: Said | None, engine: Engine | None, variables: bool, flows: bool, report: StructureReport
+    draft: Draft, reply: Said | None, engine: Engine | None, variables: bool, flows: bool, report: StructureReport
 ) -> Draft:
     new = draft
     if variables:
         rules = variables_of(draft.question_type, draft.answer)
         value, who = (
-            (said.variables, engine.model) if said and said.variables and engine else (rules, "rules, from the key")
+            (reply.variables, engine.model) if reply and reply.variables and engine else (rules, "rules, from the key")
         )
         new = put(new, "variables", value, who, None, 1.0)
         report.variables += new is not draft
-    if flows and said and engine:
+    if flows and reply and engine:
         before = new
-        new = put(new, "reasoning_flow", said.flow, engine.model, None, 1.0)
+        new = put(new, "reasoning_flow", reply.flow, engine.model, None, 1.0)
         report.flows += new is not before
     return new
 
 
-def _variables(value: object, known: list[str], faults: list[str]) -> list[Variable]:
-    found: list[Variable] = []
+def _variables(value: object, sources: list[str], faults: list[str]) -> list[Variable]:
+    variables: list[Variable] = []
     for entry in _entries(value, "variables", MOST, faults):
         name, kind = _text(entry, "name", LONGEST_NAME), _text(entry, "type", LONGEST_NAME)
-        told = _text(entry, "value", LONGEST_VALUE)
-        if not name or not told or kind not in _TYPES:
+        content = _text(entry, "value", LONGEST_VALUE)
+        if not name or not content or kind not in _TYPES:
             faults.append("variables: one lacks a name, a value or a type, or is too long")
             return []
-        if not occurs(told, *known):
-            faults.append(f"variables: {one_line(told, 60)!r} stands neither in the key nor in the solution")
+        if not occurs(content, *sources):
+            faults.append(f"variables: {one_line(content, 60)!r} stands neither in the key nor in the solution")
             return []
         description = _text(entry, "description", LONGEST_TEXT)
-        found.append(Variable.model_validate({"name": name, "description": description, "type": kind, "value": told}))
-    if len({variable.name for variable in found}) != len(found):
+        variables.append(
+            Variable.model_validate({"name": name, "description": description, "type": kind, "value": content})
+        )
+    if len({variable.name for variable in variables}) != len(variables):
         faults.append("variables: a name is there twice")
         return []
-    return found
+    return variables
 
 
-def _flow(value: object, known: list[str], faults: list[str]) -> list[FlowStep]:
-    found = []
+def _flow(value: object, sources: list[str], faults: list[str]) -> list[FlowStep]:
+    steps = []
     for entry in _entries(value, "steps", MOST_STEPS, faults):
         step, answer = _text(entry, "step", LONGEST_TEXT), _text(entry, "answer", LONGEST_VALUE)
         if not step or not answer:
             faults.append("steps: one lacks its question or its answer, or is too long")
             return []
-        if not occurs(answer, *known):
+        if not occurs(answer, *sources):
             faults.append(f"steps: {one_line(answer, 60)!r} stands neither in the key nor in the solution")
             return []
-        found.append(FlowStep(step=step, answer=answer))
-    return found
+        steps.append(FlowStep(step=step, answer=answer))
+    return steps
 
 
 def _entries(value: object, name: str, most: int, faults: list[str]) -> Iterator[Mapping[str, Any]]:
@@ -204,7 +189,6 @@ def _entries(value: object, name: str, most: int, faults: list[str]) -> Iterator
 
 
 def _text(entry: Mapping[str, Any], key: str, longest: int) -> str:
-    """A text of an entry; "" where it is none, too long, or not printable."""
     value = entry.get(key)
     if not isinstance(value, str) or len(value) > longest:
         return ""

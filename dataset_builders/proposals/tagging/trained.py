@@ -1,9 +1,7 @@
-"""A vision-language model with a head of one output a knowledge point: how it is built, fed, saved and used.
+"""Trained tagger: a vision-language model with one output a knowledge point.
 
-Contract: `scripts/bench/train_tagger.py` trains it, `livek12 tag --engine FOLDER` uses it; what was saved gives the
-same scores when it is loaded. The text of a question is data: marks that the model's processor reads as its own are
-broken up.
-(LiveK12Bench, section 2.2: a knowledge classifier on Qwen3-VL-4B.)
+Contract: `scripts/bench/train_tagger.py` trains it, `livek12 tag --engine FOLDER` uses it. Question text is data: the
+processor's own marks in it are broken. (LiveK12Bench, section 2.2: a knowledge classifier on Qwen3-VL-4B.)
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from livek12.engines.torch_builds import mend_torch_builds
 SAVED, HEAD = "tagger.json", "head.safetensors"
 MOST_IMAGES = 8
 LONGEST_SIDE = 768
-"""Pixels a picture is shrunk to: enough to tell what a figure shows."""
+"""Pixels of a shrunk picture: enough to recognise a figure."""
 MAX_CHARACTERS = 3000
 BATCH = 4
 _PROMPT = "Which knowledge points does this question need?\n\n"
@@ -47,14 +45,13 @@ class SavedPoint(Record):
 
 
 class SavedTagger(Record):
-    """What a trained model's folder says of it, in `tagger.json`.
+    """Content of `tagger.json` in a trained model's folder.
 
     Attributes:
-        base: the model it was trained from.
-        tree: name of the tree.
-        points: its labels, in the order of the head's outputs.
-        scores, shares: corners of its calibration; empty where nothing was held out.
-        measured_on: how many held-out proposals it was calibrated on.
+        base: the original model.
+        points: labels, in the order of the head's outputs.
+        scores, shares: calibration corners; empty without held-out questions.
+        measured_on: held-out proposals of the calibration.
         metrics: on held-out questions.
     """
 
@@ -68,14 +65,9 @@ class SavedTagger(Record):
 
 
 def build(base: str | Path, labels: int) -> tuple[Any, Any]:
-    """The processor and the model: a backbone without its language head, and a linear head on the last token.
+    """Builds processor and model: a backbone (folder or Hub name) with a linear head on the last token.
 
-    Args:
-        base: a folder or a name on the Hub.
-        labels: outputs of the head.
-
-    Raises:
-        UserError: transformers is missing, or there is no such model.
+    Raises UserError if transformers or the model is missing.
     """
     try:
         mend_torch_builds()
@@ -88,11 +80,9 @@ def build(base: str | Path, labels: int) -> tuple[Any, Any]:
         backbone = AutoModel.from_pretrained(base, dtype=torch.float32)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{base}: cannot be loaded as a vision-language model ({one_line(error, 160)})") from None
-    processor.tokenizer.padding_side = "left"  # the last token of every row is then the last of its text
+    processor.tokenizer.padding_side = "left"  # aligns the last token of every row
 
     class Tagger(torch.nn.Module):  # type: ignore[misc]
-        """Backbone and head."""
-
         def __init__(self) -> None:
             super().__init__()
             self.backbone = backbone
@@ -107,7 +97,7 @@ def build(base: str | Path, labels: int) -> tuple[Any, Any]:
 
 
 def inputs_of(processor: Any, items: Sequence[Item]) -> dict[str, Any]:
-    """What the model reads of questions: their pictures, then their text; tensors of one batch."""
+    """Batch tensors of questions: pictures, then text."""
     texts, pictures = [], []
     for item in items:
         own = [picture for image in item.images[:MOST_IMAGES] if (picture := _picture(image)) is not None]
@@ -120,12 +110,12 @@ def inputs_of(processor: Any, items: Sequence[Item]) -> dict[str, Any]:
 
 
 def safe_text(text: str) -> str:
-    """A text in which no mark of a tokenizer (<|image_pad|>, …) is left whole."""
+    """Breaks tokenizer marks (<|image_pad|>, …) in a text."""
     return _MARKS.sub(" ", text[:MAX_CHARACTERS])
 
 
 def save(folder: Path, processor: Any, model: Any, saved: SavedTagger) -> None:
-    """Writes a model, its processor and what it says of itself."""
+    """Writes model, processor and description."""
     from safetensors.torch import save_file
 
     model.backbone.save_pretrained(folder)
@@ -136,14 +126,7 @@ def save(folder: Path, processor: Any, model: Any, saved: SavedTagger) -> None:
 
 
 class TrainedTagger:
-    """A trained model as a proposer.
-
-    Args:
-        folder: where `save` wrote it.
-
-    Raises:
-        UserError: it is no such folder, or is damaged.
-    """
+    """Proposer from a folder that `save` wrote; raises UserError if it is damaged."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -162,7 +145,7 @@ class TrainedTagger:
         self.made_by = f"trained from {one_line(self._saved.base, 80)}"
 
     def scores(self, items: Sequence[Item], step: Step = lambda: None) -> Any:
-        """Probabilities, an array of shape (items, points)."""
+        """Probabilities, shape (items, points)."""
         import numpy as np
         import torch
 
@@ -176,7 +159,7 @@ class TrainedTagger:
         return np.concatenate(rows) if rows else np.zeros((0, len(self.tree.points)), dtype=np.float32)
 
     def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
-        """The best points of each question, best first."""
+        """Best points of each question, best first."""
         return [
             [self._proposed(item, int(place), float(row[place])) for place in (-row).argsort(kind="stable")[:most]]
             for item, row in zip(items, self.scores(items, step), strict=True)
@@ -202,7 +185,6 @@ class TrainedTagger:
 
 
 def _picture(image: Image) -> Any:
-    """A picture, shrunk; None where its bytes are none, or too large to be looked at."""
     from PIL import Image as Pillow
 
     try:
@@ -210,10 +192,10 @@ def _picture(image: Image) -> Any:
             if opened.width * opened.height > MAX_PIXELS:
                 return None
             picture = opened.convert("RGB")
-    except Exception:  # Pillow's decoders raise whatever a hostile file makes them raise
+    except Exception:  # Pillow may raise anything on a hostile file
         return None
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    # A Qwen-VL processor refuses what is far longer than wide.
+    # Qwen-VL processors reject extreme aspect ratios.
     width, height = picture.size
     short = max(width, height) // 100 + 1
     least = max(short, 32)

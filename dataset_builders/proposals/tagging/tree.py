@@ -1,7 +1,6 @@
-"""The knowledge tree: subjects at the top, knowledge points as leaves, at most six layers (MDK12-Bench, Table 2).
+"""Knowledge tree: subjects at the top, knowledge points as leaves, at most six layers (MDK12-Bench, Table 2).
 
-Contract: a tree is YAML (see docs/tag-questions.md), read as data and bounded; what is wrong with it is one line that
-names the node. Any name of a node finds it again.
+Contract: YAML (see docs/tag-questions.md), read as bounded data; errors name the node.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MAX_NAME = 120
 MAX_TERMS = 60
 SHIPPED = "high-school"
 ROUTE = "->"
-"""Between the names of a route, as labelled data sets write it."""
+"""Separator of names in a route, as in labelled data sets."""
 _LANGUAGES: tuple[Language, ...] = ("zh", "en", "ko")
 
 
@@ -35,8 +34,8 @@ class Point:
 
     Attributes:
         names: by language; at least one.
-        path: the names of the nodes above it, from the subject on, by language.
-        terms: words that speak for it.
+        path: names of the nodes above, from the subject on, by language.
+        terms: words that indicate it.
     """
 
     names: Mapping[str, str]
@@ -44,29 +43,23 @@ class Point:
     terms: Sequence[str] = ()
 
     def name(self, language: str = "zh") -> str:
-        """Its name in a language, or the first it has."""
+        """Name in a language, or the first."""
         return _in(self.names, language)
 
     def route(self, language: str = "zh") -> str:
-        """Its name with those above it."""
+        """Name with those above it."""
         return ROUTE.join(_in(names, language) for names in (*self.path, self.names))
 
     @property
     def subject(self) -> str:
-        """The top node's English name, as questions call their subject."""
+        """English name of the top node, as in questions."""
         top = self.path[0] if self.path else self.names
         return _in(top, "en")
 
 
 @dataclass
 class Tree:
-    """A knowledge tree.
-
-    Attributes:
-        name: of the tree.
-        points: its leaves, in order.
-        layers: what its layers are called; may be empty.
-    """
+    """Knowledge tree with its leaves in order; layer names are optional."""
 
     name: str
     points: list[Point]
@@ -81,22 +74,18 @@ class Tree:
                         self._places.setdefault(_plain(name), place)
 
     def find(self, name: str) -> int | None:
-        """The place of the point that a label names: its name or route in any language, or the end of its route."""
+        """Index of the point of a label: a name or route in any language, or the end of a route."""
         place = self._places.get(_plain(name))
         return self._places.get(_plain(name.rpartition(ROUTE)[2])) if place is None else place
 
     @property
     def subjects(self) -> list[str]:
-        """The names of its subjects, in order."""
+        """Subject names in order."""
         return list(dict.fromkeys(point.subject for point in self.points))
 
 
 def load_tree(file: Path | None = None) -> Tree:
-    """The tree of a file, or the one that ships, which all callers share.
-
-    Raises:
-        UserError: it cannot be read, or a node is wrong, which is named.
-    """
+    """Reads a tree, or returns the shared one that ships; raises UserError naming a wrong node."""
     if file is None:
         return _shipped_tree()
     try:
@@ -114,19 +103,11 @@ def _shipped_tree() -> Tree:
 
 
 def parse_tree(data: bytes, where: str) -> Tree:
-    """The tree a YAML text describes.
-
-    Args:
-        data: the text.
-        where: what to call it in an error.
-
-    Raises:
-        UserError: as `load_tree`.
-    """
+    """Parses a YAML tree; `where` names it in errors."""
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """No aliases: a few of them can stand for billions of nodes."""
+        """Loader without aliases: a few can expand to billions of nodes."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.events.AliasEvent):
@@ -136,25 +117,25 @@ def parse_tree(data: bytes, where: str) -> Tree:
     if len(data) > MAX_BYTES:
         raise UserError(f"{where}: a tree has at most {MAX_BYTES >> 20} MiB")
     try:
-        said = yaml.load(data.decode("utf-8"), Loader)
+        document = yaml.load(data.decode("utf-8"), Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{where}: is no YAML that can be read ({one_line(error, 160)})") from None
-    if not isinstance(said, dict) or not isinstance(said.get("nodes"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("nodes"), list):
         raise UserError(f"{where}: a tree is a mapping with a list `nodes`")
-    if extra := said.keys() - {"name", "layers", "nodes"}:
+    if extra := document.keys() - {"name", "layers", "nodes"}:
         raise UserError(f"{where}: has no place for {one_line(', '.join(map(str, extra)), 80)}")
-    layers = said.get("layers") or []
+    layers = document.get("layers") or []
     if not isinstance(layers, list) or len(layers) > MAX_LAYERS or not all(isinstance(name, str) for name in layers):
         raise UserError(f"{where}: layers is a list of at most {MAX_LAYERS} names")
-    points = list(_points(said["nodes"], (), where))
+    points = list(_points(document["nodes"], (), where))
     _check(points, where)
-    return Tree(one_line(said.get("name") or where, MAX_NAME), points, layers)
+    return Tree(one_line(document.get("name") or where, MAX_NAME), points, layers)
 
 
 def tree_of(labels: Iterable[str], name: str) -> Tree:
-    """The tree that labels name: each is a point, with the names above it where the label is a route.
+    """Builds a tree from labels; a route gives the nodes above its point.
 
-    Layers beyond the sixth from the end go, so that the point itself stays.
+    Keeps the last six layers of a route.
     """
     points: dict[str, Point] = {}
     for label in labels:

@@ -1,7 +1,6 @@
-r"""Answer variables from the key alone: names, values and types as the key prints them (CFE-Bench, section 3.3).
+"""Answer variables from the key alone: names, values and types as printed (CFE-Bench, section 3.3).
 
-Contract: every value is a piece of the key, never made up. A key in words, or letters of a choice, gives no numeric or
-formula variable; a choice gives none at all.
+Contract: every value is part of the key. Keys in words give no numeric or formula variable; choices give none.
 """
 
 from __future__ import annotations
@@ -37,24 +36,19 @@ _WORDS = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]{2,}|[A-Za-z]{3,}\s+[A-Za-z]{2
 
 
 def variables_of(kind: QuestionType, answer: Sequence[str]) -> list[Variable]:
-    """The variables of a key.
-
-    Args:
-        kind: of the question; choices and true or false have none.
-        answer: the key, one entry a blank or part.
-    """
+    """Variables of a key, one entry a blank or part; none for choices, true/false and proofs."""
     if kind in CHOICE_TYPES or kind in ("true_false", "proof"):
         return []
-    found: list[Variable] = []
+    variables: list[Variable] = []
     for number, entry in enumerate(answer, 1):
         if 0 < len(entry.strip()) <= LONGEST:
-            found += _of_entry(entry, number if len(answer) > 1 else 0)
-    names = [variable.name for variable in found]
-    return [] if len(names) != len(set(names)) or len(found) > MOST else found
+            variables += _of_entry(entry, number if len(answer) > 1 else 0)
+    names = [variable.name for variable in variables]
+    return [] if len(names) != len(set(names)) or len(variables) > MOST else variables
 
 
 def type_of(value: str) -> Type:
-    """What a value is: a number (with a unit or not), a formula, or something else."""
+    """Type of a value: numeric (with or without unit), formula, or other."""
     bare = _bare(value)
     if _NUMERIC.fullmatch(bare) and not _is_product(bare):
         return "numeric"
@@ -62,7 +56,7 @@ def type_of(value: str) -> Type:
 
 
 def occurs(value: str, *texts: str) -> bool:
-    """Whether a value stands in one of the texts, but for spaces, dollars and braces; a number stands there whole."""
+    """True if a text contains the value, ignoring spaces, dollars and braces; numbers match whole."""
     bare = plain(value)
     if not bare:
         return False
@@ -73,7 +67,7 @@ def occurs(value: str, *texts: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """A text as two spellings of it agree."""
+    """Normalises spelling for comparison."""
     flat = unicodedata.normalize("NFKC", text).replace("−", "-")
     flat = re.sub(
         r"\\(?:left|right|displaystyle|mathrm|text|rm|,|;|!)(?![A-Za-z])|\\d(?=frac)|\\t(?=frac)", _kept, flat
@@ -99,12 +93,11 @@ def _of_entry(entry: str, number: int) -> Iterator[Variable]:
 
 
 def _bare(text: str) -> str:
-    """A text without the dollars around the whole of it or around its formulas."""
     return _WRAPPED.sub(lambda match: next(filter(None, match.groups())), text).strip()
 
 
 def _is_product(bare: str) -> bool:
-    """`2a` is a formula, `2 m` a number with its unit: letters at the digits are a unit if they are a usual one."""
+    """True for `2a`, a formula; False for `2 m`, a number with a usual unit."""
     match = re.fullmatch(r"[-+−]?[\d.,/ ]+?(?P<unit>[A-Za-z]{1,2})", bare)
     return bool(match) and match["unit"] not in _UNIT_LETTERS and not re.search(r"\d\s+[A-Za-z]", bare)  # type: ignore[index]
 

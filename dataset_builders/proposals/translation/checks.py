@@ -1,8 +1,7 @@
-r"""What a translation must keep: numbers, formulas, symbols, figures, blanks, parts; and what it must not bring in.
+r"""Translation checks: numbers, formulas, symbols, figures, blanks and parts kept, nothing added.
 
-Contract: `problems` compares two texts and names each difference; the same spelled otherwise (`\dfrac` and `\frac`,
-spaces, full-width characters, $…$ and \(…\)) is no difference. It is stricter than meaning: a number that is written
-in words in the translation counts as lost, because nothing here could tell it from a loss.
+Contract: other spellings (`\dfrac` and `\frac`, spaces, full-width characters, $…$ and \(…\)) are equal. Stricter than
+meaning: a number spelled in words counts as lost.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.reading.text import count_blanks
 
 MAX_TEXT = 12_000
-"""Longer texts are not translated."""
+"""Longest translated text."""
 FIGURE = re.compile(r"\[\[figure-\d{1,3}\]\]")
 _FOREIGN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
 _FORMULA = re.compile(
@@ -84,7 +83,7 @@ _SAME = {
     "textrm": "",
     "mathit": "",
 }
-"""Commands that print the same, or only set type, by what they stand for."""
+"""Canonical names of commands that print the same, or only set type."""
 _SPELLED = {
     "°": re.compile("度|도"),
     "%": re.compile("百分|퍼센트"),
@@ -101,12 +100,7 @@ _SIGNS = str.maketrans(
 
 
 def problems(source: str, target: str) -> list[str]:
-    """What of a text its translation lost, changed or added; empty where nothing was found.
-
-    Args:
-        source: the text, its figures marked as [[figure-N]].
-        target: its translation into English.
-    """
+    """Losses, changes and additions in an English translation; figures are [[figure-N]]."""
     if rough := _no_text(source, target, "there is no translation"):
         return rough
     ours, theirs = _Parts(source), _Parts(target)
@@ -114,13 +108,9 @@ def problems(source: str, target: str) -> list[str]:
 
 
 def problems_in_words(source: str, target: str) -> list[str]:
-    """What of a text was lost, changed or added by saying it in other words of its own language; empty: nothing found.
+    """Losses, changes and additions in a paraphrase; figures are [[figure-N]].
 
-    Words may change, and so no letters are compared but those that stand alone.
-
-    Args:
-        source: the text, its figures marked as [[figure-N]].
-        target: the same in other words.
+    Only single letters are compared, as words may change.
     """
     if rough := _no_text(source, target, "there is no text"):
         return rough
@@ -136,7 +126,6 @@ def _no_text(source: str, target: str, missing: str) -> list[str]:
 
 
 def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: _Parts) -> list[str]:
-    """What a text says otherwise than the other, whatever their languages; `names` are words that have to stay."""
     checks: Iterable[tuple[str, Callable[[], Iterable[str]]]] = (
         ("figures", lambda: _order(ours.figures, theirs.figures)),
         ("formulas", lambda: _formulas(ours.formulas, theirs.formulas)),
@@ -151,12 +140,12 @@ def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: 
 
 
 def figure_marks(text: str) -> list[str]:
-    """The figures of a text, in order."""
+    """Figures of a text, in order."""
     return FIGURE.findall(text)
 
 
 def formula(text: str) -> str:
-    """A formula as two spellings of it agree; words in it that are to be translated stand as one mark."""
+    """Canonical spelling of a formula; words to translate become one mark."""
     flat = _flat(text).replace("\\{", " \\lbrace ").replace("\\}", " \\rbrace ")
     flat = re.sub(r"\\[,;:! ]|~|&nbsp;", " ", flat)
     flat = _COMMAND.sub(_one_name, flat)
@@ -170,7 +159,7 @@ def formula(text: str) -> str:
 
 
 class _Parts:
-    """What of a text is compared."""
+    """Compared parts of a text."""
 
     def __init__(self, text: str) -> None:
         self.figures = figure_marks(text)
@@ -201,7 +190,6 @@ class _Parts:
 
 
 def _numbers(ours: _Parts, theirs: _Parts) -> list[str]:
-    """Numbers lost and added. A month may become its name, and a number in characters one in digits."""
     lost, added = ours.numbers - theirs.numbers, theirs.numbers - ours.numbers
     lost -= ours.months & theirs.named_months
     added -= ours.hanzi
@@ -213,22 +201,21 @@ def _numbers(ours: _Parts, theirs: _Parts) -> list[str]:
 
 def _values(text: str) -> Counter[Decimal]:
     text = _GROUPED.sub(lambda match: match[0].replace(",", ""), text)
-    found: Counter[Decimal] = Counter()
+    values: Counter[Decimal] = Counter()
 
     def scaled(match: re.Match[str]) -> str:
         value = Decimal(match["number"])
         for unit in [match["unit"]] if match["unit"].isascii() else match["unit"]:
             value *= _WORDS.get(unit.lower()) or _UNITS[unit]
-        found[value.normalize()] += 1
+        values[value.normalize()] += 1
         return " "
 
     text = _SCALED.sub(scaled, text)
-    found.update(Decimal(number).normalize() for number in _NUMBER.findall(text))
-    return found
+    values.update(Decimal(number).normalize() for number in _NUMBER.findall(text))
+    return values
 
 
 def _hanzi(word: str) -> Decimal:
-    """The value of a number in characters; those that are a plain row of digits are read as such."""
     if all(c in _DIGITS for c in word):
         return Decimal("".join(str(_DIGITS[c]) for c in word)).normalize()
     total, part, digit = 0, 0, 0
@@ -243,38 +230,35 @@ def _hanzi(word: str) -> Decimal:
 
 
 def _added(source: str, target: str, ours: _Parts, theirs: _Parts) -> list[str]:
-    """What a translator must not bring in: its own words, markup, untranslated text."""
-    found = []
-    if left := _FOREIGN.search(target):
-        found.append(f"not translated: {one_line(left[0], 30)!r}")
-    found += _own_words(source, target, theirs)
+    problems = []
+    if untranslated := _FOREIGN.search(target):
+        problems.append(f"not translated: {one_line(untranslated[0], 30)!r}")
+    problems += _own_words(source, target, theirs)
     clauses = len(_CLAUSE_END.findall(ours.plain)) + 1
     sentences = len(_SENTENCE_END.findall(theirs.plain))
     if sentences > clauses + 1:
-        found.append(f"added text: {sentences} sentences where the text has {clauses} clauses")
+        problems.append(f"added text: {sentences} sentences where the text has {clauses} clauses")
     characters = len(re.sub(r"\s", "", ours.plain))
     meant = len("".join(_FOREIGN.findall(ours.plain)))
     longest = 6 * meant + 2 * (characters - meant) + 40
     if len(theirs.plain) > longest:
-        found.append(f"added text: {len(theirs.plain)} characters where at most {longest} were expected")
+        problems.append(f"added text: {len(theirs.plain)} characters where at most {longest} were expected")
     words = len(re.findall(r"[A-Za-z]{2,}", theirs.plain))
     if meant >= 8 and words * 8 < meant:
-        found.append(f"lost text: {words} words for {meant} characters")
-    return found
+        problems.append(f"lost text: {words} words for {meant} characters")
+    return problems
 
 
 def _own_words(source: str, target: str, theirs: _Parts) -> list[str]:
-    """Markup, and what a model says to the one who asked it."""
-    found = []
+    problems = []
     if new := Counter(_MARKUP.findall(target)) - Counter(_MARKUP.findall(source)):
-        found.append(f"added markup: {one_line(next(iter(new)), 40)!r}")
+        problems.append(f"added markup: {one_line(next(iter(new)), 40)!r}")
     if (talk := _TALK.search(theirs.plain)) and not _TOLD.search(source) and not _TALK.search(source):
-        found.append(f"added text: {one_line(talk[0], 40)!r}")
-    return found
+        problems.append(f"added text: {one_line(talk[0], 40)!r}")
+    return problems
 
 
 def _formulas(ours: Counter[str], theirs: Counter[str]) -> list[str]:
-    """Formulas lost and added; where one holds words, their translation may stand in their place."""
     lost, added = ours - theirs, theirs - ours
     for span in [span for span in lost if _WORDS_MARK in span]:
         pattern = re.compile(r"[A-Za-z,.'-]{1,80}".join(map(re.escape, span.split(_WORDS_MARK))))
@@ -285,7 +269,6 @@ def _formulas(ours: Counter[str], theirs: Counter[str]) -> list[str]:
 
 
 def _symbols(ours: _Parts, theirs: _Parts) -> list[str]:
-    """Symbols lost and added; one may stand for a word of the text that says the same."""
     added = {
         symbol: count
         for symbol, count in (theirs.relations - ours.relations).items()
@@ -312,7 +295,6 @@ def _counts(ours: Counter[str], theirs: Counter[str]) -> list[str]:
 
 
 def _blanks(text: str) -> int:
-    """Blanks to fill in: underscores, rules around space, and brackets around nothing."""
     return count_blanks(text) + len(re.findall(r"[(（][\s\u3000~]*[)）]", FIGURE.sub("x", text)))
 
 

@@ -1,8 +1,7 @@
-"""Translates an ingested folder or a data set into an ingested folder, which is reviewed and built like any other.
+"""Translates an ingested folder or a data set into an ingested folder for review.
 
-Contract: `translate_data` may be killed and called again: replies are remembered in `out`. A question whose
-translation fails keeps its own text and language and says why in a doubt of kind "translation"; so does a solution on
-its own. Every other one carries such a doubt too, for no check reads meaning.
+Contract: `translate_data` resumes after a kill: replies are cached in `out`. A failed question or solution keeps its
+text, with a "translation" doubt; successful ones have a doubt too, as no check reads meaning.
 """
 
 from __future__ import annotations
@@ -27,21 +26,19 @@ from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine
 
 CHECKED = 0.6
-"""How sure a translation is that passed every check: its words were read by nobody."""
+"""Confidence of a checked translation that was not read by a person."""
 _APART = f"/{SOLUTION}"
 
 
 @dataclass
 class TranslationReport:
-    """What came of it.
+    """Result of a translation.
 
     Attributes:
-        translated: questions.
-        untranslated: questions that keep their text, by id, with why.
-        solutions: solutions that keep their text, by id, with why.
-        carried: questions that had nothing to translate.
-        failed: requests that got no reply; the same command sends them again.
-        retried: pieces that were right after being asked for again.
+        untranslated, solutions: reasons by question id.
+        carried: questions without text to translate.
+        failed: requests without a reply; repeatable.
+        retried: pieces that succeeded after a retry.
     """
 
     translated: int = 0
@@ -54,7 +51,7 @@ class TranslationReport:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper to translate, and where its pictures and pages are."""
+    """A paper to translate, with its pictures and pages."""
 
     paper: IngestedPaper
     images: Callable[[str], Image]
@@ -70,19 +67,9 @@ def translate_data(
     retries: int = RETRIES,
     begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> TranslationReport:
-    """Translates all questions of a folder or data set that are in another language.
+    """Translates the questions of a folder or data set that are in other languages.
 
-    Args:
-        data: an ingested folder, or a built data set.
-        out: the ingested folder to write; one that this made before goes on.
-        start: gives the translator, once it is known that there is work for it; the engine stays the caller's.
-        to: the language; en.
-        glossary: terms.
-        retries: how often a faulty translation is asked for again.
-        begin: starts a progress bar of so many questions; gives what to call after each.
-
-    Raises:
-        UserError: there is nothing to translate, `out` is `data`, or something cannot be read or written.
+    `start` is called only if there is work; the caller closes the engine.
     """
     if to not in LANGUAGES:
         raise UserError(f"--to {to!r}: choose {', '.join(LANGUAGES)}")
@@ -105,7 +92,7 @@ def translate_data(
 
 
 def new_id(id: str, language: str, to: str = "en") -> str:
-    """The id of a translation: zh_2603_math_1 becomes en_2603_math_1, any other gets the language before it."""
+    """Id of a translation: zh_2603_math_1 becomes en_2603_math_1, others get a prefix."""
     head, joint, rest = id.partition("_")
     return f"{to}_{rest}" if joint and head == language else f"{to}_{id}"
 
@@ -122,10 +109,10 @@ def _translate_paper(
     drafts = [draft for draft in source.paper.drafts if draft.language != to]
     pieces = {draft.id: Piece(draft.id, texts_of(draft)) for draft in drafts}
     pieces |= {draft.id + _APART: Piece(draft.id + _APART, solution_of(draft)) for draft in drafts}
-    asked = [piece for piece in pieces.values() if piece.texts]
-    translate(asked, asker, glossary, retries)
-    report.failed += sum(piece.failed for piece in asked)
-    report.retried += sum(piece.said is not None and piece.rounds > 1 for piece in asked)
+    requests = [piece for piece in pieces.values() if piece.texts]
+    translate(requests, asker, glossary, retries)
+    report.failed += sum(piece.failed for piece in requests)
+    report.retried += sum(piece.said is not None and piece.rounds > 1 for piece in requests)
     done = [_translated(draft, pieces, to, asker.model, report) for draft in drafts]
     pictures = {figure.name: source.images(figure.name) for draft in done for figure in draft.figures}
     paper_id = new_id(source.paper.paper_id, drafts[0].language, to)
@@ -133,13 +120,19 @@ def _translate_paper(
         number = page.stem.rpartition("_")[2]
         copy_file(page, folder.root / "pages" / f"{paper_id}_{number}{page.suffix}")
     note = f"translated by {asker.model} from {source.paper.paper_id}"
-    told = {"paper_id": paper_id, "drafts": done, "language": to, "notes": [*source.paper.notes, note], "made_by": ""}
-    folder.save(source.paper.model_copy(update=told), pictures)
+    changes = {
+        "paper_id": paper_id,
+        "drafts": done,
+        "language": to,
+        "notes": [*source.paper.notes, note],
+        "made_by": "",
+    }
+    folder.save(source.paper.model_copy(update=changes), pictures)
 
 
 def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, report: TranslationReport) -> Draft:
     main, solution = pieces[draft.id], pieces[draft.id + _APART]
-    # Boxes stay for the reviewer; page numbers go, for the pages ask the question in another language.
+    # Boxes are kept for the reviewer; page numbers are not: the pages are in another language.
     base = {"id": new_id(draft.id, draft.language, to), "translation_of": draft.id, "page_numbers": []}
     base["markdown"] = draft.question
     doubts = [doubt for doubt in draft.doubts if doubt.kind != "translation"]
@@ -150,27 +143,22 @@ def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, 
             Doubt(kind="translation", text=one_line(f"not translated by {model}: {why}", 600), confidence=0.0)
         )
         return draft.model_copy(update={**base, "doubts": doubts})
-    said = {**(main.said or {}), **(solution.said or {})}
+    translations = {**(main.said or {}), **(solution.said or {})}
     if solution.texts and solution.said is None:
         why = "; ".join(solution.faults[:4])
         report.solutions[draft.id] = why
         text = f"the solution is not translated by {model}: {why}"
         doubts.append(Doubt(kind="translation", text=one_line(text, 600), confidence=0.2))
-    if said:
+    if translations:
         report.translated += 1
         text = f"translated by {model}; numbers, formulas, options and figures agree, the words were read by nobody"
         doubts.append(Doubt(kind="translation", text=one_line(text, 300), confidence=CHECKED))
     else:
         report.carried += 1
-    return with_texts(draft, said).model_copy(update={**base, "language": to, "doubts": doubts})
+    return with_texts(draft, translations).model_copy(update={**base, "language": to, "doubts": doubts})
 
 
 def _papers(data: Path) -> list[Paper]:
-    """The papers of an ingested folder; of a data set, its questions by paper.
-
-    Raises:
-        UserError: it is neither.
-    """
     if (data / STATE).is_dir():
         return [_ingested(data, paper) for paper in Folder(data).papers()]
     if not (data / CARD).is_file():
@@ -204,7 +192,7 @@ def _built(data: Path) -> list[Paper]:
                     seen.add(question.id)
                     name = safe_name(question.paper_id or f"{question.language}_{question.release or data.name}")
                     papers.setdefault(name, []).append((question, _draft(question, pictures, ids)))
-    return [Paper(_paper(name, found, data), pictures.__getitem__) for name, found in papers.items()]
+    return [Paper(_paper(name, questions, data), pictures.__getitem__) for name, questions in papers.items()]
 
 
 def _draft(question: Question, pictures: dict[str, Image], ids: UniqueIds) -> Draft:
@@ -213,7 +201,7 @@ def _draft(question: Question, pictures: dict[str, Image], ids: UniqueIds) -> Dr
         name = f"{ids.claim(safe_name(f'{question.id}_{number}'))}.{_suffix(image)}"
         pictures[name] = image
         figures.append(Figure(name=name))
-    names = (Draft.model_fields.keys() & Question.model_fields.keys()) - {"boxes"}  # a translation stands on no page
+    names = (Draft.model_fields.keys() & Question.model_fields.keys()) - {"boxes"}  # a translation is on no page
     shared = {name: getattr(question, name) for name in names}
     return Draft.model_validate(
         {**shared, "number": question.number or "", "figures": figures, "answer_from": "data set", "markdown": ""}
@@ -226,8 +214,8 @@ def _suffix(image: Image) -> str:
     return next((kind for magic, kind in kinds.items() if data.startswith(magic)), "png")
 
 
-def _paper(name: str, found: Sequence[tuple[Question, Draft]], data: Path) -> IngestedPaper:
-    first = found[0][0]
+def _paper(name: str, questions: Sequence[tuple[Question, Draft]], data: Path) -> IngestedPaper:
+    first = questions[0][0]
     return IngestedPaper(
         paper_id=name,
         title=first.exam or "",
@@ -241,5 +229,5 @@ def _paper(name: str, found: Sequence[tuple[Question, Draft]], data: Path) -> In
         year=first.year,
         exam=first.exam,
         licence=first.source.licence,
-        drafts=[draft for _, draft in found],
+        drafts=[draft for _, draft in questions],
     )

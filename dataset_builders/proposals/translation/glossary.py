@@ -1,7 +1,7 @@
-"""Terms and how they are to be translated, from a file of the user's.
+"""Glossary from a user's file.
 
-Contract: CSV or TSV with the columns `source` and `target`, or YAML with one mapping of terms. Only the terms that a
-question holds are shown with it.
+Contract: CSV or TSV with columns `source` and `target`, or YAML with one mapping. Only terms in a question are sent
+with it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ MOST_SHOWN = 40
 
 
 def read_glossary(file: Path) -> dict[str, str]:
-    """The terms of a file.
-
-    Raises:
-        UserError: it cannot be read, or a line is no pair of terms.
-    """
+    """Reads a glossary; raises UserError for faulty files."""
     try:
         if file.stat().st_size > MAX_BYTES:
             raise UserError(f"{file}: a glossary has at most {MAX_BYTES >> 20} MiB")
@@ -39,21 +35,21 @@ def read_glossary(file: Path) -> dict[str, str]:
 
 
 def terms_in(glossary: Mapping[str, str], text: str) -> dict[str, str]:
-    """The terms that a text holds, the longest first."""
-    found = sorted((term for term in glossary if term in text), key=len, reverse=True)
-    return {term: glossary[term] for term in found[:MOST_SHOWN]}
+    """Terms that a text contains, longest first."""
+    matches = sorted((term for term in glossary if term in text), key=len, reverse=True)
+    return {term: glossary[term] for term in matches[:MOST_SHOWN]}
 
 
 def _yaml(file: Path) -> dict[str, str]:
     import yaml
 
     try:
-        said = yaml.safe_load(file.read_text("utf-8"))
+        terms = yaml.safe_load(file.read_text("utf-8"))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{file}: is no YAML that can be read ({one_line(error, 120)})") from None
-    if not isinstance(said, dict) or not all(isinstance(text, str) for pair in said.items() for text in pair):
+    if not isinstance(terms, dict) or not all(isinstance(text, str) for pair in terms.items() for text in pair):
         raise UserError(f"{file}: a glossary maps terms to terms, both texts")
-    return said
+    return terms
 
 
 def _table(file: Path) -> dict[str, str]:

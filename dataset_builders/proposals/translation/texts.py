@@ -1,7 +1,7 @@
-"""What of a question is translated: its texts in Chinese or Korean, by name, with figures as numbered marks.
+"""Translatable texts of a question by name, with numbered figure marks.
 
-Contract: what has no such characters (letters, numbers, formulas) is carried over as it is and never shown to a model.
-The names are `question`, `option_LABEL`, `answer_N` and, asked apart, `solution`.
+Contract: texts without Chinese or Korean are kept and never sent to a model. Names: `question`, `option_LABEL`,
+`answer_N` and, in a separate request, `solution`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Texts = dict[str, str]
 
 
 def needs_translation(text: str) -> bool:
-    """Whether a text holds Chinese or Korean."""
+    """True for a text with Chinese or Korean."""
     return bool(_FOREIGN.search(text))
 
 
 def texts_of(draft: Draft) -> Texts:
-    """The texts of a question that are translated together, by name."""
+    """Texts of a question for one request, by name."""
     named = {"question": draft.question}
     named |= {f"option_{option.label}": option.text for option in draft.options}
     named |= {f"answer_{number}": text for number, text in enumerate(draft.answer, 1)}
@@ -32,12 +32,12 @@ def texts_of(draft: Draft) -> Texts:
 
 
 def solution_of(draft: Draft) -> Texts:
-    """The solution, where it is to be translated."""
+    """The solution, if it needs translation."""
     return {SOLUTION: numbered(draft.solution)} if draft.solution and needs_translation(draft.solution) else {}
 
 
 def with_texts(draft: Draft, said: Mapping[str, str]) -> Draft:
-    """The draft with translated texts in the place of its own."""
+    """Replaces a draft's texts by translated ones."""
     options = [
         Option(label=option.label, text=marked(said.get(f"option_{option.label}", option.text)))
         for option in draft.options
@@ -49,11 +49,11 @@ def with_texts(draft: Draft, said: Mapping[str, str]) -> Draft:
 
 
 def numbered(text: str) -> str:
-    """Image marks as [[figure-1]], [[figure-2]], so that their order can be checked; such a text loses a bracket."""
+    """Replaces image marks by [[figure-1]], [[figure-2]], to check their order; literal ones lose a bracket."""
     pieces = FIGURE.sub(lambda match: match[0][1:-1], text).split(IMAGE_MARK)
     return pieces[0] + "".join(f"[[figure-{number}]]{piece}" for number, piece in enumerate(pieces[1:], 1))
 
 
 def marked(text: str) -> str:
-    """The reverse of `numbered`."""
+    """The inverse of `numbered`."""
     return FIGURE.sub(IMAGE_MARK, text)

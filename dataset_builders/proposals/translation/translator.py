@@ -1,7 +1,6 @@
-"""Asks a model for translations, checks them, and asks again for those that fail.
+"""Model translation with checks and retries.
 
-Contract: see the package. What a model is asked goes by the text alone, so that a run that was killed finds its
-answers in the memory of replies and goes on.
+Contract: requests depend on the text alone, so that a resumed run finds its cached replies.
 """
 
 from __future__ import annotations
@@ -26,20 +25,18 @@ RETRIES = 2
 MAX_TOKENS = 8192
 _MOST_PROBLEMS = 12
 _LONGEST_SHOWN = 60_000
-"""Of a faulty reply, so much is shown to the model that mends it."""
+"""Characters of a faulty reply shown to the model."""
 
 
 @dataclass
 class Piece:
-    """Texts that are translated together, and what came of it.
+    """Texts of one request and their translation.
 
     Attributes:
-        id: names them.
-        texts: by name.
-        said: their translation, once the checks find nothing.
-        faults: what was wrong with the last one.
-        failed: no reply came; asking again may bring one.
-        rounds: how often it was asked for.
+        said: translation without faults.
+        faults: of the last reply.
+        failed: no reply; repeatable.
+        rounds: number of requests.
     """
 
     id: str
@@ -58,18 +55,7 @@ def translate(
     retries: int = RETRIES,
     step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Fills in the pieces.
-
-    Args:
-        pieces: what to translate.
-        asker: the model that does it.
-        glossary: terms, where there are some.
-        retries: how often a faulty translation is asked for again.
-        step: called once a piece.
-
-    Raises:
-        UserError: the engine cannot run at all.
-    """
+    """Translates the pieces in place, with retries of faulty replies."""
     open_pieces = {piece.id: piece for piece in pieces if _can_be_asked(piece)}
     for round_ in range(retries + 1):
         for outcome in asker.outcomes(_requests(open_pieces, glossary or {}, round_)):
@@ -82,19 +68,17 @@ def translate(
 
 
 def read_reply(text: str, texts: Texts) -> tuple[Texts | None, list[str]]:
-    """The translations in a reply and what is wrong with them.
-
-    Returns:
-        The translations, None where there is any fault; the faults.
-    """
+    """Translations of a reply (None with any fault), and faults."""
     try:
-        said = parse_object(text)
+        reply = parse_object(text)
     except Unreadable as error:
         return None, [f"the reply {error}"]
-    if said.keys() != texts.keys() or not all(isinstance(value, str) for value in said.values()):
-        return None, [f"the reply has {one_line(', '.join(map(str, said)), 120)} and not {', '.join(texts)}, all texts"]
-    faults = [f"{name}: {problem}" for name, source in texts.items() for problem in problems(source, said[name])]
-    return (None if faults else said), faults
+    if reply.keys() != texts.keys() or not all(isinstance(value, str) for value in reply.values()):
+        return None, [
+            f"the reply has {one_line(', '.join(map(str, reply)), 120)} and not {', '.join(texts)}, all texts"
+        ]
+    faults = [f"{name}: {problem}" for name, source in texts.items() for problem in problems(source, reply[name])]
+    return (None if faults else reply), faults
 
 
 def _requests(pieces: Mapping[str, Piece], glossary: Mapping[str, str], round_: int) -> Iterator[Request]:
@@ -110,10 +94,10 @@ def _request(piece: Piece, glossary: Mapping[str, str], round_: int) -> Request:
         system += "\n\nTerms:\n" + "\n".join(f"- {source}: {target}" for source, target in terms.items())
     messages = [text_message("system", system), text_message("user", body)]
     if piece.faults:
-        told = "\n".join(f"- {fault}" for fault in piece.faults[:_MOST_PROBLEMS])
+        fault_list = "\n".join(f"- {fault}" for fault in piece.faults[:_MOST_PROBLEMS])
         messages.append(text_message("assistant", piece._reply[:_LONGEST_SHOWN] or "{}"))
         messages.append(
-            text_message("user", f"That translation is wrong:\n{told}\nGive the whole JSON object again, mended.")
+            text_message("user", f"That translation is wrong:\n{fault_list}\nGive the whole JSON object again, mended.")
         )
     return Request(
         key=Key(task=TASK, question_id=piece.id, trial=round_),
@@ -142,6 +126,6 @@ def _can_be_asked(piece: Piece) -> bool:
 
 
 def instructions(to: str = "en") -> str:
-    """What a translator is told."""
+    """System prompt of the translator."""
     prompt = load_prompt("livek12.dataset_builders.proposals.translation", "translate.txt")
     return prompt.filled({"language": LANGUAGES[to]}).strip()

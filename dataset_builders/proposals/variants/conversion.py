@@ -1,11 +1,7 @@
-"""Another type for a question and its key, by rule, where a rule is sound (MDK12-Bench, "Question type conversion").
+"""Type conversion of questions by sound rules (MDK12-Bench, "Question type conversion").
 
-    single choice    → fill in the blank: the key is the right option's text, where all options are values
-    single choice    → true or false: somebody answers with one of the options
-    multiple choice  → true or false: one of the options, is it among the right ones?
-
-Contract: `conversions` gives nothing where a rule might be wrong: where the stem asks for the best of what is offered
-or speaks of the options, where options name each other, are alike or empty. The new key never is a letter of the old.
+Contract: no rule applies if the stem asks for the best option or refers to options, or options name each other, are
+alike or empty. New keys are never old letters.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ _AMONG = {
 _BY_RANK = re.compile(
     r"最|更|接近|大约|约为|估计|以上|\b(?:best|most|least|closest|nearest|better|approximately|about|estimate)\b", re.I
 )
-"""A stem whose answer is right only beside the others, or only about right."""
+"""Stems whose answer is relative to the others, or approximate."""
 _ABOUT_OPTIONS = re.compile(
     r"选项|[A-J]\s*[、,，和与或]\s*[A-J]|[A-J]\s*(?:项|图|选)|\b(?:options?|choices?|answers?)\b|\bdiagrams?\s+[A-J]\b",
     re.I,
@@ -44,35 +40,35 @@ _OTHERS = re.compile(
     r"|\b[A-J]\s*(?:,|、|and|or|和|与|或)\s*[A-J]\b",
     re.I,
 )
-"""An option that says something of the other options."""
+"""Options about other options."""
 _OF_THOSE = re.compile(
     r"下列|以下|下面|下图|如下|其中|哪|可能|可以|不|错|说法|正确|\b(?:which|following|could|may|might|can|possible|not|except"
     r"|incorrect|false|true|statements?)\b|n't\b",
     re.I,
 )
-"""A stem that can be answered only by what it offers, or in more than one way without it."""
+"""Stems that need their options for a unique answer."""
 _MATHS = re.compile(r"\$[^$=<>≤≥≠,，;；、\u3400-\u9fff]{1,120}\$")
 _VALUE = re.compile(r"[-+−]?\d[\d./]*\s*(?:%|[A-Za-zμΩ°℃/²³·^-]{0,12}|[\u4e00-\u9fff]{0,2})")
 _RELATION = re.compile(r"\\(?:[lg]eq?(?:slant)?|neq?|approx|sim|in|cup|cap|text|begin|to)\b")
 _ASKS = re.compile(r"(?:为|是|等于|有|值|[=＝])\s*\$?\s*$|\b(?:is|are|was|equals?|has|to be)\s*\$?\s*$|[?？]\s*$", re.I)
-"""How a stem ends that names the value it wants."""
+"""Endings of stems that ask for a value."""
 _BLANK = re.compile(r"[(（]\s*[)）]|_{2,}")
 _END_BLANK = re.compile(r"\s*(?:[(（]\s*[)）]|_{2,})?\s*[.。:：?？]?\s*$")
 _LONGEST = 400
 
 
 def conversions(question: Question) -> dict[str, Conversion]:
-    """The types that rules can give a question, with what does it; none where no rule is sound."""
+    """Sound conversions by new type."""
     if not _is_plain_choice(question):
         return {}
-    found: dict[str, Conversion] = {TRUE_FALSE: _to_true_false}
+    rules: dict[str, Conversion] = {TRUE_FALSE: _to_true_false}
     if question.question_type == CHOICE and _asks_for_a_value(question):
-        found[FILL] = _to_fill
-    return dict(sorted(found.items()))
+        rules[FILL] = _to_fill
+    return dict(sorted(rules.items()))
 
 
 def in_type(source: Question, question_type: str, /, **changes: Any) -> Question:
-    """The question in another type, without what belonged to the old one."""
+    """Changes the type and removes fields of the old one."""
     gone: Mapping[str, Any] = {"question_type_raw": question_type, "solution": None, "solution_images": []}
     gone = {**gone, "part_units": [], "options": [], "answer_images": [], "variables": [], "reasoning_flow": []}
     points = {} if source.points is None else {"part_points": [source.points]}
@@ -80,7 +76,7 @@ def in_type(source: Question, question_type: str, /, **changes: Any) -> Question
 
 
 def plain(text: str) -> str:
-    """A text as two options that say the same agree."""
+    """Normalises an option for comparison."""
     return re.sub(r"[\s$]+", "", unicodedata.normalize("NFKC", text)).rstrip(".。;；,，").casefold()
 
 
@@ -96,7 +92,7 @@ def _is_plain_choice(question: Question) -> bool:
         and len(set(labels)) == len(labels) >= 2
         and bool(key)
         and set(key) <= set(labels)
-        and not {"T", "F"} & set(labels)  # they would be read as true and false
+        and not {"T", "F"} & set(labels)  # read as true and false
         and (len(key) >= 1 if several else len(key) == 1)
         and all(0 < len(text) <= _LONGEST and plain(text) for text in texts)
         and not any(re.fullmatch(r"[a-j]", plain(text)) or _OTHERS.search(text) for text in texts)
@@ -109,7 +105,6 @@ def _is_plain_choice(question: Question) -> bool:
 
 
 def _asks_for_a_value(question: Question) -> bool:
-    """Whether the stem, without its options, has the one answer that the right option is."""
     texts = [option.text.strip() for option in question.options]
     stem = without_marks(question.question)
     before = stem[: blank.start()] if (blank := _BLANK.search(stem)) else stem
@@ -132,24 +127,23 @@ def _to_fill(question: Question, random: Random) -> Question:
 
 def _to_true_false(question: Question, random: Random) -> Question:
     key = question.answer[0]
-    # True and false are drawn evenly, then an option that makes it so.
+    # Draw true or false evenly, then a matching option.
     right = [option for option in question.options if option.label in key]
     wrong = [option for option in question.options if option.label not in key]
     truth = random.random() < 0.5 or not wrong
     option = random.choice(right if truth else wrong)
     forms = _ONE if question.question_type == CHOICE else _AMONG
     text = forms[question.language].format(stem=question.question.strip(), option=option.text.strip())
-    said = _TRUTH[question.language][0 if truth else 1]
-    return in_type(question, TRUE_FALSE, question=text, answer=[said], images=_shown(question, option))
+    key_text = _TRUTH[question.language][0 if truth else 1]
+    return in_type(question, TRUE_FALSE, question=text, answer=[key_text], images=_shown(question, option))
 
 
 def _shown(question: Question, option: Option) -> list[Any]:
-    """The pictures of the stem, and of one option."""
-    at = question.question.count(IMAGE_MARK)
-    shown = list(question.images[:at])
-    for one in question.options:
-        count = one.text.count(IMAGE_MARK)
-        if one == option:
-            shown += question.images[at : at + count]
-        at += count
+    place = question.question.count(IMAGE_MARK)
+    shown = list(question.images[:place])
+    for candidate in question.options:
+        count = candidate.text.count(IMAGE_MARK)
+        if candidate == option:
+            shown += question.images[place : place + count]
+        place += count
     return shown

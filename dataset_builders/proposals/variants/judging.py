@@ -1,6 +1,6 @@
-"""The judge of variants: a model that sees a question and its variant, and says whether their meaning is the same.
+"""Judge of variants: a model compares a question and its variant.
 
-Contract: a variant stays only if the judge says that it asks the same and that its key holds.
+Contract: a variant needs the same meaning and a valid key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BOOL = {"type": "boolean"}
 
 @dataclass(frozen=True)
 class Sameness:
-    """What the judge says of a variant."""
+    """Judgement of a variant."""
 
     same_meaning: bool
     key_holds: bool
@@ -29,12 +29,12 @@ class Sameness:
 
     @property
     def stays(self) -> bool:
-        """Whether the variant is kept."""
+        """True if the variant is kept."""
         return self.same_meaning and self.key_holds
 
 
 def request(source: Question, variant: Question, transforms: Sequence[str], key: str) -> Request:
-    """What the judge is asked; `key` names the request."""
+    """Builds the judge's request; `key` names it."""
     values = {
         "transforms": ", ".join(transforms),
         "question": _shown(source, "question"),
@@ -55,11 +55,7 @@ def request(source: Question, variant: Question, transforms: Sequence[str], key:
 
 
 def read(reply: str) -> Sameness:
-    """What a reply says.
-
-    Raises:
-        Unreadable: it is not exactly the object asked for.
-    """
+    """Parses a reply; raises Unreadable."""
     fields = fields_of(parse_object(reply), "same_meaning", "key_holds", "why")
     why = one_line(a_text(fields["why"], "why"), 300)
     return Sameness(a_bool(fields["same_meaning"], "same_meaning"), a_bool(fields["key_holds"], "key_holds"), why)

@@ -1,7 +1,6 @@
-"""Makes the variants of questions: draws, asks models, and puts texts and pictures together.
+"""Makes variants of questions: draws, model requests, texts and pictures.
 
-Contract: what a model says is remembered before it is read, so that the same command after a kill asks nothing twice.
-Pictures are made when they are needed and again when they are written: equal draws give equal bytes.
+Contract: replies are cached before parsing, so a resumed command repeats no request. Equal draws give equal bytes.
 """
 
 from __future__ import annotations
@@ -28,16 +27,13 @@ Step = Callable[[], None]
 
 @dataclass
 class Made:
-    """A question and what becomes of its variant.
+    """A question and its variant.
 
     Attributes:
-        question: the source.
-        plan: what is done to it.
-        text: the source with its new text, type and key; its pictures are still the old ones.
-        drawn: what was drawn for each picture, and to what type the question went.
-        dropped: why there is no variant, in a word or two that are counted; "" where there is one.
-        why: more on that, on one line.
-        failed: asking again may bring one.
+        text: new text, type and key with the old pictures.
+        drawn: draws for each picture, and the new type.
+        dropped: short countable reason for no variant, or "".
+        failed: a repeated request may succeed.
     """
 
     question: Question
@@ -49,17 +45,17 @@ class Made:
     failed: bool = False
 
     def drop(self, reason: str, why: str, failed: bool = False) -> None:
-        """Leaves the variant out."""
+        """Drops the variant."""
         self.dropped, self.why, self.failed = reason, one_line(why, 300), failed
 
     @property
     def redrawn(self) -> bool:
-        """Whether its pictures are for the model that redraws them."""
+        """True if a model redraws its pictures."""
         return self.plan.picture == STYLE and not self.dropped
 
     @property
     def id(self) -> str:
-        """The id of the variant."""
+        """Id of the variant."""
         return f"{self.question.id}:{KIND}"
 
 
@@ -68,80 +64,63 @@ MEANING, UNJUDGED = "meaning changed", "not judged"
 
 
 class Maker:
-    """Makes variants.
-
-    Args:
-        seed: of all that is drawn.
-        editor: the model for pictures, where there is one.
-    """
+    """Maker of variants; `editor` is the model for pictures."""
 
     def __init__(self, seed: int, editor: PictureEditor | None = None) -> None:
         self._seed, self._editor = seed, editor
 
     def texts(self, made: Iterable[Made], writer: Asker | None, step: Step) -> None:
-        """Makes the new texts: by rule at once, by the model as its replies come.
-
-        Raises:
-            UserError: the model cannot be asked at all.
-        """
+        """Makes the new texts, by rule or model; raises UserError if the model cannot run."""
         waiting: dict[str, Made] = {}
-        for one in made:
-            if one.plan.text and not one.plan.rule:
-                waiting[one.question.id] = one
+        for item in made:
+            if item.plan.text and not item.plan.rule:
+                waiting[item.question.id] = item
                 continue
-            one.text = self._by_rule(one)
+            item.text = self._by_rule(item)
             step()
         if waiting and writer:
-            asked = (rewriting.request(one.question, one.plan.text) for one in waiting.values())
-            for reply in writer.replies(asked, lambda key, text: self._read(waiting, key, text)):
+            requests = (rewriting.request(item.question, item.plan.text) for item in waiting.values())
+            for reply in writer.replies(requests, lambda key, text: self._read(waiting, key, text)):
                 _take_text(waiting[reply.key.question_id], reply)
                 step()
 
     def redraw(self, made: Iterable[Made], step: Step) -> None:
-        """Has pictures redrawn by the model; the others are made when they are needed.
-
-        Raises:
-            UserError: its endpoint cannot be asked at all.
-        """
+        """Redraws `style` pictures by the model; raises UserError if it cannot run."""
         if self._editor is None:
             return
-        owners = ((one, edit) for one in made if one.redrawn for edit in self._edits(one))
+        owners = ((item, edit) for item in made if item.redrawn for edit in self._edits(item))
         waiting: list[Made] = []
 
         def edits() -> Iterator[Edit]:
-            for one, edit in owners:
-                waiting.append(one)
+            for item, edit in owners:
+                waiting.append(item)
                 yield edit
 
         for _, came in self._editor.redraw(edits()):
-            one = waiting.pop(0)
-            if isinstance(came, NoPicture) and not one.dropped:
-                one.drop(NO_REPLY if came.failed else NO_PICTURE, f"{STYLE}: {came}", came.failed)
+            item = waiting.pop(0)
+            if isinstance(came, NoPicture) and not item.dropped:
+                item.drop(NO_REPLY if came.failed else NO_PICTURE, f"{STYLE}: {came}", came.failed)
             step()
 
     def judge(self, made: Iterable[Made], judge: Asker, step: Step) -> None:
-        """Drops what the judge does not find to mean the same.
-
-        Raises:
-            UserError: the judge cannot be asked at all.
-        """
+        """Drops variants of another meaning; raises UserError if the judge cannot run."""
         waiting: dict[str, Made] = {}
 
         def requests() -> Iterator[Request]:
-            for one in made:
-                variant = self.variant(one)
+            for item in made:
+                variant = self.variant(item)
                 if variant is None:
                     step()
                     continue
-                waiting[one.id] = one
-                yield judging.request(one.question, variant, one.plan.transforms, one.id)
+                waiting[item.id] = item
+                yield judging.request(item.question, variant, item.plan.transforms, item.id)
 
         for reply in judge.replies(requests(), lambda key, text: judging.read(text)):
             _take_judgement(waiting.pop(reply.key.question_id), reply)
             step()
 
     def variant(self, one: Made) -> Question | None:
-        """The variant, pictures and all; None where it is left out, for which `one` then has the reason."""
+        """The complete variant; None if dropped, with the reason in `one`."""
         if one.dropped or one.text is None:
             return None
         try:
@@ -160,55 +139,52 @@ class Maker:
             }
         )
 
-    def _by_rule(self, one: Made) -> Question:
-        if not one.plan.rule:
-            return one.question
-        one.drawn["type"] = {"to": one.plan.rule, "by": "rule"}
-        return conversions(one.question)[one.plan.rule](one.question, random_of(self._seed, one.question.id, "option"))
+    def _by_rule(self, item: Made) -> Question:
+        if not item.plan.rule:
+            return item.question
+        item.drawn["type"] = {"to": item.plan.rule, "by": "rule"}
+        return conversions(item.question)[item.plan.rule](
+            item.question, random_of(self._seed, item.question.id, "option")
+        )
 
     def _read(self, waiting: Mapping[str, Made], key: Key, text: str) -> Question:
-        one = waiting[key.question_id]
-        random = random_of(self._seed, one.question.id, "option")
-        return rewriting.transformed(one.question, one.plan.text, text, random)
+        item = waiting[key.question_id]
+        random = random_of(self._seed, item.question.id, "option")
+        return rewriting.transformed(item.question, item.plan.text, text, random)
 
-    def _picture(self, one: Made, number: int, image: Image) -> Image:
-        """One picture as the plan has it.
-
-        Raises:
-            BadImage: it cannot be made.
-        """
-        transform = one.plan.picture
+    def _picture(self, item: Made, number: int, image: Image) -> Image:
+        transform = item.plan.picture
         if not transform:
             return image
         if transform == STYLE:
-            came = self._editor.known(self._edit(one, number, image)) if self._editor else None
+            came = self._editor.known(self._edit(item, number, image)) if self._editor else None
             if came is None:
                 raise BadImage("was not redrawn")
             return came
-        changed, drawn = _DRAWN[transform](image, random_of(self._seed, one.question.id, "picture", str(number)))
-        one.drawn.setdefault("pictures", {})[str(number)] = drawn
+        changed, drawn = _DRAWN[transform](image, random_of(self._seed, item.question.id, "picture", str(number)))
+        item.drawn.setdefault("pictures", {})[str(number)] = drawn
         return changed
 
-    def _edits(self, one: Made) -> Iterator[Edit]:
-        for number, image in enumerate(one.text.images if one.text else (), 1):
-            yield self._edit(one, number, image)
+    def _edits(self, item: Made) -> Iterator[Edit]:
+        for number, image in enumerate(item.text.images if item.text else (), 1):
+            yield self._edit(item, number, image)
 
-    def _edit(self, one: Made, number: int, image: Image) -> Edit:
-        return Edit(image, random_of(self._seed, one.question.id, "picture", str(number)).randrange(2**31))
+    def _edit(self, item: Made, number: int, image: Image) -> Edit:
+        return Edit(image, random_of(self._seed, item.question.id, "picture", str(number)).randrange(2**31))
 
 
-def _take_text(one: Made, reply: Reply[Question]) -> None:
+def _take_text(item: Made, reply: Reply[Question]) -> None:
     if reply.value is None:
-        one.drop(NO_REPLY if reply.failed else UNUSABLE, f"{one.plan.text}: {reply.problem}", reply.failed)
+        item.drop(NO_REPLY if reply.failed else UNUSABLE, f"{item.plan.text}: {reply.problem}", reply.failed)
         return
-    one.text = reply.value
-    if one.plan.text == TYPE:
-        one.drawn["type"] = {"to": reply.value.question_type, "by": "model"}
+    item.text = reply.value
+    if item.plan.text == TYPE:
+        item.drawn["type"] = {"to": reply.value.question_type, "by": "model"}
 
 
-def _take_judgement(one: Made, reply: Reply[judging.Sameness]) -> None:
+def _take_judgement(item: Made, reply: Reply[judging.Sameness]) -> None:
     if reply.value is None:
-        one.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
+        item.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
     elif not reply.value.stays:
         fault = "its key does not hold" if reply.value.same_meaning else "its meaning changed"
-        one.drop(MEANING, f"judge: {fault}: {reply.value.why}")
+        item.drop(MEANING, f"judge: {fault}: {reply.value.why}")

@@ -1,7 +1,7 @@
-"""Pictures in an unfamiliar dress: padded, or inverted with salt-and-pepper noise (MDK12-Bench, "Dynamic evaluation").
+"""Picture transforms: padding, and inversion with salt-and-pepper noise (MDK12-Bench, "Dynamic evaluation").
 
-Contract: pure functions of a picture and what was drawn. Padding leaves each pixel of the original as it was; inversion
-is 255 minus the value in each channel, save where noise stands. Pictures are what engines show: upright, RGB, on white.
+Contract: padding keeps all pixels; inversion is 255 minus each channel except under noise. Pictures are as engines show
+them: upright, RGB, on white.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 LEAST_PADDING, MOST_PADDING = 0.1, 0.2
-"""Shares of the width (left, right) or height (top, bottom) that each side gets."""
+"""Shares of width (left, right) or height (top, bottom) added to each side."""
 COLOURS = {"black": 0, "white": 255, "grey": 128}
 LEAST_NOISE, MOST_NOISE = 0.01, 0.05
-"""Shares of pixels that become black or white. The article draws a density and names no bounds: these keep print
-legible."""
+"""Shares of pixels that become black or white. The article names no bounds: these keep print legible."""
 _SMALLEST = 5
-"""Of fewer pixels, no whole number lies between 10 % and 20 %."""
+"""With fewer pixels, no whole number is within 10 % to 20 %."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Padding:
 
 @dataclass(frozen=True)
 class Noise:
-    """The pixels that noise takes, by their places row by row: those that become white, and black."""
+    """Noise pixels by row-major index: salt is white, pepper black."""
 
     density: float
     salt: list[int]
@@ -49,11 +48,7 @@ class Noise:
 
 
 def padding_of(size: tuple[int, int], random: Random) -> Padding:
-    """Draws a padding for a picture of this width and height.
-
-    Raises:
-        BadImage: it is too small to have 10 to 20 % of itself on a side.
-    """
+    """Draws a padding for a width and height; BadImage if 10 to 20 % is below a pixel."""
     if min(size) < _SMALLEST:
         raise BadImage(f"has {size[0]} x {size[1]} pixels, too few to pad by 10 to 20 %")
     left, top, right, bottom = (_side(length, random) for length in (*size, *size))
@@ -61,13 +56,12 @@ def padding_of(size: tuple[int, int], random: Random) -> Padding:
 
 
 def _side(length: int, random: Random) -> int:
-    """Pixels for a ratio that is drawn evenly, the nearest that are 10 to 20 % of the length."""
     least, most = math.ceil(length * LEAST_PADDING - 1e-9), math.floor(length * MOST_PADDING + 1e-9)
     return min(max(round(length * random.uniform(LEAST_PADDING, MOST_PADDING)), least), most)
 
 
 def padded(picture: Picture, padding: Padding) -> Picture:
-    """The picture in the middle of a larger one."""
+    """Centres a picture in a padded one."""
     from PIL import Image as PIL
 
     width, height = picture.size
@@ -78,7 +72,7 @@ def padded(picture: Picture, padding: Padding) -> Picture:
 
 
 def noise_of(size: tuple[int, int], random: Random) -> Noise:
-    """Draws noise for a picture of this width and height: a density, then so many pixels, each white or black."""
+    """Draws noise for a width and height: a density, then pixels, each white or black."""
     density = random.uniform(LEAST_NOISE, MOST_NOISE)
     pixels = size[0] * size[1]
     places = random.sample(range(pixels), round(density * pixels))
@@ -88,7 +82,7 @@ def noise_of(size: tuple[int, int], random: Random) -> Noise:
 
 
 def inverted(picture: Picture, noise: Noise) -> Picture:
-    """The negative of the picture under noise."""
+    """Negative of the picture under noise."""
     import numpy as np
     from PIL import Image as PIL
 
@@ -100,11 +94,7 @@ def inverted(picture: Picture, noise: Noise) -> Picture:
 
 
 def pad(image: Image, random: Random) -> tuple[Image, str]:
-    """A padded picture, and what was drawn.
-
-    Raises:
-        BadImage: it cannot be read, or is too small.
-    """
+    """Pads a picture and describes the draw; raises BadImage."""
     picture = check_image(image)
     drawn = padding_of(picture.size, random)
     sides = f"left={drawn.left} top={drawn.top} right={drawn.right} bottom={drawn.bottom}"
@@ -112,18 +102,14 @@ def pad(image: Image, random: Random) -> tuple[Image, str]:
 
 
 def invert(image: Image, random: Random) -> tuple[Image, str]:
-    """An inverted picture with noise, and what was drawn.
-
-    Raises:
-        BadImage: it cannot be read.
-    """
+    """Inverts a picture with noise and describes the draw; raises BadImage."""
     picture = check_image(image)
     drawn = noise_of(picture.size, random)
     return png(inverted(picture, drawn)), f"noise={drawn.density:.6f} pixels={len(drawn.salt) + len(drawn.pepper)}"
 
 
 def png(picture: Picture) -> Image:
-    """The picture without loss; the same pixels give the same bytes."""
+    """Lossless, reproducible encoding."""
     data = io.BytesIO()
     picture.save(data, "PNG")
     return Image(bytes=data.getvalue())

@@ -1,6 +1,6 @@
-"""What is drawn for each question: whether it is in the sample, and which transforms it gets.
+"""Draws of the sample and of each question's transforms.
 
-Contract: everything follows from the seed and the question's id, so that neither order nor number of the others matter.
+Contract: draws depend on seed and id only, not on other questions.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Changes:
-    """What is done to one question.
+    """Transforms of a question.
 
     Attributes:
-        picture: a transform of all its pictures; "" for none.
-        text: a transform of its text; "" for none.
-        rule: the type that a rule gives it, where `text` is `type` and a rule is sound.
+        picture: of all its pictures; "" for none.
+        text: of its text; "" for none.
+        rule: new type by a sound rule, if `text` is `type`.
     """
 
     picture: str = ""
@@ -40,21 +40,17 @@ class Changes:
 
     @property
     def transforms(self) -> list[str]:
-        """The names of what is done, pictures first."""
+        """Names of the transforms, pictures first."""
         return [name for name in (self.picture, self.text) if name]
 
 
 def random_of(seed: int, *what: str) -> Random:
-    """A generator of its own for each thing that is drawn."""
+    """Independent generator for each draw."""
     return Random(int.from_bytes(hashlib.sha256("\0".join([str(seed), *what]).encode()).digest()[:8], "big"))
 
 
 def sample(ids: Sequence[str], share: float, seed: int) -> set[str]:
-    """The ids that are drawn, a share of all.
-
-    Raises:
-        UserError: the share is none.
-    """
+    """Draws a share of the ids; raises UserError."""
     if not 0 < share <= 1:
         raise UserError(f"--share {share}: give a share of the questions above 0 and up to 1")
     ranked = sorted(ids, key=lambda id: random_of(seed, id, "sample").random())
@@ -62,14 +58,7 @@ def sample(ids: Sequence[str], share: float, seed: int) -> set[str]:
 
 
 def plan(question: Question, seed: int, offered: Collection[str], model: bool) -> Changes:
-    """Draws one transform of the pictures and one of the text, evenly among those that can be made.
-
-    Args:
-        question: with its pictures.
-        seed: of all that is drawn.
-        offered: names among `TRANSFORMS`.
-        model: whether there is a model for the texts.
-    """
+    """Draws one transform each of pictures and text, evenly among the possible ones in `offered`."""
     pictures = [name for name in OF_PICTURES if name in offered and question.images]
     rules = conversions(question) if TYPE in offered else {}
     texts = [
@@ -84,7 +73,7 @@ def plan(question: Question, seed: int, offered: Collection[str], model: bool) -
 
 
 def why_none(question: Question, offered: Collection[str], model: bool) -> str:
-    """Why nothing of what is offered can be done to a question, on one line."""
+    """Reason for no possible transform, on one line."""
     reasons = []
     if set(offered) & set(OF_PICTURES) and not question.images:
         reasons.append("it has no pictures")

@@ -1,7 +1,7 @@
-"""Transforms of the text that a model makes: other words, other sentences, another type where no rule is sound.
+"""Text transforms by a model: other words, sentences, or type.
 
-Contract: a reply counts only if it is exactly the object asked for and the checks find nothing lost or added: numbers,
-formulas, figures, blanks and parts stay. Anything else raises Unreadable. No check reads meaning: a judge may.
+Contract: a reply must be exactly the requested object, and keep numbers, formulas, figures, blanks and parts; otherwise
+Unreadable is raised. Meaning is left to a judge.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SAYS_SOMETHING = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
 def can_be_asked(question: Question, transform: str) -> bool:
-    """Whether a model can make this transform of the question."""
+    """True if a model can make this transform."""
     texts = _texts(question)
     if sum(map(len, texts.values())) > MAX_TEXT or not _SAYS_SOMETHING.search(question.question):
         return False
@@ -43,7 +43,7 @@ def can_be_asked(question: Question, transform: str) -> bool:
 
 
 def request(question: Question, transform: str) -> Request:
-    """What the model is asked."""
+    """Builds the model's request."""
     file, body, schema = _asked(question, transform)
     shown = json.dumps(body, ensure_ascii=False, indent=1)
     return Request(
@@ -58,23 +58,20 @@ def request(question: Question, transform: str) -> Request:
 
 
 def transformed(question: Question, transform: str, reply: str, random: Random) -> Question:
-    """The question as the reply has it.
-
-    Raises:
-        Unreadable: the reply is not in its form, or lost, changed or added something; the message says what.
-    """
-    said = parse_object(reply)
+    """Applies a reply; raises Unreadable with the fault."""
+    fields = parse_object(reply)
     if transform in _REPHRASED:
-        return _rephrased(question, said)
-    return _filled(question, said) if _target(question) == FILL else _with_options(question, said, random)
+        return _rephrased(question, fields)
+    return _filled(question, fields) if _target(question) == FILL else _with_options(question, fields, random)
 
 
 def _target(question: Question) -> str:
-    """The type that a model may convert a question to; "" for none."""
     if not question.answer or len(question.answer) > 1 or not question.answer[0].strip():
         return ""
     if question.question_type in CHOICE_TYPES:
-        return FILL if question.options and IMAGE_MARK not in "".join(one.text for one in question.options) else ""
+        return (
+            FILL if question.options and IMAGE_MARK not in "".join(option.text for option in question.options) else ""
+        )
     if question.question_type == TRUE_FALSE:
         return FILL
     short = len(question.answer[0]) <= _LONGEST_ANSWER and not question.answer_images
@@ -82,12 +79,11 @@ def _target(question: Question) -> str:
 
 
 def _texts(question: Question) -> Texts:
-    named = {"question": question.question, **{f"option_{one.label}": one.text for one in question.options}}
+    named = {"question": question.question, **{f"option_{option.label}": option.text for option in question.options}}
     return {name: numbered(text) for name, text in named.items()}
 
 
 def _asked(question: Question, transform: str) -> tuple[str, Json, Json]:
-    """The prompt file, what is shown, and the schema of the reply."""
     texts = _texts(question)
     if transform in _REPHRASED:
         return transform, dict(texts), object_schema(**dict.fromkeys(texts, _TEXT))
@@ -98,22 +94,22 @@ def _asked(question: Question, transform: str) -> tuple[str, Json, Json]:
     return "choice", {"question": texts["question"], "key": question.answer[0]}, object_schema(wrong=schema)
 
 
-def _rephrased(question: Question, said: Json) -> Question:
+def _rephrased(question: Question, reply: Json) -> Question:
     texts = _texts(question)
-    fields = {name: a_text(value, name) for name, value in fields_of(said, *texts).items()}
+    fields = {name: a_text(value, name) for name, value in fields_of(reply, *texts).items()}
     for name, text in texts.items():
-        if found := problems_in_words(text, fields[name]) if fields[name] != text else []:
-            raise Unreadable(f"changes more than words in {name}: {'; '.join(found[:3])}")
+        if faults := problems_in_words(text, fields[name]) if fields[name] != text else []:
+            raise Unreadable(f"changes more than words in {name}: {'; '.join(faults[:3])}")
     if all(plain(fields[name]) == plain(text) for name, text in texts.items()):
         raise Unreadable("changes nothing")
-    options = [Option(label=one.label, text=marked(fields[f"option_{one.label}"])) for one in question.options]
-    if len({plain(one.text) for one in options}) < len({plain(one.text) for one in question.options}):
+    options = [Option(label=option.label, text=marked(fields[f"option_{option.label}"])) for option in question.options]
+    if len({plain(option.text) for option in options}) < len({plain(option.text) for option in question.options}):
         raise Unreadable("makes two options alike")
     return question.model_copy(update={"question": marked(fields["question"]), "options": options})
 
 
-def _filled(question: Question, said: Json) -> Question:
-    fields = fields_of(said, "question", "answer")
+def _filled(question: Question, reply: Json) -> Question:
+    fields = fields_of(reply, "question", "answer")
     text, answer = a_text(fields["question"], "question").strip(), a_text(fields["answer"], "answer").strip()
     if not 0 < len(answer) <= _LONGEST_ANSWER or IMAGE_MARK in answer or figure_marks(answer):
         raise Unreadable("gives no short answer in words")
@@ -126,9 +122,12 @@ def _filled(question: Question, said: Json) -> Question:
     return in_type(question, FILL, question=marked(text), answer=[answer])
 
 
-def _with_options(question: Question, said: Json, random: Random) -> Question:
+def _with_options(question: Question, reply: Json, random: Random) -> Question:
     key = question.answer[0].strip()
-    wrong = [a_text(one, "a wrong option").strip() for one in a_list(fields_of(said, "wrong")["wrong"], "wrong")]
+    wrong = [
+        a_text(wrong_text, "a wrong option").strip()
+        for wrong_text in a_list(fields_of(reply, "wrong")["wrong"], "wrong")
+    ]
     texts = [key, *wrong]
     if len(wrong) != 3 or len({plain(text) for text in texts}) != 4 or not all(map(plain, texts)):
         raise Unreadable("gives no three wrong options that differ from the key and each other")

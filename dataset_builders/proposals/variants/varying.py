@@ -1,8 +1,7 @@
-"""Varies a data set: draws its questions, makes their variants, has them judged, and writes both as a data set.
+"""Varies a data set: draws questions, makes and judges variants, and writes both.
 
-Contract: the data set holds the drawn questions where they were, and their variants in its config `dynamic`; its
-`variants.jsonl` says for each drawn question what was done or why not. Replies are remembered beside it. A variant
-whose request failed is left out this time; the same command asks for it again.
+Contract: variants go to the config `dynamic`; `variants.jsonl` records changes, or the reason for none. A variant with
+a failed request is missing until the command is repeated.
 """
 
 from __future__ import annotations
@@ -39,16 +38,12 @@ _NOTHING = "no transform"
 
 @dataclass(frozen=True)
 class VaryOptions:
-    """How questions are varied.
+    """Options of variation.
 
     Attributes:
         transforms: names among `TRANSFORMS`; empty for all.
-        share: of the questions of the config, how many are drawn.
-        seed: of all that is drawn.
-        config: whose questions.
-        model: for the texts.
-        judge: drops variants whose meaning changed.
-        style: for the pictures: an endpoint that redraws them.
+        share: of the config's questions.
+        style: endpoint that redraws pictures.
     """
 
     transforms: Sequence[str] = ()
@@ -62,18 +57,13 @@ class VaryOptions:
 
 @dataclass
 class VaryReport:
-    """What came of it.
+    """Result of variation.
 
     Attributes:
-        questions: how many the config has.
-        drawn: how many of them were drawn.
-        variants: how many have a variant in the data set.
-        made: variants in the data set, by transform; one with two transforms counts for both.
-        dropped: drawn questions without a variant, by transform and reason; those with two transforms count for both.
+        made: variants by transform; two transforms count twice.
+        dropped: drawn questions without a variant, by transform and reason, counted likewise.
         left_out: the same, each once, by reason.
-        lines: one line a question without a variant.
-        notes: transforms that could not be offered, and what nobody checked.
-        failed: variants that asking again may bring.
+        failed: variants that a repetition may add.
     """
 
     questions: int = 0
@@ -93,17 +83,7 @@ def vary(
     options: VaryOptions,
     begin: Callable[[str, int], Step] = lambda what, total: lambda: None,
 ) -> VaryReport:
-    """Writes a data set with a variant of each drawn question.
-
-    Args:
-        data: a built data set.
-        out: the data set to write, with the drawn questions and their variants.
-        options: what is drawn, and who helps.
-        begin: starts a progress bar of this name and length; gives what to call after each.
-
-    Raises:
-        UserError: no such questions, an unknown transform, nothing that can be made, or a model that cannot run.
-    """
+    """Writes a data set with a variant of each drawn question."""
     if Path(data).is_dir() and Path(data).resolve() == out.resolve():
         raise UserError(f"{out}: is the data set that is varied; choose another --out")
     report = VaryReport()
@@ -113,10 +93,10 @@ def vary(
     with ExitStack() as stack:
         editor = stack.enter_context(closing(_editor(options.style, _store(out)))) if options.style else None
         maker = Maker(options.seed, editor)
-        with _asking(options.model, out) as writer:  # one model at a time: two may not fit side by side
+        with _asking(options.model, out) as writer:  # one model at a time: two may not fit in memory
             maker.texts(made, writer, begin("texts", len(made)))
         if editor:
-            maker.redraw(made, begin("pictures", sum(len(one.question.images) for one in made if one.redrawn)))
+            maker.redraw(made, begin("pictures", sum(len(item.question.images) for item in made if item.redrawn)))
         with _asking(options.judge, out) as judge:
             if judge:
                 maker.judge(made, judge, begin("judging", len(made)))
@@ -127,7 +107,7 @@ def vary(
             builder_of(BENCHMARK).layout,
             out,
             log,
-            begin("writing", len(made) + sum(not one.dropped for one in made)),
+            begin("writing", len(made) + sum(not item.dropped for item in made)),
             data,
             beside=lambda folder: _write_rows(folder / VARIANTS, made),
         )
@@ -135,11 +115,6 @@ def vary(
 
 
 def _offered(options: VaryOptions, report: VaryReport) -> list[str]:
-    """The transforms that can be made; what of those asked for cannot is noted.
-
-    Raises:
-        UserError: unknown ones, or none is left.
-    """
     if unknown := [name for name in options.transforms if name not in TRANSFORMS]:
         raise UserError(f"--transforms: {unknown[0]!r} is none; there are {', '.join(TRANSFORMS)}")
     wanted = [name for name in TRANSFORMS if name in (options.transforms or TRANSFORMS)]
@@ -152,17 +127,16 @@ def _offered(options: VaryOptions, report: VaryReport) -> list[str]:
         report.notes.append("no style: give --style-model, an endpoint that redraws pictures")
     if not options.judge:
         report.notes.append("nobody checks that meanings stay the same: give --judge")
-    left = [name for name in wanted if not (name in texts and not options.model)]
-    left = [name for name in left if name != STYLE or options.style]
-    if not left:
+    possible = [name for name in wanted if not (name in texts and not options.model)]
+    possible = [name for name in possible if name != STYLE or options.style]
+    if not possible:
         raise UserError(f"nothing can be varied: {report.notes[0]}")
-    return left
+    return possible
 
 
 def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: VaryReport) -> list[Made]:
-    """The drawn questions with what is to be done to them."""
     configs = (f"{BENCHMARK}_{options.config}", options.config)
-    # Read twice: the pictures of questions that are not drawn need not be in memory.
+    # Two passes: pictures of other questions need no memory.
     ids = [question.id for question in iter_questions(data, configs, BENCHMARK) if question.variant is None]
     if not ids:
         raise UserError(f"{data}: config {options.config} has no question of {BENCHMARK} that is no variant itself")
@@ -173,16 +147,15 @@ def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: Vary
         if question.id not in drawn:
             continue
         model = options.model is not None
-        one = Made(question, plan(question, options.seed, offered, model))
-        if not one.plan.transforms:
-            one.drop(_NOTHING, why_none(question, offered, model))
-        made.append(one)
+        item = Made(question, plan(question, options.seed, offered, model))
+        if not item.plan.transforms:
+            item.drop(_NOTHING, why_none(question, offered, model))
+        made.append(item)
     return made
 
 
 @contextmanager
 def _asking(spec: ModelSpec | None, out: Path) -> Iterator[Asker | None]:
-    """The model, started and closed again; None where none is named."""
     if spec is None:
         yield None
         return
@@ -191,7 +164,6 @@ def _asking(spec: ModelSpec | None, out: Path) -> Iterator[Asker | None]:
 
 
 def _store(out: Path) -> Store:
-    """Where replies are remembered: beside the data set, which is replaced as a whole."""
     return Store(f"{out.name}.{REPLIES}", out.absolute().parent)
 
 
@@ -203,10 +175,9 @@ def _editor(spec: ModelSpec, store: Store) -> PictureEditor:
 
 
 def _records(made: Sequence[Made], maker: Maker) -> Records:
-    """Each drawn question, then its variant where it has one."""
-    for one in made:
-        yield one.question
-        variant = maker.variant(one)
+    for item in made:
+        yield item.question
+        variant = maker.variant(item)
         if variant is not None:
             yield variant
 
@@ -216,24 +187,24 @@ def _write_rows(file: Path, made: Sequence[Made]) -> None:
 
 
 def _rows(made: Sequence[Made]) -> Iterator[dict[str, Any]]:
-    for one in made:
-        row: dict[str, Any] = {"of": one.question.id, "transforms": one.plan.transforms, **one.drawn}
-        yield {**row, "dropped": one.dropped, "why": one.why} if one.dropped else {"id": one.id, **row}
+    for item in made:
+        row: dict[str, Any] = {"of": item.question.id, "transforms": item.plan.transforms, **item.drawn}
+        yield {**row, "dropped": item.dropped, "why": item.why} if item.dropped else {"id": item.id, **row}
 
 
 def _counted(report: VaryReport, made: Sequence[Made]) -> VaryReport:
     kept = Counter[str]()
     dropped: dict[str, Counter[str]] = {}
-    for one in made:
-        if not one.dropped:
-            kept.update(one.plan.transforms)
+    for item in made:
+        if not item.dropped:
+            kept.update(item.plan.transforms)
             continue
-        report.lines.append(f"{one.question.id}: no variant: {one.dropped}: {one.why}")
-        for name in one.plan.transforms or ["none"]:
-            dropped.setdefault(name, Counter())[one.dropped] += 1
-    report.variants = sum(not one.dropped for one in made)
+        report.lines.append(f"{item.question.id}: no variant: {item.dropped}: {item.why}")
+        for name in item.plan.transforms or ["none"]:
+            dropped.setdefault(name, Counter())[item.dropped] += 1
+    report.variants = sum(not item.dropped for item in made)
     report.made = {name: kept[name] for name in TRANSFORMS if kept[name]}
     report.dropped = {name: dict(dropped[name]) for name in (*TRANSFORMS, "none") if name in dropped}
-    report.left_out = dict(Counter(one.dropped for one in made if one.dropped))
-    report.failed = sum(one.failed for one in made)
+    report.left_out = dict(Counter(item.dropped for item in made if item.dropped))
+    report.failed = sum(item.failed for item in made)
     return report
