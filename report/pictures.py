@@ -7,7 +7,9 @@ too large ones give a line of text. Paths in records are never opened.
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -92,8 +94,27 @@ class Scaled:
     height: int
 
 
+_MOST_KEPT = 128
+_kept: dict[tuple[bytes, int], Scaled | str] = {}
+_lock = threading.Lock()
+
+
 def scaled(data: bytes, width: int) -> Scaled | str:
-    """The picture at most `width` pixels wide as PNG or JPEG, or its fault."""
+    """The picture at most `width` pixels wide as PNG or JPEG, or its fault.
+
+    The latest are kept: pages and scans of several runs of one exam show the same pictures.
+    """
+    key = hashlib.sha256(data).digest(), width
+    if (kept := _kept.get(key)) is None:
+        kept = _scale(data, width)
+        with _lock:
+            while len(_kept) >= _MOST_KEPT:
+                del _kept[next(iter(_kept))]
+            _kept[key] = kept
+    return kept
+
+
+def _scale(data: bytes, width: int) -> Scaled | str:
     from PIL import Image as Pillow
 
     try:
