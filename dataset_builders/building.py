@@ -1,7 +1,7 @@
-"""Builds a data set: reads the records of its sources and writes Parquet and what describes it.
+"""Builds a dataset: reads the records of its sources, writes Parquet and the metadata.
 
-Contract: see `livek12.dataset_builders`. A build that fails or is killed leaves an earlier one as it was (see
-`workspace`); one that leaves rows out still writes what is sound.
+Contract: a build that fails or is killed leaves an earlier one unchanged (see `workspace`); a build that leaves rows
+out still writes the sound ones.
 """
 
 from __future__ import annotations
@@ -73,11 +73,6 @@ def _told(
     several: bool,
     given: Given,
 ) -> Iterator[T]:
-    """The records of one benchmark; where there are several, what is said of their rows names the benchmark.
-
-    Raises:
-        UserError: text or pictures of the source would be lost, which is known once all of it is read.
-    """
     own = Log()
     yield from read(benchmark, source, own, hosts, given)
     refuse_losses(source.path, own)
@@ -89,7 +84,6 @@ def _told(
 
 
 def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | None:
-    """The earlier revision that the build adds to, if any."""
     if not place:
         if withdraw:
             raise UserError("--withdraw needs --base: the data set that the questions are withdrawn from")

@@ -1,6 +1,6 @@
-"""Shows the first rows of a source as they would be built.
+"""Preview: the first rows of a source as they would be built.
 
-Contract: nothing is written. What would be lost is said as `build` would say it, from the rows that were looked at.
+Contract: nothing is written. Losses are reported as `build` reports them, for the rows that were read.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from livek12.dataset_builders.sources import find_sources, read_source
 
 SHOWN = 3
 LOOKED_AT = 200
-"""So many questions of a source are read to see what would be lost."""
+"""Questions of a source that are read to estimate losses."""
 _LONGEST = 400
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What was seen.
+    """Preview of a source.
 
     Attributes:
-        questions: the first ones, with what they hold; a picture by its name.
-        lost: how many of the rows hold text in a key that has no place, by key.
-        said: what was said of the rows.
-        looked_at: the questions that were read.
+        questions: the first questions; a picture by its name.
+        lost: rows with text in a key that has no place, by key.
+        said: messages about the rows.
+        looked_at: number of questions read.
     """
 
     questions: list[dict[str, Any]]
@@ -44,7 +44,7 @@ class Preview:
         return {"questions": self.questions, "lost": self.lost, "said": self.said, "looked_at": self.looked_at}
 
     def lines(self) -> Iterator[str]:
-        """For people: a question a block, a field a line."""
+        """Lines for people: a block per question, a line per field."""
         for question in self.questions:
             yield f"{one_line(question['id'], 120)}:"
             yield from (f"  {name}: {_shown(value)}" for name, value in question.items() if name != "id")
@@ -57,11 +57,7 @@ class Preview:
 def preview(
     benchmark: str, source: str | Sequence[str], hosts: Collection[str] = (), given: Given = NOTHING
 ) -> Preview:
-    """The first questions of each source as they would be built.
-
-    Raises:
-        UserError: as `build`, of what can be known before all rows are read.
-    """
+    """Reads the first questions of each source as they would be built."""
     questions: list[dict[str, Any]] = []
     lost: dict[str, int] = {}
     said: list[str] = []
@@ -84,7 +80,6 @@ def preview(
 
 
 def _held(question: Question) -> dict[str, Any]:
-    """What a question holds, with the names of its pictures for their bytes."""
     pictures = ("images", "answer_images", "solution_images")
     held = question.model_dump(mode="json", exclude={*pictures}, exclude_defaults=True)
     named = {name: [image.path for image in getattr(question, name)] for name in pictures if getattr(question, name)}

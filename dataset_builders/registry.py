@@ -1,4 +1,4 @@
-"""The builders there are, by benchmark."""
+"""Registry of the builders, by benchmark."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ CITATION = "citation.bib"
 
 
 def builders() -> dict[str, Builder]:
-    """The builder of each benchmark that has one, the newest benchmark first.
-
-    Raises:
-        UserError: a benchmark outside cannot be imported, or does not hold what it has to.
-    """
+    """The builder of each benchmark, the newest benchmark first."""
     return _checked(benchmarks.named())
 
 
@@ -34,11 +30,7 @@ def _checked(included: str) -> dict[str, Builder]:
 
 
 def builder_of(benchmark: str) -> Builder:
-    """The builder of a benchmark.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The builder of a benchmark."""
     known = builders()
     if benchmark not in known:
         raise UserError(
@@ -49,7 +41,7 @@ def builder_of(benchmark: str) -> Builder:
 
 
 def text_of(benchmark: str, name: str) -> str | None:
-    """The text of a file that lies beside a benchmark's builder; None where there is no such benchmark or file."""
+    """The text of a file in the folder of a benchmark's builder; None if there is none."""
     module = _modules().get(benchmark)
     file = Path((module and module.__file__) or "").parent / name
     return file.read_text(encoding="utf-8") if module and file.is_file() else None

@@ -1,7 +1,6 @@
-"""The data sets that can be built, and where the rows of each come from.
+"""The datasets that can be built, and the sources of their rows.
 
-Contract: a data set is that of a benchmark, `sample`, which ships inside, or `all` in one; `find_sources` turns the
-words of `--source` into the folder or file of each benchmark that is to be built.
+Contract: a dataset is that of a benchmark, `sample`, which ships with the package, or `all`.
 """
 
 from __future__ import annotations
@@ -28,24 +27,19 @@ HUB = "hub"
 
 
 def names() -> tuple[str, ...]:
-    """What can be built."""
+    """The datasets that can be built."""
     return (SAMPLE, *builders(), ALL)
 
 
 def layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
-    """The layout of a data set.
-
-    Args:
-        data_set: one of `names`.
-        benchmarks: those that `all` holds.
-    """
+    """The layout of a dataset; `all` holds the given benchmarks."""
     if data_set in (ALL, SAMPLE):
         return merged(benchmarks if data_set == ALL else sample.BENCHMARKS)
     return builder_of(data_set).layout
 
 
 def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
-    """Gives the tables of a question as the layout of the data set does; a function of a module."""
+    """A module-level function that gives the tables of a question."""
     return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
@@ -59,7 +53,7 @@ def read_source(name: str, source: SourcePlace, log: Log, hosts: Collection[str]
 def read_packed(
     name: str, source: SourcePlace, log: Log, hosts: Collection[str], given: Given, pack: Packing[P]
 ) -> Iterator[Page | Question | list[P]]:
-    """As `read_source`, but questions may come packed; see `builder.read_packed`."""
+    """As `read_source`, but with packed questions; see `builder.read_packed`."""
     if name == SAMPLE:
         yield from sample.read(log)
     else:
@@ -72,11 +66,8 @@ def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, So
     Args:
         benchmark: one of `names`.
         given: for one benchmark, its file or folder, or "hub". For all: "hub", BENCHMARK=PATH, BENCHMARK=hub, or a
-            folder with one folder a benchmark, named like it; what names a benchmark goes before what does not.
-        log: told of the benchmarks that are left out.
-
-    Raises:
-        UserError: an unknown benchmark, a source that is none, or no source at all.
+            folder with a subfolder per benchmark; sources that name a benchmark take precedence.
+        log: takes the benchmarks that are left out.
     """
     if benchmark == ALL:
         return _find_all(given, log)

@@ -1,9 +1,9 @@
-"""What a publish would drop: rows, keys, other fields and configs that a head of the Hub has and the data set has not.
+"""Losses of a publish: rows, keys, other fields and configs that a head on the Hub has and the dataset lacks.
 
-Contract: the heads, public and private, are compared together with all that goes out, so that an answer may move from
-the private repository to the public one. A question is kept where each of its columns has as many entries as before;
-one whose text and key are both others is another question, and one with the same text and another key has lost its key.
-Of a head only tables are looked at that do not go out again as they are, and never the bytes of a picture.
+Contract: public and private heads together are compared with all that is published, so that an answer may move from the
+private repository to the public one. A question is kept if each of its columns has as many entries as before; if text
+and key both differ it is another question; the same text with another key has lost its key. Only tables that are not
+published unchanged are read, and never the bytes of a picture.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _PICTURE = ".bytes"
 
 @dataclass
 class QuestionContent:
-    """What is told of one question: the entries of each column, and its texts and keys as they stand."""
+    """The content of one question: the number of entries of each column, and its texts and keys."""
 
     entries: dict[str, int] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Takes in a row of a table."""
+        """Adds a row of a table."""
         for column, value in row.items():
             self.entries[column] = max(self.entries.get(column, 0), _entries(value))
         self.texts.add(repr((row.get("question"), row.get("options") or [])))
@@ -45,7 +45,7 @@ class QuestionContent:
             self.keys.add(repr(key))
 
     def is_other(self, now: QuestionContent) -> bool:
-        """Whether the question of this id is another one now."""
+        """True if the id now belongs to another question."""
         return self.texts.isdisjoint(now.texts) and self.keys.isdisjoint(now.keys)
 
     def lost(self, now: QuestionContent) -> set[str]:
@@ -56,13 +56,13 @@ class QuestionContent:
 
 @dataclass
 class Content:
-    """What repositories, or the folders that go out, hold: questions, and pages by name."""
+    """Questions and pages of repositories, or of folders to publish."""
 
     questions: defaultdict[QuestionId, QuestionContent] = field(default_factory=lambda: defaultdict(QuestionContent))
     pages: set[str] = field(default_factory=set)
 
     def add(self, file: Any, table: str, wanted: Collection[QuestionId] | None = None) -> None:
-        """Notes what a table (a path or an open file) holds; of questions only those wanted, if any are named."""
+        """Adds the rows of a table (a path or an open file), restricted to the wanted questions if given."""
         if table == PAGES:
             rows = read_columns(file, ("paper_id", "page_number"))
             self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
@@ -75,11 +75,11 @@ class Content:
 
 @dataclass
 class Losses:
-    """What would be dropped.
+    """Content that a publish would drop.
 
     Attributes:
-        rows: by benchmark and id (of pages: `pages` and their name).
-        answers: questions that lose something of their key, or all of it.
+        rows: benchmark and id (of pages: `pages` and their name).
+        answers: questions that lose part of their key.
         fields: questions that lose entries of another column, by column.
         configs: names.
     """
@@ -91,7 +91,7 @@ class Losses:
 
     @property
     def of_rows(self) -> bool:
-        """Whether more than configs would go."""
+        """True if more than configs would be lost."""
         return bool(self.rows or self.answers or self.fields)
 
     def __bool__(self) -> bool:
@@ -114,13 +114,13 @@ def losses(
     unseen: set[QuestionId],
     replaced: Mapping[Path, Head],
 ) -> Losses:
-    """What the heads have and the folders have not.
+    """Compares the heads with the folders to publish.
 
     Args:
         heads: the repository as it is, and those that keep its answers.
-        outgoing: the folders that go out, with their files.
-        unseen: questions whose answers are kept where this token does not look.
-        replaced: the head that each folder takes the place of, whose configs it must name.
+        outgoing: the folders to publish, with their files.
+        unseen: questions whose answers are kept where this token has no access.
+        replaced: the head that each folder replaces, whose configs it must name.
     """
     same = {name for files in outgoing.values() for file in files.values() for name in (file.sha256, file.sha1)}
     had, has = Content(), Content()
@@ -141,7 +141,7 @@ def losses(
 
 
 def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
-    """The questions that private repositories keep."""
+    """The questions in private repositories."""
     import pyarrow as pa
 
     found = set[QuestionId]()
@@ -169,7 +169,6 @@ def _compared(had: Content, has: Content) -> Losses:
 
 
 def _rows(file: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file without the bytes of their pictures."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as parquet:
@@ -179,7 +178,7 @@ def _rows(file: Any) -> Iterator[dict[str, Any]]:
 
 
 def _entries(value: Any) -> int:
-    """How many texts, numbers and yes-or-nos a value holds; a member of a list counts, whatever it holds."""
+    """Counts the texts, numbers and booleans of a value; an object in a list counts at least once."""
     if isinstance(value, Mapping):
         return sum(map(_entries, value.values()))
     if isinstance(value, list):
@@ -195,7 +194,6 @@ def _add(content: Content, repository: Repository, state: State, path: str) -> N
 
 
 def _configs(repository: Repository, state: State) -> set[str]:
-    """The configs that the card of a head names."""
     if CARD not in state.files:
         return set()
     try:

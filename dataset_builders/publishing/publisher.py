@@ -1,7 +1,7 @@
-"""The course of a publish: check the set, choose what goes out, and ship it.
+"""The steps of a publish: check the set, choose its content, and ship it.
 
-Contract: everything that can refuse is asked before anything is sent. Answers that are held back go to their private
-repository before the public one changes, and stay there when a newer release is held back: at every moment one of the
+Contract: every check that can refuse runs before anything is sent. Withheld answers are sent to their private
+repository before the public one changes, and remain there when a newer release is withheld: at every moment one of the
 two heads has them.
 """
 
@@ -39,14 +39,14 @@ class NotSound(UserError):
 
 @dataclass
 class Published:
-    """What a publish did, or would do.
+    """The outcome of a publish or of a dry run.
 
     Attributes:
         questions: in the folder.
-        withheld: those that do not go out, each with its reason, and how many page images with them.
-        held: the release whose answers are held back.
-        notes: what else is worth knowing, one line each.
-        shipments: the repositories; that of the held answers first.
+        withheld: unpublished questions with the reasons, and the number of page images withheld.
+        held: the release whose answers are withheld.
+        notes: further messages, one line each.
+        shipments: the repositories; that of the withheld answers first.
     """
 
     folder: str
@@ -59,7 +59,7 @@ class Published:
     shipments: list[Shipment]
 
     def as_json(self) -> dict[str, Any]:
-        """The whole for a program."""
+        """The result as JSON."""
         rows = [{"benchmark": name, "id": id, "reason": reason} for (name, id), reason in self.withheld.items()]
         shipments = [asdict(shipment) for shipment in self.shipments]
         plain = {name: value for name, value in vars(self).items() if name not in ("withheld", "shipments")}
@@ -67,11 +67,7 @@ class Published:
 
 
 class Publisher:
-    """Publishes one built data set.
-
-    Args:
-        folder: made by `livek12 build`.
-    """
+    """Publishes one dataset built by `livek12 build`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -91,24 +87,20 @@ class Publisher:
         tag: str | None = None,
         extras: Extras | None = None,
     ) -> Published:
-        """Publishes it as a dataset repository of the Hub.
+        """Publishes it as a dataset repository of the Hub. A failure leaves nothing half done for a reader to see.
 
         Args:
-            repo: ORG/NAME; created where it is missing.
+            repo: ORG/NAME; created if missing.
             private: create it private.
-            dry_run: change nothing, and say what would change.
-            rights: a file that names permissions for rows without a licence (see `rights`).
-            hold_answers: ORG/NAME of a private repository that gets the newest release with its answers; the public
-                one gets it without.
-            reveal_answers: publish answers that an earlier publish held back.
-            drop: let rows, answers or other fields go that the repository has and the folder has not.
-            remove: configs that may go.
-            tag: name of this state; the newest release, or a hash of the content, where it is None.
-            extras: what goes out beside the questions: flat configs, who gets access.
-
-        Raises:
-            UserError: the set is not sound (`NotSound`), nothing of it may be published, the Hub refuses, or a tag or
-                an earlier commit stands against it. Nothing half done is ever seen by a reader.
+            dry_run: report the changes only.
+            rights: a file of permissions for rows without a licence (see `rights`).
+            hold_answers: ORG/NAME of a private repository for the newest release with its answers; the public one gets
+                it without.
+            reveal_answers: publish answers that an earlier publish withheld.
+            drop: allow the loss of rows, answers or other fields that the repository has.
+            remove: configs that may be removed.
+            tag: name of this state; default: the newest release, or a hash of the content.
+            extras: flat configs and access.
         """
         if hold_answers and hold_answers.lower() == repo.lower():
             raise UserError(
@@ -157,11 +149,6 @@ class Publisher:
         )
 
     def _ruling(self, rights: Path | None) -> PolicyRuling:
-        """What may be published, once the set is known to be sound.
-
-        Raises:
-            UserError: a problem of the rights file or the set, or nothing may be published.
-        """
         from livek12.dataset_builders import validate
 
         permissions = read_rights(rights) if rights else []
@@ -176,11 +163,6 @@ class Publisher:
         return ruling
 
     def _look(self, repository: Repository, dry_run: bool, *, private: bool) -> State | None:
-        """What a repository holds now.
-
-        Raises:
-            UserError: nobody is logged in, it is public and was to be private, or it holds other data.
-        """
         name = repository.name
         if not dry_run:
             repository.check_login()
@@ -200,7 +182,6 @@ class Publisher:
     def _drop(
         self, target: Repository, was: Withheld | None, lost: Losses, meant: bool, remove: Collection[str]
     ) -> None:
-        """Refuses to drop by mistake what a head holds."""
         unnamed = sorted(lost.configs - set(remove))
         needed = ["--drop"] * (lost.of_rows and not meant) + [f"--remove {','.join(unnamed)}"] * bool(unnamed)
         if needed:
@@ -215,7 +196,6 @@ class Publisher:
     def _check_reveal(
         self, target: Repository, was: Withheld | None, held: Withheld | None, ruling: PolicyRuling, reveal: bool
     ) -> None:
-        """Refuses to let answers out by mistake that an earlier publish held back."""
         if was is None or held == was or not any(was.release in named for named in ruling.releases.values()):
             return
         if held and held.release != was.release:
@@ -230,10 +210,7 @@ class Publisher:
     def _outgoing(
         self, ruling: PolicyRuling, held: Withheld | None, kept: set[QuestionId]
     ) -> Iterator[tuple[Path, Path | None]]:
-        """The folder to publish and that of the held answers: copies, with links to what goes out as it is.
-
-        What the private repository keeps (`kept`) stays in it.
-        """
+        """Copies of the folder to publish and of the withheld answers; `kept` questions remain in the private one."""
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
             questions = ruling.held(held.release) if held else set()
@@ -250,11 +227,6 @@ class Publisher:
 
 
 def _check_removed(folder: Path, remove: Collection[str]) -> None:
-    """Refuses to remove a config that the data set has.
-
-    Raises:
-        UserError: it has one.
-    """
     if present := sorted(set(remove) & set(read_card(folder))):
         raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
 
@@ -262,7 +234,6 @@ def _check_removed(folder: Path, remove: Collection[str]) -> None:
 def _keepers(
     vault: Repository | None, vault_before: State | None, was: Withheld | None, ruling: PolicyRuling
 ) -> tuple[list[Head], set[QuestionId]]:
-    """The private repositories that keep answers now, and the questions whose answers are in one that is not seen."""
     found = [(vault, vault_before)] if vault and vault_before else []
     names = {name.lower() for repository, state in found for name in (repository.name, state.name)}
     if was is None or was.repo.lower() in names:
@@ -274,10 +245,7 @@ def _keepers(
 
 
 def _default_tag(ruling: PolicyRuling, content: str, before: State | None) -> str:
-    """What the same content is called already; else the newest release, as readers ask for it.
-
-    Where releases have no order it is a hash of the content.
-    """
+    """The tag of the same content, else the newest release, else (if releases have no order) a hash."""
     was = before.published if before else None
     if was and was.content == content:
         return was.tag

@@ -1,8 +1,8 @@
-"""Loads what was published back from the Hub's address, the way its readers will, and compares it with the folder.
+"""Loads the published set back from the Hub, as its readers will, and compares it with the folder.
 
-Contract: the Hub must list every file with the hash it has here; then each config is streamed by `datasets`, and each
-split must have the same rows in the same order (by their ids) and an equal first record. Everything is asked for by
-commit, into a cache that is thrown away.
+Contract: the Hub must list every file with its local hash; then `datasets` streams each config, and each split must
+have the same ids in the same order and an equal first record. Everything is requested by commit, into a temporary
+cache.
 """
 
 from __future__ import annotations
@@ -29,11 +29,7 @@ from livek12.dataset_builders.writing.flat_tables import flat_rows
 def read_back(
     repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile]
 ) -> dict[str, dict[str, int]]:
-    """Rows of each config and split, as loaded.
-
-    Raises:
-        UserError: something on the Hub is not as it is here; one line with the first difference.
-    """
+    """Returns the rows of each config and split as loaded."""
     for change in changes(local, repository.files(commit)):
         if change.kind in ("added", "changed"):
             _differs(repository, f"{change.path} is {change.kind} against the folder")
@@ -60,7 +56,6 @@ def read_back(
 def _keys_on_the_hub(
     repository: Repository, commit: str, folder: Path, files: list[Path], config: str
 ) -> list[tuple[Any, ...]]:
-    """The ids of a split's rows, of which no other column is fetched."""
     keys = []
     for file in files:
         with repository.open(file.relative_to(folder).as_posix(), commit) as remote:
@@ -69,7 +64,6 @@ def _keys_on_the_hub(
 
 
 def _compare(repository: Repository, where: str, files: list[Path], rows: Any, theirs: list[Any], config: str) -> None:
-    """Compares a split of the folder with what was loaded: the ids of all rows, and the whole first row."""
     record: type[Record] = FlatRow if is_flat(config) else Page if config == PAGES else Question
     mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
     if mine != theirs:
@@ -81,7 +75,7 @@ def _compare(repository: Repository, where: str, files: list[Path], rows: Any, t
 
 
 def _first(rows: Any) -> Any:
-    """The first row. What reads further is ended here: threads of Arrow that still read abort a process that ends."""
+    """The first row. Ends the reader: Arrow threads that still read abort a process that exits."""
     reading = iter(rows)
     try:
         return next(reading, None)
@@ -112,7 +106,6 @@ def _differs(repository: Repository, what: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the progress bars of `datasets`."""
     import datasets
 
     shown = datasets.utils.is_progress_bar_enabled()

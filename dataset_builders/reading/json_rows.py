@@ -1,10 +1,10 @@
-"""Reads the rows of a JSON file one after the other, in bounded memory.
+"""Streams the rows of a JSON file in bounded memory.
 
-Contract: the rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose
-other members are the context of the rows behind them; such a member behind the rows that holds for them is a problem.
-An object without such a list is one row if it asks something, else the lists in it hold the rows. Several values, one
-behind the other, are read as if each were a file. A member that comes twice is a problem of its row. A file that breaks
-off gives what came before and one problem; a row may be `MAX_ROW` characters long.
+Contract: rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose other
+members are the context of the rows after them; a context member after the rows is a problem. An object without such a
+list is one row if it asks something, else the lists in it hold the rows. Several concatenated values are read like
+several files. A duplicate member is a problem of its row. A truncated file gives the rows before the break and one
+problem; a row may have `MAX_ROW` characters.
 """
 
 from __future__ import annotations
@@ -20,20 +20,17 @@ from livek12.core.tables import BadLine
 from livek12.dataset_builders.reading.names import NAMES, OURS, spelled
 
 LISTS = frozenset({"example", "examples", "data", "rows", "questions", "items", "train", "test", "validation"})
-"""What the list of rows is called where it is a member of an object."""
+"""Names of the list of rows as a member of an object."""
 MAX_ROW = 64 << 20
 CHUNK = 1 << 20
 _NEAR = 16
-"""A value that goes on behind what is held fails this near its end, or in an open string."""
+"""Parsing an incomplete value fails this near its end, or in an open string."""
 _ENDS = {"[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
 class Element:
-    """A row as it stands in the file: its text, what that says, the line it begins at, and its context.
-
-    `alone`: it is the whole file.
-    """
+    """A row of the file: its text, parsed value, first line and context; `alone` if it is the whole file."""
 
     line: int
     text: str
@@ -43,7 +40,7 @@ class Element:
 
 
 def read_json(file: Path) -> Iterator[Element | BadLine]:
-    """The rows of a file. Bytes that are not UTF-8 come as surrogate escapes, for the caller to refuse."""
+    """Yields the rows of a file; bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
     with file.open("rb") as stream:
         text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
         try:
@@ -53,11 +50,7 @@ def read_json(file: Path) -> Iterator[Element | BadLine]:
 
 
 def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of its members (`object_pairs_hook`).
-
-    Raises:
-        Twice: one is there twice, and one of both would be lost.
-    """
+    """`object_pairs_hook` that raises `Twice` for a duplicate member, which would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -66,14 +59,13 @@ def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Twice(ValueError):
-    """An object has a member twice."""
+    """An object has a duplicate member."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name!r} is there more than once")
 
 
 def _rows(text: _Text) -> Iterator[Element | BadLine]:
-    """The rows of all values of a file."""
     first = True
     while first or text.peek():
         start, line, found, text.empty_list = text.peek(), text.line, False, False
@@ -90,13 +82,11 @@ def _rows(text: _Text) -> Iterator[Element | BadLine]:
 
 
 def _list(text: _Text, context: dict[str, Any]) -> Iterator[Element | BadLine]:
-    """The rows of the list that begins here."""
     for line, row in text.elements():
         yield row if isinstance(row, BadLine) else Element(line, text.last, row, context)
 
 
 def _object(text: _Text, first: bool) -> Iterator[Element | BadLine]:
-    """The rows of the object that begins here, or itself."""
     begin, listed, pieces = text.line, False, list[str]()
     rest: dict[str, Any] = {}
     context: dict[str, Any] = {}
@@ -126,7 +116,6 @@ def _object(text: _Text, first: bool) -> Iterator[Element | BadLine]:
 
 
 def _asks(value: object) -> bool:
-    """Whether a value is an object with a question."""
     return isinstance(value, dict) and any(OURS.get(name, name) == "question" for name in map(spelled, value))
 
 
@@ -135,12 +124,11 @@ def _holds_rows(value: object) -> bool:
 
 
 def _known(name: str) -> bool:
-    """Whether a member has the name of what a question has."""
     return spelled(name) in OURS or spelled(name) in NAMES
 
 
 class _Text:
-    """The text of a file, of which only the part that is being read is held."""
+    """The text of a file, of which only the part being read is in memory."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self._stream = stream
@@ -152,13 +140,13 @@ class _Text:
 
     @property
     def line(self) -> int:
-        """The line that is being read, from 1."""
+        """The current line, from 1."""
         self._line += self._held.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
 
     def peek(self) -> str:
-        """The next character that is no space; empty at the end of the file."""
+        """The next non-space character; empty at the end of the file."""
         while True:
             self._at = json.decoder.WHITESPACE.match(self._held, self._at).end()  # type: ignore[attr-defined]
             if self._at < len(self._held) or not self._more(CHUNK):
@@ -167,7 +155,7 @@ class _Text:
     def elements(self, *, keys: bool = False) -> Iterator[tuple[int, Any]]:
         """The elements of the list, or the keys of the object, that begins here, each with its line.
 
-        Whoever takes a key reads its value before the next one.
+        The caller must read the value of a key before the next key.
         """
         end = _ENDS[self._take()]
         if self.peek() == end:
@@ -188,7 +176,7 @@ class _Text:
                 return
 
     def value(self) -> Any:
-        """The value that begins here; a `BadLine` for one that has a member twice."""
+        """The value that begins here; a `BadLine` if it has a duplicate member."""
         self.peek()
         while True:
             try:
@@ -221,7 +209,6 @@ class _Text:
         return self._held[self._at - 1]
 
     def _more(self, size: int) -> bool:
-        """Holds at least one character more, and lets go of what is read; whether there was any."""
         _ = self.line
         new = self._stream.read(size)
         self._held, self._at, self._counted = self._held[self._at :] + new, 0, 0

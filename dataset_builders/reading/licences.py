@@ -1,7 +1,7 @@
-"""The licence that the licence or README file of a fetched repository states.
+"""The licence stated by the licence or README file of a fetched repository.
 
-Contract: only a licence named in a plain statement ("Licence: Apache-2.0", `license: apache-2.0` in a front matter) or
-the full text of a known licence counts; anything else is no statement.
+Contract: only a plain statement ("Licence: Apache-2.0", `license: apache-2.0` in a front matter) or the full text of a
+known licence counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST = 64 << 10
 
 
 def stated_licence(folder: Path) -> str | None:
-    """The licence that the files of a folder state; None where they state none, or several that differ."""
+    """The licence that a folder's files state; None if there is none, or several that differ."""
     found = set()
     for file in sorted(folder.iterdir()):
         inside = any(file.resolve().is_relative_to(root) for root in roots(folder))
@@ -43,7 +43,6 @@ def stated_licence(folder: Path) -> str | None:
 
 
 def _spelled(stated: str) -> str:
-    """The usual spelling of a licence's name."""
     for name, form in _NAMES.items():
         if match := re.fullmatch(form, stated, re.IGNORECASE):
             rights = [part.upper().replace(" ", "-") for part in match.groups()]

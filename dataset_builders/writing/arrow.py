@@ -1,7 +1,7 @@
-"""Columns as Arrow has them, out of rows and of packed questions.
+"""Arrow columns of rows and of packed questions.
 
-Contract: what `RecordBatch.from_pylist` gives, without its many copies of growing picture columns. Nor is
-`pyarrow.array` used, the first call of which imports pandas: a second of a processor for every build.
+Contract: the result of `RecordBatch.from_pylist`, without its many copies of growing picture columns. `pyarrow.array`
+is avoided too: its first call imports pandas, a second of CPU time per build.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
-    """The rows as a record batch; records in them are laid out as the rows they are."""
+    """The rows as a record batch, with nested records as rows."""
     import pyarrow as pa
 
     arrays = [column_of(list(map(itemgetter(field.name), rows)), field.type) for field in columns]
@@ -27,7 +27,7 @@ def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.Record
 
 
 def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
+    """Values of one of the types of `core.features` as an Arrow array; None is null."""
     import pyarrow as pa
 
     if is_struct := pa.types.is_struct(kind):
@@ -64,14 +64,12 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _offsets(values: Sequence[Any]) -> pa.Buffer:
-    """Where each value begins when all stand one after the other, and where the last ends."""
     import pyarrow as pa
 
     return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
 
 
 def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
-    """All pieces one after the other; files are read to their places."""
     import pyarrow as pa
 
     joined = pa.allocate_buffer(sum(map(len, pieces)))
@@ -87,7 +85,6 @@ def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
 
 
 def _bits(values: Sequence[Any]) -> pa.Buffer:
-    """One bit a value, from the lowest of the first byte on: whether it is true."""
     import pyarrow as pa
 
     digits = "".join("1" if value else "0" for value in reversed(values))
@@ -95,7 +92,7 @@ def _bits(values: Sequence[Any]) -> pa.Buffer:
 
 
 def size_of(row: Mapping[str, Any]) -> int:
-    """About how many bytes a row takes in its columns; its small structs count as nothing."""
+    """The approximate bytes of a row in its columns, without small structs."""
     total = 8 * len(row)
     for value in filter(None, row.values()):  # most are empty
         kind = type(value)

@@ -1,7 +1,7 @@
-"""Counts questions of the same tables and split, wherever they are: here, or in the process that made them.
+"""Counts questions of the same tables and split, in any process.
 
-Contract: what is counted in pieces and merged is what is counted at once. Nothing that is kept grows with a question's
-texts but what near-duplicates are looked for in, as long as these are.
+Contract: counts of parts merge to the count of the whole. Apart from the input of the near-duplicate search, memory
+does not grow with the texts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from livek12.dataset_builders.writing.measures import NOT_STATED, Block, content
 
 
 class Compared(NamedTuple):
-    """A question that near-duplicates are looked for among.
+    """A question for the near-duplicate search.
 
     Attributes:
         id: of the question.
         benchmark: of the question.
-        content: what `stem_of_compared` makes its stem of; the same for questions that are the same.
-        pictures: its figures, where its text is so short that they may count.
+        content: the input of `stem_of_compared`, equal for equal questions.
+        pictures: its figures, if its text is so short that they may count.
     """
 
     id: str
@@ -38,15 +38,15 @@ class Compared(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """What is counted of some questions of the same tables and split.
+    """Counts of some questions of the same tables and split.
 
     Attributes:
         block: their figures.
-        contents: what makes each the same to the letter, see `content_of`.
-        added: how many there are of a benchmark, a release and a language.
-        withdrawn: benchmark, release that withdrew it, and id of those that are withdrawn, by their places.
-        pages: on how many of those asked from page images each page is.
-        compared: what near-duplicates are looked for in.
+        contents: identity of each question's content, see `content_of`.
+        added: counts by benchmark, release and language.
+        withdrawn: benchmark, withdrawing release and id, by position.
+        pages: image-only questions on each page.
+        compared: the input of the near-duplicate search.
     """
 
     block: Block = field(default_factory=Block)
@@ -58,7 +58,7 @@ class PartCounts:
 
     @classmethod
     def of(cls, questions: Sequence[Question], tables: Sequence[str], *, compares: bool = True) -> PartCounts:
-        """Counts some questions that are stored in these tables; near-duplicates may be looked for among them."""
+        """Counts questions that are stored in these tables; `compares` includes the near-duplicate search."""
         looks = [list(map(look_of, question.images)) for question in questions]
         counted = cls(
             contents=array("Q", map(content_of, questions, looks)),
@@ -71,19 +71,14 @@ class PartCounts:
         return counted
 
     def rename(self, number: int, id: str) -> None:
-        """Gives a question another id, as long as nothing was merged.
-
-        Args:
-            number: its place among those counted, from 0.
-            id: the new one.
-        """
+        """Changes the id of the question at position `number` (from 0); only before any merge."""
         if self.compared:
             self.compared[number] = self.compared[number]._replace(id=id)
         if (withdrawn := self.withdrawn.get(number)) is not None:
             self.withdrawn[number] = (*withdrawn[:2], id)
 
     def merge(self, other: PartCounts) -> None:
-        """Takes in what was counted of other questions of these tables and split; but what they are compared in."""
+        """Adds other counts of these tables and split, except `compared`."""
         first = self.block.questions
         self.withdrawn.update((first + place, entry) for place, entry in other.withdrawn.items())
         self.block.merge(other.block)
@@ -93,7 +88,7 @@ class PartCounts:
 
 
 def compared_of(question: Question) -> Compared:
-    """What near-duplicates of a question are looked for in."""
+    """The input of the near-duplicate search for a question."""
     options = [(option.label, option.text) for option in question.options]
     content = question.language, question.question, options, question.answer
     short = sum(map(len, [question.question, *(text for _, text in options)])) < 10 * SHORT

@@ -1,6 +1,6 @@
-"""How members of subsets got there: `subsets.csv` beside the tables, a row for each member that a sheet put in.
+"""Provenance of subset members: `subsets.csv`, a row for each member added by a sheet.
 
-Contract: members that the source itself lists have no row. A later build on this one keeps its rows.
+Contract: members listed by the source have no row. A build based on this one keeps its rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MemberRow(NamedTuple):
         subset: its name.
         benchmark: of the question.
         id: of the question.
-        how: `reviewed` where a person accepted it, `proposed` where runs or a seeded draw decided.
+        how: `reviewed` if a person accepted it, `proposed` if runs or a seeded draw decided.
         by: the reviewer.
         at: the date of the review.
         made_by: the rules, runs, seed or annotator that proposed it.
@@ -38,7 +38,7 @@ class MemberRow(NamedTuple):
 
 
 def read_members(folder: Path) -> list[MemberRow]:
-    """The rows of the file; none where there is none."""
+    """The rows of the file; none without it."""
     if not (folder / FILE).is_file():
         return []
     rows = csv_rows((folder / FILE).read_text("utf-8"))
@@ -46,7 +46,7 @@ def read_members(folder: Path) -> list[MemberRow]:
 
 
 def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
-    """Writes the file, each member once; nothing where there are none."""
+    """Writes the file, each member once, if there are any."""
     rows = list(dict.fromkeys(members))
     if not rows:
         return

@@ -1,7 +1,7 @@
-"""Packs questions where they are made: their columns as Arrow has them, and what is counted of them.
+"""Packs questions in the process that makes them: their Arrow columns and their counts.
 
-Contract: a packed question is written and counted as the question itself would be, without becoming Python objects
-again. Pictures of files travel by name and are read when they are written.
+Contract: a packed question is written and counted like the question itself, without becoming Python objects again.
+Pictures of files are passed by name and read when written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIGURES = "images"
 PICTURES = (FIGURES, "answer_images", "solution_images")
 """The columns of questions that hold pictures."""
 Named = tuple[str | None, Picture]
-"""The name and the content of a picture."""
+"""Name and content of a picture."""
 
 
 @dataclass
@@ -37,10 +37,10 @@ class PackedRows:
     """The rows of some questions.
 
     Attributes:
-        ids: of the questions; may be set anew.
-        columns: all others but those of pictures, as a message of Arrow's.
-        pictures: those of each question, by column.
-        sizes: about how many bytes each question takes in its columns, and its figures alone.
+        ids: of the questions; mutable.
+        columns: the columns except pictures, as an Arrow message.
+        pictures: of each question, by column.
+        sizes: approximate bytes of each question, and of its figures alone.
     """
 
     ids: list[str]
@@ -50,7 +50,7 @@ class PackedRows:
 
     @cached_property
     def batch(self) -> pa.RecordBatch:
-        """The columns but for ids and pictures."""
+        """The columns except ids and pictures."""
         import pyarrow as pa
 
         return pa.ipc.read_record_batch(pa.py_buffer(self.columns), _schema())
@@ -58,16 +58,16 @@ class PackedRows:
 
 @dataclass
 class Packed:
-    """Questions that go into the same tables.
+    """Questions of the same tables.
 
     Attributes:
         tables: the tables.
-        split: of each of them.
-        places: where each question stood among those that were packed with it.
-        rows: as they are written.
-        counted: what is counted of them.
-        not_on_pages: why those that could be asked from page images are not ("" where they name no page), by their
-            number here.
+        split: of each table.
+        places: the questions' positions among those packed in one call.
+        rows: to write.
+        counted: their counts.
+        not_on_pages: by position here, the reasons why questions cannot be asked from page images ("" if they name no
+            page).
     """
 
     tables: tuple[str, ...]
@@ -83,19 +83,19 @@ class Packed:
         return self.rows.ids
 
     def pictures(self) -> Iterator[str]:
-        """The names of their pictures, but for those of keys."""
+        """The names of their pictures, except those of keys."""
         lists = chain(self.rows.pictures[FIGURES], self.rows.pictures["solution_images"])
         return (name or "" for pictures in lists for name, _ in pictures)
 
     def rename(self, number: int, id: str) -> None:
-        """Gives a question another id."""
+        """Changes the id of a question."""
         self.counted.rename(number, id)
         self.rows.ids[number] = id
 
 
 @dataclass
 class PackedRun:
-    """Packed rows that follow each other, from `start` on and before `stop`, with their figures or without."""
+    """Consecutive packed rows from `start` to before `stop`, with or without figures."""
 
     rows: PackedRows
     start: int
@@ -108,9 +108,9 @@ class Packer:
     """Packs questions.
 
     Attributes:
-        tables: the tables that a question goes into; a function of a module where processes pack.
-        pages: the pages that the data set holds.
-        compares: whether near-duplicates are still looked for among the questions.
+        tables: gives the tables of a question; a module-level function if workers pack.
+        pages: the pages of the dataset.
+        compares: near-duplicates are still searched among the questions.
     """
 
     tables: Callable[[Question, Collection[PageKey]], Iterable[str]]
@@ -118,7 +118,6 @@ class Packer:
     compares: bool = True
 
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
-        """The questions, by the tables and the split that they go into."""
         groups: dict[tuple[tuple[str, ...], str], list[int]] = {}
         for place, question in enumerate(questions):
             key = (tuple(self.tables(question, self.pages)), split_of(question))
@@ -140,7 +139,7 @@ class Packer:
 
 
 def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
-    """Split, id and reason of the questions that name pages and cannot be asked from them, in their order."""
+    """Split, id and reason of the questions that name pages and cannot be asked from them, in order."""
     found = [
         (one.places[number], one.split, one.ids[number], why)
         for one in packs
@@ -151,11 +150,7 @@ def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
 
 
 def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
-    """The rows of some runs as the batch that `to_batch` makes of them.
-
-    Raises:
-        UserError: the file of a picture is not what it was.
-    """
+    """The rows of some runs as the batch that `to_batch` makes of them."""
     import pyarrow as pa
 
     joined = pa.concat_batches([run.rows.batch.slice(run.start, run.stop - run.start) for run in runs])
@@ -198,7 +193,6 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
 
 @cache
 def _schema() -> pa.Schema:
-    """The columns of questions but for ids and pictures."""
     import pyarrow as pa
 
     return pa.schema([field for field in schema(Question) if field.name not in (ID, *PICTURES)])

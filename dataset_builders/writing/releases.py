@@ -1,10 +1,9 @@
-"""Adds a release to an earlier revision of a data set, and withdraws questions from it.
+"""Adds a release to an earlier revision of a dataset, and withdraws questions from it.
 
-Contract: the files of the earlier revision are carried over byte for byte, but for those that hold a question
-withdrawn now, or answers that were held back and are joined again; ids never change their meaning. A release
-(benchmark, language, name) that is already there must be the same to the letter, what was refused then apart, and adds
-nothing. A new question that is a near-duplicate (see `duplicates`) of an older release's, withdrawn ones apart, is left
-out with one line that shows the pair.
+Contract: the earlier files are carried over byte for byte, except those with a question withdrawn now, or with withheld
+answers that are joined again; ids never change their meaning. An existing release (benchmark, language, name) must be
+identical, apart from questions refused then, and adds nothing. A new question that is a near-duplicate (see
+`duplicates`) of one of an older release, unless withdrawn, is left out with one line that shows the pair.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Release = tuple[str, str, str | None]
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """A question that is asked no longer: its id, since which release, and why."""
+    """A withdrawn question: its id, the release and the reason."""
 
     id: str
     release: str
@@ -49,12 +48,10 @@ class Withdrawal:
 
 
 def read_withdrawals(file: Path) -> list[Withdrawal]:
-    """The lines of a withdrawal list (CSV): id, reason, and the release that withdraws it.
+    """Reads a withdrawal list (CSV): id, reason, and the release that withdraws it.
 
-    A first line that says `id` is a heading; empty lines and lines that begin with # are passed over.
-
-    Raises:
-        UserError: the file is not readable, or a line has no id, reason or release, or an id is there twice.
+    A first line with `id` is a heading; empty lines and lines that begin with # are skipped. Every line needs all
+    three, and ids are unique.
     """
     try:
         rows = list(csv.reader(file.read_text(encoding="utf-8-sig").splitlines()))
@@ -76,17 +73,13 @@ def read_withdrawals(file: Path) -> list[Withdrawal]:
 
 
 class Base:
-    """The earlier revision that a build adds to.
+    """The earlier revision of a build.
 
     Args:
         place: its folder, or its name on the Hub.
-        name: the data set that is built, as `statistics.json` calls it.
-        withdrawals: what the new revision withdraws.
-        answers: the data set that has the answers which the earlier revision holds back, if it holds any back.
-
-    Raises:
-        UserError: there is no such data set, it is another one, a withdrawal names no question of it, or answers are
-            held back and not given.
+        name: the dataset's name, as in `statistics.json`.
+        withdrawals: of the new revision.
+        answers: the dataset with the answers that the earlier revision withholds, required if it withholds any.
     """
 
     def __init__(self, place: str, name: str, withdrawals: list[Withdrawal], answers: str = "") -> None:
@@ -129,11 +122,7 @@ class Base:
         return self.statistics.questions
 
     def new(self, records: Records, log: Log) -> Records:
-        """What the records add: not what is there already, and no near-duplicate of it.
-
-        Raises:
-            UserError: a release or page that is already there with other content.
-        """
+        """The new records: neither present already nor near-duplicates; UserError if an existing release differs."""
         ids = self._ids()
         seen: dict[Release, set[str]] = {}
         for record in records:
@@ -156,11 +145,7 @@ class Base:
             log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(found)} questions")
 
     def carry(self, folder: Path) -> None:
-        """Puts the earlier files beside the new ones; new files of a split that is there get names of their own.
-
-        Raises:
-            UserError: a file with a question to withdraw cannot be read.
-        """
+        """Puts the earlier files next to the new ones; new files of an existing split are renamed."""
         for table, splits in self._tables.items():
             (folder / table).mkdir(exist_ok=True)
             for split, files in splits.items():
@@ -178,7 +163,6 @@ class Base:
         return [{"id": entry.id, "removed_in": entry.release, "reason": entry.reason} for entry in new]
 
     def _taken(self, question: Question) -> Question:
-        """Notes what a question of the earlier revision holds; the question as the new revision has it."""
         content = fingerprint([question.model_copy(update={"removed_in": None})])
         self._contents.setdefault(_release(question), {})[question.id] = content
         withdrawal = self._withdrawals.get(question.id)
@@ -190,7 +174,6 @@ class Base:
         return question.model_copy(update={"removed_in": withdrawal.release})
 
     def _ids(self) -> defaultdict[str, UniqueIds]:
-        """The ids that are taken, by benchmark."""
         ids: defaultdict[str, UniqueIds] = defaultdict(UniqueIds)
         for (benchmark, _, _), contents in self._contents.items():
             for id in contents:
@@ -207,7 +190,7 @@ class Base:
         return known is None
 
     def _known_as(self, question: Question, release: Release) -> str | None:
-        """The id under which the release has this very question: its own, or one made of it since that was taken."""
+        """The id of this question in the release: its own, or one made unique from it."""
         known = self._contents[release]
         plain = question.model_copy(update={"removed_in": None})
         for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):
@@ -219,7 +202,6 @@ class Base:
         return any(id in known for known in self._contents.values())
 
     def _check_refused(self, question: Question, release: Release, log: Log) -> None:
-        """A question that a release there already lacks must be one that is refused, as it was when that was added."""
         if question.id in self._contents[release]:
             raise self._changed(release, f"{question.id} has other content there")
         if not self._is_refused(question, log, by_key=True) and not self._is_refused(question, log):
@@ -232,10 +214,10 @@ class Base:
         )
 
     def _is_refused(self, question: Question, log: Log, *, by_key: bool = False) -> bool:
-        """Whether a question is one of the older ones again; says which, or of which it is a variant.
+        """True if a question repeats an older one; logs the original.
 
-        What a key has a part in is not compared: keys may be held back, and who sees which rows are there would learn
-        of them. With `by_key`, whatever was refused while keys had a part is refused too.
+        Fields derived from keys are not compared: keys may be withheld, and the published rows would disclose them.
+        `by_key` also refuses as before that rule.
         """
         own, release = stem(without_answers(question)), _release(question)
         others = self._index.matches(own, by_key=by_key)
@@ -278,7 +260,6 @@ def _pair(own: Stem, match: Match) -> str:
 
 
 def _make_room(folder: Path, split: str, old: list[Path]) -> None:
-    """Renames new files of a split that the earlier revision has files of: SPLIT-addNN-00000-of-00001.parquet."""
     new = sorted(folder.glob(f"{split}-*.parquet"))
     added = [int(match[1]) for file in old if (match := re.match(rf"{re.escape(split)}-add(\d+)-", file.name))]
     for file in new:
@@ -287,11 +268,6 @@ def _make_room(folder: Path, split: str, old: list[Path]) -> None:
 
 
 def _held_answers(place: str, folder: Path, answers: str) -> WithheldAnswers | None:
-    """The answers that an earlier revision holds back.
-
-    Raises:
-        UserError: it holds some back and they are not given, or the other way round.
-    """
     held = read_withheld(folder)
     if held and not answers:
         raise UserError(
@@ -312,7 +288,6 @@ def _holds(file: Path, ids: Collection[str]) -> bool:
 
 
 def _rewrite(file: Path, target: Path, marks: dict[str, str], answers: WithheldAnswers | None) -> None:
-    """The same rows in the same row groups, those of `marks` with the release that withdraws them; with `answers`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

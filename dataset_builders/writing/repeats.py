@@ -1,6 +1,6 @@
-"""Counts the questions of a data set that are there again: to the letter, and nearly.
+"""Counts repeated questions of a dataset: identical, and near-duplicates.
 
-Contract: the same figures whatever the order of the questions, and whichever process makes their stems.
+Contract: independent of the order of the questions and of the process that makes their stems.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ from livek12.dataset_builders.reading.workers import Workers
 from livek12.dataset_builders.writing.counting import Compared
 
 FEWEST_STEMS = 4_096
-"""So many stems are made here; more are made in processes, which take half a second to start."""
+"""Up to so many stems are made here; starting processes takes half a second."""
 STEMS_AT_ONCE = 512
 
 
 def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
-    """Questions beyond the first of each content, in one split, and those whose content another split has.
-
-    Args:
-        splits: the contents of the questions of each split.
-    """
+    """Repetitions within a split, and questions whose content another split has."""
     import numpy as np
 
     counted = [np.unique(np.concatenate(contents), return_counts=True) for contents in splits]
@@ -41,9 +37,9 @@ def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
 
 
 def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
-    """Questions that have a near-duplicate before them (in the order of ids), in their own split or in another.
+    """Questions with a near-duplicate earlier in the order of ids, in their own split or in another.
 
-    Questions of which all that is compared is the same make one group, which is compared once.
+    Questions with equal compared content form one group, compared once.
     """
     entries = sorted(kept, key=lambda entry: (entry[0].benchmark, entry[0].id))
     stems = _stems([entry for entry, _ in entries])
@@ -83,7 +79,6 @@ def stem_of_compared(one: Compared) -> Stem:
 
 
 def _stems(entries: Sequence[Compared | Stem]) -> list[Stem]:
-    """The stem of each question; those of equal questions are one."""
     waiting = {(one.content, one.pictures): one for one in entries if isinstance(one, Compared)}
     made = dict(zip(waiting, _made(list(waiting.values())), strict=True))
     return [one if isinstance(one, Stem) else made[one.content, one.pictures] for one in entries]
@@ -104,7 +99,6 @@ def _stems_of(_: None, some: Sequence[Compared]) -> list[Stem]:
 
 
 def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
-    """The first member in each split."""
     first: dict[str, int] = {}
     for number in members:
         first.setdefault(splits[number], number)

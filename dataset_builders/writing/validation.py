@@ -1,10 +1,8 @@
-"""Checks a built data set against everything a reader relies on.
+"""Validates a built dataset.
 
-Contract: one line a problem, with the file, the row and its id where a row is meant; a damaged file or row costs one
-line and the rest is still checked. Every distinct picture is decoded once. Rows are read a few at a time; only ids and
-hashes are kept. Once the rows are sound, those of one question in several tables are compared, and then what
-stands beside the tables (card, statistics) with them.
-Nothing is changed.
+Contract: one line per problem, with the file, the row and its id; a damaged file or row costs one line and checking
+continues. Every distinct picture is decoded once. Only ids and hashes remain in memory. Once the rows are sound, copies
+of a question in several tables are compared, then card and statistics. Nothing is changed.
 """
 
 from __future__ import annotations
@@ -74,7 +72,6 @@ class _Validator:
         self.problems.append(one_line(f"{where}: {problem}"))
 
     def _files(self) -> dict[str, dict[Path, str]]:
-        """The files of each config with their splits, once it is said where card and folder differ."""
         files: dict[str, dict[Path, str]] = {}
         for config, splits in self._configs.items():
             files[config] = {}
@@ -98,7 +95,6 @@ class _Validator:
             self._check_pictures(where, [page.image])
 
     def _check_questions(self, file: Path, split: str) -> Iterator[str]:
-        """The ids of a file, as its questions are checked."""
         image_only = file.parent.name == IMAGE_ONLY
         for where, question in self._records(Question, file, split):
             problem = not_from_pages(question, self._pages) if image_only else ""
@@ -113,7 +109,6 @@ class _Validator:
             yield question.id
 
     def _check_same(self, where: str, question: Question) -> None:
-        """Whether a question that has rows in several tables says the same in each, its figures apart."""
         content = fingerprint([question])
         first, place = self._rows.setdefault((question.benchmark, question.id), (content, where))
         other = place.partition("/")[0]
@@ -132,7 +127,6 @@ class _Validator:
                     self._say(where, error)
 
     def _records(self, record: type[R], file: Path, split: str) -> Iterator[tuple[str, R]]:
-        """Each sound row with its place, once it is said what is wrong with the file and the other rows."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -171,7 +165,6 @@ class _Validator:
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """The rows of a batch, each with the columns that are left out of it because they are not UTF-8."""
     try:
         yield from ((row, []) for row in batch.to_pylist())
     except UnicodeDecodeError:
