@@ -107,19 +107,19 @@ class UniqueIds:
             return False
         self._count += 1
         if 3 * self._count > 2 * len(self._table):
-            held, self._table = self._table, array("Q", bytes(16 * len(self._table)))
-            for one in filter(None, held):
-                self._put(one)
+            marks, self._table = self._table, array("Q", bytes(16 * len(self._table)))
+            for stored in filter(None, marks):
+                self._put(stored)
         return True
 
     def _put(self, mark: int) -> bool:
         table, last = self._table, len(self._table) - 1
-        at = mark & last
-        while table[at]:
-            if table[at] == mark:
+        slot = mark & last
+        while table[slot]:
+            if table[slot] == mark:
                 return False
-            at = (at + 1) & last
-        table[at] = mark
+            slot = (slot + 1) & last
+        table[slot] = mark
         return True
 
 

@@ -232,8 +232,8 @@ def read_packed(
     yield from pages
     used: set[str] = set()
     for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=reading):
-        for one in packs:
-            used.update(one.pictures())
+        for packed in packs:
+            used.update(packed.pictures())
         yield packs
     _tell_of_rest(builder, source, used, log)
 
@@ -248,8 +248,8 @@ def _made_of(
     if pages and source.is_file():  # the folder beside a file may hold the pages of other exams
         papers = {row.data.get("paper_id") for row in reading.named(read_rows(source, Log()))}
         pages = {page: file for page, file in pages.items() if page[0] in papers}
-    known = builder.beside(root, log) if builder.beside else None
-    make = _Maker(builder.question, Beside(loader, frozenset(pages), known), naming, benchmark)
+    context = builder.beside(root, log) if builder.beside else None
+    make = _Maker(builder.question, Beside(loader, frozenset(pages), context), naming, benchmark)
     if builder.pages is None or not pages:
         return make, iter(())
     return make, builder.pages(reading.named(read_rows(source, Log())), pages, loader, log)

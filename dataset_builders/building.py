@@ -54,8 +54,8 @@ def build(
     reads = partial(_told, hosts=hosts, log=log, several=len(places) > 1, given=given)
     records: Iterable[Page | Question | list[Packed]]
     if older or subsets or keep:  # each of which looks at questions
-        found = chain.from_iterable(reads(read_source, name, place) for name, place in places.items())
-        wanted = filter(keep or (lambda record: True), _in_subsets(found, subsets, log, members))
+        source_records = chain.from_iterable(reads(read_source, name, place) for name, place in places.items())
+        wanted = filter(keep or (lambda record: True), _in_subsets(source_records, subsets, log, members))
         records = older.new(wanted, log) if older else wanted
     else:
         packing = partial(read_packed, pack=packer)

@@ -60,30 +60,30 @@ def preview(
     """Reads the first questions of each source as they would be built."""
     questions: list[dict[str, Any]] = []
     lost: dict[str, int] = {}
-    said: list[str] = []
+    messages: list[str] = []
     looked_at = 0
     sources = [source] if isinstance(source, str) else source
     for name, place in find_sources(benchmark, sources, Log()).items():
         log = Log()
         records = (record for record in read_source(name, place, log, hosts, given) if isinstance(record, Question))
-        found = list(islice(records, LOOKED_AT))
+        sample = list(islice(records, LOOKED_AT))
         records.close()
-        questions += [_held(question) for question in found[:SHOWN]]
+        questions += [_held(question) for question in sample[:SHOWN]]
         lost |= lost_keys(log)
-        said += [*log.skipped[:SHOWN], *log.notes[:SHOWN]]
-        looked_at += len(found)
-        if not found:
+        messages += [*log.skipped[:SHOWN], *log.notes[:SHOWN]]
+        looked_at += len(sample)
+        if not sample:
             why = f" ({len(log.skipped)} rows left out; the first: {log.skipped[0]})" if log.skipped else ""
             unknown = f"; keys without a place: {one_line(', '.join(sorted(log.unread)))}" if log.unread else ""
             raise UserError(f"{place.path}: no question could be read{why}{unknown}")
-    return Preview(questions, lost, said, looked_at)
+    return Preview(questions, lost, messages, looked_at)
 
 
 def _held(question: Question) -> dict[str, Any]:
     pictures = ("images", "answer_images", "solution_images")
-    held = question.model_dump(mode="json", exclude={*pictures}, exclude_defaults=True)
+    fields = question.model_dump(mode="json", exclude={*pictures}, exclude_defaults=True)
     named = {name: [image.path for image in getattr(question, name)] for name in pictures if getattr(question, name)}
-    return {**held, **named}
+    return {**fields, **named}
 
 
 def _shown(value: object) -> str:

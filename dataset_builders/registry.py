@@ -21,23 +21,23 @@ def builders() -> dict[str, Builder]:
 
 @cache
 def _checked(included: str) -> dict[str, Builder]:
-    found = {}
+    by_name = {}
     for name, module in _modules().items():
         if not isinstance(builder := getattr(module, "BUILDER", None), Builder):
             raise UserError(f"benchmark {name}: {module.__file__} has no BUILDER = Builder(...)")
-        found[name] = builder
-    return dict(sorted(found.items(), key=lambda entry: entry[1].month, reverse=True))
+        by_name[name] = builder
+    return dict(sorted(by_name.items(), key=lambda entry: entry[1].month, reverse=True))
 
 
 def builder_of(benchmark: str) -> Builder:
     """The builder of a benchmark."""
-    known = builders()
-    if benchmark not in known:
+    available = builders()
+    if benchmark not in available:
         raise UserError(
             f"unknown benchmark {benchmark!r}: there is a builder for"
-            f" {', '.join((*known, *benchmarks.RESERVED))}; --include FOLDER adds one"
+            f" {', '.join((*available, *benchmarks.RESERVED))}; --include FOLDER adds one"
         )
-    return known[benchmark]
+    return available[benchmark]
 
 
 def text_of(benchmark: str, name: str) -> str | None:

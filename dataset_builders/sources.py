@@ -84,30 +84,30 @@ def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, So
 
 
 def _find_all(given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
-    known = list(builders())
+    benchmarks = list(builders())
     named: dict[str, str] = {}
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for source in given:
         name, separator, place = source.partition("=")
-        if separator and name in known:
+        if separator and name in benchmarks:
             if named.setdefault(name, place) != place:
                 raise UserError(f"--source names {name} twice: give it once")
         elif source == HUB:
-            found = {**dict.fromkeys((name for name in known if builder_of(name).hub), HUB), **found}
+            places = {**dict.fromkeys((name for name in benchmarks if builder_of(name).hub), HUB), **places}
         else:
-            found |= _below(source, known)
-    found |= named
-    if not found:
-        raise UserError(f"build {ALL} needs --source: {HUB}, BENCHMARK=PATH, or a folder with {', '.join(known)}")
-    log.notes += [f"{name}: left out, no --source has it" for name in known if name not in found]
-    return {name: _place(name, found[name]) for name in known if name in found}
+            places |= _below(source, benchmarks)
+    places |= named
+    if not places:
+        raise UserError(f"build {ALL} needs --source: {HUB}, BENCHMARK=PATH, or a folder with {', '.join(benchmarks)}")
+    log.notes += [f"{name}: left out, no --source has it" for name in benchmarks if name not in places]
+    return {name: _place(name, places[name]) for name in benchmarks if name in places}
 
 
-def _below(source: str, known: Sequence[str]) -> dict[str, str]:
-    found = {name: str(Path(source) / name) for name in known if (Path(source) / name).is_dir()}
-    if not found:
-        raise UserError(f"{source} has no folder {', '.join(known)}: give such a folder, {HUB}, or BENCHMARK=PATH")
-    return found
+def _below(source: str, benchmarks: Sequence[str]) -> dict[str, str]:
+    folders = {name: str(Path(source) / name) for name in benchmarks if (Path(source) / name).is_dir()}
+    if not folders:
+        raise UserError(f"{source} has no folder {', '.join(benchmarks)}: give such a folder, {HUB}, or BENCHMARK=PATH")
+    return folders
 
 
 def _place(benchmark: str, source: str) -> SourcePlace:

@@ -39,9 +39,9 @@ def copy_public(
     """Copies the public part: nothing withheld, and the questions of `keyless` without their answers."""
 
     def fate(table: str, row: dict[str, Any]) -> Fate:
-        found = _fate(table, row, ruling)
-        if found == "drop" or table == PAGES or _name(row) not in keyless:
-            return found
+        outcome = _fate(table, row, ruling)
+        if outcome == "drop" or table == PAGES or _name(row) not in keyless:
+            return outcome
         return "drop" if row["variant"] else "change"
 
     def change(question: Question) -> Question:
@@ -87,7 +87,7 @@ def _copy(
     out: Path,
     fate: Callable[[str, dict[str, Any]], Fate],
     change: Callable[[Question], Question],
-    held: Withheld | None,
+    withheld: Withheld | None,
     keyless: Collection[QuestionId] = (),
 ) -> None:
     out.mkdir()
@@ -112,9 +112,9 @@ def _copy(
             shutil.copyfile(folder / name, out / name)
     _copy_drawn(folder, out, {id for _, id in kept.difference(keyless)})
     write_members(out, members_of(read_members(folder), kept))
-    if held:
-        held.write(out)
-    if held or not whole:
+    if withheld:
+        withheld.write(out)
+    if withheld or not whole:
         rewrite_metadata(out)
 
 

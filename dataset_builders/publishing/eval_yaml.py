@@ -123,10 +123,10 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
     fields = task.get("field_spec")
     if not isinstance(fields, Mapping) or not {"input", "target"} <= set(fields):
         yield "field_spec does not say which columns are input and target"
-    for key, known in (("solvers", SOLVERS), ("scorers", SCORERS)):
+    for key, allowed in (("solvers", SOLVERS), ("scorers", SCORERS)):
         listed = task.get(key)
         names = [each.get("name") if isinstance(each, Mapping) else None for each in listed or ()]
         if not isinstance(listed, list) or not names:
             yield f"{key} is no list of names"
-        elif wrong := [name for name in names if name not in known]:
-            yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(known))}"
+        elif wrong := [name for name in names if name not in allowed]:
+            yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(allowed))}"

@@ -50,8 +50,8 @@ class QuestionContent:
 
     def lost(self, now: QuestionContent) -> set[str]:
         """The columns that have fewer entries now, or another key."""
-        found = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
-        return found | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
+        columns = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
+        return columns | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
 
 
 @dataclass
@@ -98,14 +98,16 @@ class Losses:
         return self.of_rows or bool(self.configs)
 
     def __str__(self) -> str:
-        said = [f"{_many(self.rows, 'row')} ({min(self.rows)[1]})"] if self.rows else []
-        said += [f"the answers of {_many(self.answers, 'question')} ({min(self.answers)[1]})"] if self.answers else []
-        said += [
+        phrases = [f"{_many(self.rows, 'row')} ({min(self.rows)[1]})"] if self.rows else []
+        phrases += (
+            [f"the answers of {_many(self.answers, 'question')} ({min(self.answers)[1]})"] if self.answers else []
+        )
+        phrases += [
             f"{column} of {_many(questions, 'question')} ({min(questions)[1]})"
             for column, questions in sorted(self.fields.items())
         ]
-        said += [f"the configs {', '.join(sorted(self.configs))}"] if self.configs else []
-        return ", ".join(said)
+        phrases += [f"the configs {', '.join(sorted(self.configs))}"] if self.configs else []
+        return ", ".join(phrases)
 
 
 def losses(
@@ -133,39 +135,39 @@ def losses(
             for path in files:
                 if holds_records(path):
                     has.add(folder / path, _table(path), {*had.questions, *unseen})
-    found = _compared(had, has)
-    found.answers |= {question for question in unseen - found.rows if not has.questions[question].keys}
+    dropped = _compared(had, has)
+    dropped.answers |= {question for question in unseen - dropped.rows if not has.questions[question].keys}
     for folder, head in replaced.items():
-        found.configs |= _configs(*head) - set(read_card(folder))
-    return found
+        dropped.configs |= _configs(*head) - set(read_card(folder))
+    return dropped
 
 
 def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
     """The questions in private repositories."""
     import pyarrow as pa
 
-    found = set[QuestionId]()
+    questions = set[QuestionId]()
     for repository, state in heads:
         for path in state.files:
             if holds_records(path) and _table(path) != PAGES:
                 with repository.open(path, state.head) as file, suppress(pa.ArrowException):
-                    found |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
-    return found
+                    questions |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
+    return questions
 
 
 def _compared(had: Content, has: Content) -> Losses:
-    found = Losses(rows={(PAGES, page) for page in had.pages - has.pages})
+    dropped = Losses(rows={(PAGES, page) for page in had.pages - has.pages})
     for question, before in had.questions.items():
         now = has.questions.get(question)
         if now is None or before.is_other(now):
-            found.rows.add(question)
+            dropped.rows.add(question)
             continue
         for column in before.lost(now):
             if column in FIELDS:
-                found.answers.add(question)
+                dropped.answers.add(question)
             else:
-                found.fields.setdefault(column, set()).add(question)
-    return found
+                dropped.fields.setdefault(column, set()).add(question)
+    return dropped
 
 
 def _rows(file: Any) -> Iterator[dict[str, Any]]:
@@ -206,5 +208,5 @@ def _table(path: str) -> str:
     return path.partition("/")[0]
 
 
-def _many(found: set[Any], what: str) -> str:
-    return f"{len(found)} {what}{'s' * (len(found) != 1)}"
+def _many(items: set[Any], what: str) -> str:
+    return f"{len(items)} {what}{'s' * (len(items) != 1)}"

@@ -56,28 +56,28 @@ def local_files(folder: Path, only: str = "*") -> dict[str, LocalFile]:
 
 def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
     """The same without hashes."""
-    found = {}
+    by_path = {}
     for file in sorted(folder.rglob(only)):
         path = file.relative_to(folder)
         if not file.is_file() or any(part.startswith(".") for part in path.parts):
             continue
         if file.suffix != ".parquet" and path.as_posix() not in {*METADATA, FILE, *SHARED}:
             raise UserError(f"{folder}: {path} is no file of a data set: move it elsewhere before publishing")
-        found[path.as_posix()] = file
-    return found
+        by_path[path.as_posix()] = file
+    return by_path
 
 
 def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
     """The change of each file in the order of the paths, the card last; `remote` holds our files only."""
-    found = []
+    planned = []
     for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
         mine, theirs = local.get(path), remote.get(path)
         if mine is None:
-            found.append(Change(path, "removed", theirs.size if theirs else 0))
+            planned.append(Change(path, "removed", theirs.size if theirs else 0))
         else:
             kind: Kind = "unchanged" if mine.is_same(theirs) else "changed" if theirs else "added"
-            found.append(Change(path, kind, mine.size))
-    return found
+            planned.append(Change(path, kind, mine.size))
+    return planned
 
 
 def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:

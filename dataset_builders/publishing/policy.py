@@ -45,8 +45,8 @@ class PolicyRuling:
 
     def held(self, release: str) -> set[QuestionId]:
         """The questions of a release and, since their keys tell its keys, all that were made from them."""
-        found = (question for releases in self.releases.values() for question in releases.get(release, ()))
-        return with_made(found, self.made) - self.withheld.keys()
+        originals = (question for releases in self.releases.values() for question in releases.get(release, ()))
+        return with_made(originals, self.made) - self.withheld.keys()
 
     def reasons(self) -> Counter[str]:
         """The number of withheld questions by reason."""

@@ -108,16 +108,16 @@ class Publisher:
             )
         target, vault = Repository(repo), Repository(hold_answers) if hold_answers else None
         ruling = self._ruling(rights)
-        held = Withheld(newest_release(ruling.releases), hold_answers) if hold_answers else None
+        withheld = Withheld(newest_release(ruling.releases), hold_answers) if hold_answers else None
         before = self._look(target, dry_run, private=private)
         vault_before = self._look(vault, dry_run, private=True) if vault else None
         if before and vault_before and before.name.lower() == vault_before.name.lower():
             raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
         was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
-        self._check_reveal(target, was, held, ruling, reveal_answers)
+        self._check_reveal(target, was, withheld, ruling, reveal_answers)
         extras = extras or Extras()
         keepers, unseen = _keepers(vault, vault_before, was, ruling)
-        with self._outgoing(ruling, held, kept_by(keepers)) as (public, secret):
+        with self._outgoing(ruling, withheld, kept_by(keepers)) as (public, secret):
             name = _default_tag(ruling, data_hash(public), before) if tag is None else tag
             files = complete(public, self._folder, target, before, name, extras, self._notes)
             hidden = complete(secret, secret, vault, vault_before, name, Extras(), []) if vault and secret else {}
@@ -130,8 +130,8 @@ class Publisher:
             self._drop(target, was, losses(heads, folders, unseen, replaced), drop, remove)
             if before:
                 check_free_places(target.name, files, before)
-            if held and before:
-                check_history(target, before, files, ruling.held(held.release))
+            if withheld and before:
+                check_history(target, before, files, ruling.held(withheld.release))
             shippings = [Shipping(target, before, public, files, name, private=private, gate=extras.gated)]
             if vault and secret:
                 shippings.insert(0, Shipping(vault, vault_before, secret, hidden, name, private=True))
@@ -143,7 +143,7 @@ class Publisher:
             questions=ruling.questions,
             withheld=ruling.withheld,
             pages_withheld=len(ruling.pages),
-            held=held.release if held else None,
+            held=withheld.release if withheld else None,
             notes=self._notes,
             shipments=[shipping.shipment for shipping in shippings],
         )
@@ -194,13 +194,15 @@ class Publisher:
             self._notes.append(f"dropped: {lost}")
 
     def _check_reveal(
-        self, target: Repository, was: Withheld | None, held: Withheld | None, ruling: PolicyRuling, reveal: bool
+        self, target: Repository, was: Withheld | None, withheld: Withheld | None, ruling: PolicyRuling, reveal: bool
     ) -> None:
-        if was is None or held == was or not any(was.release in named for named in ruling.releases.values()):
+        if was is None or withheld == was or not any(was.release in named for named in ruling.releases.values()):
             return
-        if held and held.release != was.release:
-            self._notes.append(f"the answers of release {was.release} become public: {held.release} is held back now")
-        elif not held and not reveal:
+        if withheld and withheld.release != was.release:
+            self._notes.append(
+                f"the answers of release {was.release} become public: {withheld.release} is held back now"
+            )
+        elif not withheld and not reveal:
             raise UserError(
                 f"{target.name} holds the answers of release {was.release} back (in {was.repo}), and this publish would"
                 f" show them: add --hold-answers {was.repo}, or --reveal-answers if they are to be public"
@@ -208,22 +210,22 @@ class Publisher:
 
     @contextmanager
     def _outgoing(
-        self, ruling: PolicyRuling, held: Withheld | None, kept: set[QuestionId]
+        self, ruling: PolicyRuling, withheld: Withheld | None, kept: set[QuestionId]
     ) -> Iterator[tuple[Path, Path | None]]:
         """Copies of the folder to publish and of the withheld answers; `kept` questions remain in the private one."""
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
-            questions = ruling.held(held.release) if held else set()
+            questions = ruling.held(withheld.release) if withheld else set()
             try:
-                copy_public(self._folder, public, ruling, questions, held)
-                if held:
+                copy_public(self._folder, public, ruling, questions, withheld)
+                if withheld:
                     copy_held(self._folder, secret, ruling, questions | kept)
             except OSError as error:
                 raise UserError(
                     f"{scratch}: cannot write the copy that goes out ({error.strerror or error}):"
                     " make room, or set TMPDIR"
                 ) from None
-            yield public, secret if held else None
+            yield public, secret if withheld else None
 
 
 def _check_removed(folder: Path, remove: Collection[str]) -> None:
@@ -234,14 +236,14 @@ def _check_removed(folder: Path, remove: Collection[str]) -> None:
 def _keepers(
     vault: Repository | None, vault_before: State | None, was: Withheld | None, ruling: PolicyRuling
 ) -> tuple[list[Head], set[QuestionId]]:
-    found = [(vault, vault_before)] if vault and vault_before else []
-    names = {name.lower() for repository, state in found for name in (repository.name, state.name)}
+    heads = [(vault, vault_before)] if vault and vault_before else []
+    names = {name.lower() for repository, state in heads for name in (repository.name, state.name)}
     if was is None or was.repo.lower() in names:
-        return found, set()
+        return heads, set()
     other = Repository(was.repo)
     if state := other.state():
-        return [*found, (other, state)], set()
-    return found, ruling.held(was.release)
+        return [*heads, (other, state)], set()
+    return heads, ruling.held(was.release)
 
 
 def _default_tag(ruling: PolicyRuling, content: str, before: State | None) -> str:

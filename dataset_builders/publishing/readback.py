@@ -68,9 +68,9 @@ def _compare(repository: Repository, where: str, files: list[Path], rows: Any, t
     mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
     if mine != theirs:
         _differs(repository, f"{where}: {len(theirs)} rows for {len(mine)}, or other ids")
-    first = next((found for file in files for found in read_records(record, file)), None)
-    found = _first(rows.decode(False))
-    if (found is None) != (first is None) or (found is not None and from_row(record, found) != first):
+    first = next((streamed for file in files for streamed in read_records(record, file)), None)
+    streamed = _first(rows.decode(False))
+    if (streamed is None) != (first is None) or (streamed is not None and from_row(record, streamed) != first):
         _differs(repository, f"{where}: the first row is another")
 
 

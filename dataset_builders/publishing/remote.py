@@ -217,9 +217,9 @@ class Repository:
             except UserError:
                 raise
             except Exception as error:  # the Hub's client raises its own, those of its HTTP library, and OSErrors
-                said = self._said(error)
-                if wait is None or not isinstance(said, Unanswered) or _unreachable(error):
-                    raise said from None
+                failure = self._said(error)
+                if wait is None or not isinstance(failure, Unanswered) or _unreachable(error):
+                    raise failure from None
                 time.sleep(wait)
         raise AssertionError("unreachable")
 
@@ -248,12 +248,12 @@ class Repository:
         return self._refused(status, cause)
 
     def _refused(self, status: int | None, error: BaseException) -> UserError:
-        said = one_line(getattr(error, "server_message", None) or error, 200)
-        said = said.replace(self._token, "***") if self._token else said
+        message = one_line(getattr(error, "server_message", None) or error, 200)
+        message = message.replace(self._token, "***") if self._token else message
         if status == 401:
             return UserError("the Hub does not accept the token: log in again with `hf auth login`")
         if status == 403:
-            return UserError(f"the token may not write to {self.name} ({said}): take one with write access to it")
+            return UserError(f"the token may not write to {self.name} ({message}): take one with write access to it")
         if status == 412:
             return Changed(self.name)
         if status in _BUSY:
@@ -261,7 +261,7 @@ class Repository:
                 f"the Hub answered {status} again and again; a reader sees {self.name} as it was: run the same command"
                 " later, it sends only what is missing"
             )
-        return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {said}")
+        return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {message}")
 
 
 def _unreachable(error: Exception) -> bool:

@@ -41,8 +41,8 @@ def stored(tables: Tables) -> Iterator[tuple[Question | Page, list[str], str]]:
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == IMAGE_ONLY):
         for split, files in () if table == PAGES else splits.items():
             for question in (question for file in files for question in read_records(Question, file)):
-                if held := members.pop((question.benchmark, question.id), None):
-                    yield question, held, split
+                if names := members.pop((question.benchmark, question.id), None):
+                    yield question, names, split
 
 
 def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tuple[str, ...]], Tables]:

@@ -39,9 +39,9 @@ def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> 
         return None
     if named:
         return _in_order(named, options)
-    if (match := _WITH_TEXT.fullmatch(_spelled(key))) and (found := _in_order([_label(match)], options)):
-        text = next(option.text for option in options if option.label == found[0])
-        return found if _bare(text) == _bare(match[match.re.groups]) else None
+    if (match := _WITH_TEXT.fullmatch(_spelled(key))) and (selected := _in_order([_label(match)], options)):
+        text = next(option.text for option in options if option.label == selected[0])
+        return selected if _bare(text) == _bare(match[match.re.groups]) else None
     return None
 
 

@@ -93,7 +93,7 @@ def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
     each = numbers_of(data, "points") if isinstance(value, list) or (isinstance(value, str) and "[" in value) else []
     if not each:
         return points_of(data, "points"), parts
-    marks = [points_of({"points": one}, "points") for one in each]
+    marks = [points_of({"points": part}, "points") for part in each]
     if None in marks:
         raise BadRow("points holds what is not a number of points")
     total = sum(mark for mark in marks if mark is not None)

@@ -46,9 +46,9 @@ def split_group(text: str, key: Sequence[str]) -> list[GroupMember]:
     for pattern in _NUMBERS:
         marks = [(int(plain_width(m[1])), m.start(), m.end()) for m in pattern.finditer(masked)]
         runs += list(islice(_runs(marks, len(key)), _MOST_RUNS))
-    found = (parts for run in runs if (parts := _parts(text, run, key, bare=0)))
+    groups = (parts for run in runs if (parts := _parts(text, run, key, bare=0)))
     mended = (parts for run in runs if len(key) > _FEWEST and (parts := _parts(text, run, key, bare=1)))
-    return next(found, None) or _gaps(text, key) or next(mended, [])
+    return next(groups, None) or _gaps(text, key) or next(mended, [])
 
 
 def _runs(marks: Sequence[tuple[int, int, int]], length: int) -> Iterator[list[tuple[int, int, int]]]:
@@ -71,8 +71,8 @@ def _parts(text: str, run: Sequence[tuple[int, int, int]], key: Sequence[str], *
         if bare < 0:
             return []
         gap = "" if text[behind : behind + 1].strip() else " "
-        asked = f"{text[start:behind].strip()}{gap}{stem}".strip()
-        parts.append(GroupMember(str(number), "\n\n".join(filter(None, (passage, asked))), options))
+        prompt = f"{text[start:behind].strip()}{gap}{stem}".strip()
+        parts.append(GroupMember(str(number), "\n\n".join(filter(None, (passage, prompt))), options))
     return parts
 
 

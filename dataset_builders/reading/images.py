@@ -55,10 +55,15 @@ class FileBytes(bytes):
     @classmethod
     def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
         """The placeholder for a file with these bytes and, if known, pixels."""
-        held = cls()
-        held.file, held.size, held.look, held.state = file, len(data), look_at(data, pixels), state
-        held.picture = PictureFile(file, len(data))
-        return held
+        placeholder = cls()
+        placeholder.file, placeholder.size, placeholder.look, placeholder.state = (
+            file,
+            len(data),
+            look_at(data, pixels),
+            state,
+        )
+        placeholder.picture = PictureFile(file, len(data))
+        return placeholder
 
     def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
         return read_again, (self.file, self.size)
@@ -121,15 +126,15 @@ def _contents(file: str) -> tuple[bytes, FileState]:
     """Reads at most one byte more than allowed; takes half the time of `Path.read_bytes`."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.fstat(descriptor)
-        data = os.read(descriptor, min(found.st_size, MAX_BYTES) + 1)
+        status = os.fstat(descriptor)
+        data = os.read(descriptor, min(status.st_size, MAX_BYTES) + 1)
     finally:
         os.close(descriptor)
-    return data, _state(found)
+    return data, _state(status)
 
 
-def _state(found: os.stat_result) -> FileState:
-    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 class ImageLoader:
@@ -179,22 +184,22 @@ class ImageLoader:
 
     def _again(self, ref: str, folder: Path) -> Image | None:
         image = self._loaded.get((folder, ref))
-        if image is not None and isinstance(held := image.bytes, FileBytes):
+        if image is not None and isinstance(content := image.bytes, FileBytes):
             with suppress(OSError):
-                if _state(os.lstat(held.file)) == held.state:
+                if _state(os.lstat(content.file)) == content.state:
                     return image
         return None
 
     def _checked(self, data: bytes, name: str) -> bytes:
-        known = self._state or hashlib.sha256(data).digest()
-        if known not in self._good:
+        identity = self._state or hashlib.sha256(data).digest()
+        if identity not in self._good:
             pixels = check_image(data, name)
             if len(self._good) == MOST_KNOWN:
                 self._good.clear()
             named = self._state if self.by_name else None
-            self._good[known] = FileBytes.of(self._file, named, data, pixels) if named else None
-        held = self._good[known]
-        return data if held is None else held
+            self._good[identity] = FileBytes.of(self._file, named, data, pixels) if named else None
+        placeholder = self._good[identity]
+        return data if placeholder is None else placeholder
 
     def take(self, file: str, url: str) -> None:
         """Records that a local file replaces an address; BadRow if it already replaces another one."""
@@ -240,11 +245,11 @@ class ImageLoader:
         ends = ["/".join(parts[first:]) for first in range(max(0, len(parts) - 6), len(parts))]
         for end in [*ends, *(f"images/{name}" for name in ends[-1:])]:
             try:
-                found = self._find(end, folder)
+                file = self._find(end, folder)
             except (OSError, ValueError, RuntimeError):
                 continue
-            if found:
-                self.take(found, url)
+            if file:
+                self.take(file, url)
                 return end
         return None
 
@@ -287,8 +292,8 @@ class ImageLoader:
             file = self._find(ref, folder)
             if file is None:
                 raise BadRow(f"image {one_line(ref, 120)} is missing")
-            if self.by_name and (known := self._good.get(_state(os.lstat(file)))) is not None:
-                return known
+            if self.by_name and (checked := self._good.get(_state(os.lstat(file)))) is not None:
+                return checked
             data, self._state = _contents(file)
             if len(data) > MAX_BYTES:
                 raise BadRow(f"image {one_line(ref, 120)} has more than {MAX_BYTES >> 20} MiB")

@@ -51,11 +51,11 @@ def read_json(file: Path) -> Iterator[Element | BadLine]:
 
 def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """`object_pairs_hook` that raises `Twice` for a duplicate member, which would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members_by_name = dict(pairs)
+    if len(members_by_name) < len(pairs):
         names = [name for name, _ in pairs]
         raise Twice(next(name for name in names if names.count(name) > 1))
-    return found
+    return members_by_name
 
 
 class Twice(ValueError):
@@ -68,13 +68,13 @@ class Twice(ValueError):
 def _rows(text: _Text) -> Iterator[Element | BadLine]:
     first = True
     while first or text.peek():
-        start, line, found, text.empty_list = text.peek(), text.line, False, False
+        start, line, any_value, text.empty_list = text.peek(), text.line, False, False
         if start and start not in _ENDS and not first:
             raise ValueError(f"{start!r} stands where a row belongs")
         for item in _list(text, {}) if start == "[" else _object(text, first) if start == "{" else ():
-            found = True
+            any_value = True
             yield item
-        if not found and not text.empty_list:
+        if not any_value and not text.empty_list:
             yield BadLine(0 if first else line, "not a list of rows")
         if start not in _ENDS:
             return
@@ -182,9 +182,9 @@ class _Text:
             try:
                 value, end = self._decode()
             except json.JSONDecodeError as error:
-                held = len(self._held) - self._at
+                buffered = len(self._held) - self._at
                 breaks_off = error.msg.startswith("Unterminated") or error.pos >= len(self._held) - _NEAR
-                if not breaks_off or held > MAX_ROW or not self._more(max(CHUNK, held)):
+                if not breaks_off or buffered > MAX_ROW or not self._more(max(CHUNK, buffered)):
                     raise ValueError(error.msg) from None
                 continue
             if end == len(self._held) and self._more(CHUNK):
@@ -200,9 +200,11 @@ class _Text:
             return BadLine(self.line, str(error)), end
 
     def _expect(self, characters: str) -> str:
-        if (found := self.peek()) and found in characters:
+        if (character := self.peek()) and character in characters:
             return self._take()
-        raise ValueError(f"{found!r} stands where {' or '.join(characters)} belongs" if found else "the file ends")
+        raise ValueError(
+            f"{character!r} stands where {' or '.join(characters)} belongs" if character else "the file ends"
+        )
 
     def _take(self) -> str:
         self._at += 1

@@ -33,8 +33,8 @@ def without_answers(question: Question) -> Question:
     plain = (plain_label(option.label) if option.label in CIRCLED else option.label for option in options)
     options = [option.model_copy(update={"label": label}) for option, label in zip(options, plain, strict=True)]
     kind, raw = keyless(question.question_type_raw, has_options=bool(options))
-    known = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
-    return question.model_copy(update={**_EMPTY, **known, "variables": variables})
+    inferred = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
+    return question.model_copy(update={**_EMPTY, **inferred, "variables": variables})
 
 
 def _apart(question: Question) -> tuple[str, list[Option]]:

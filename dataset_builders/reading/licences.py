@@ -31,15 +31,15 @@ _LONGEST = 64 << 10
 
 def stated_licence(folder: Path) -> str | None:
     """The licence that a folder's files state; None if there is none, or several that differ."""
-    found = set()
+    licences = set()
     for file in sorted(folder.iterdir()):
         inside = any(file.resolve().is_relative_to(root) for root in roots(folder))
         if _FILES.fullmatch(file.name) and inside and file.is_file():
             with file.open(encoding="utf-8", errors="replace") as lines:
                 text = lines.read(_LONGEST)
-            found |= {name for name, full in _TEXTS.items() if full.match(text)}
-            found |= {_spelled(match[1]) for match in _STATED.finditer(text)}
-    return found.pop() if len(found) == 1 else None
+            licences |= {name for name, full in _TEXTS.items() if full.match(text)}
+            licences |= {_spelled(match[1]) for match in _STATED.finditer(text)}
+    return licences.pop() if len(licences) == 1 else None
 
 
 def _spelled(stated: str) -> str:

@@ -159,14 +159,14 @@ def to_packs(
         made = list(packs)
         if any(refused):
             _, pieces = make_chunk((make, pack), rows, [place for place, reason in enumerate(refused) if reason])
-            made = [one for piece in pieces for one in pickle.loads(piece)]
+            made = [packed for piece in pieces for packed in pickle.loads(piece)]
         place = 0
         for head, reason in zip(_told(befores, heads, log), refused, strict=True):
             if _is_said(head, reason, log) and head.id is not None:
                 unique = _claimed(head, ids, log)
                 if unique != head.id:
-                    one = next(one for one in made if place in one.places)
-                    one.rename(one.places.index(place), unique)
+                    packed = next(packed for packed in made if place in packed.places)
+                    packed.rename(packed.places.index(place), unique)
                 place += 1
         yield made
     make.loader.report(log, source.name)
@@ -336,9 +336,9 @@ def _made(make: Maker, row: SourceRow, log: Log, taken: dict[str, str] | None = 
         log.skip(row.where, _row_id(row), error)
     except UNFORESEEN as error:  # a hostile row must not end the build
         log.skip(row.where, _row_id(row), f"it cannot be read ({type(error).__name__}: {error})")
-    said = log if log.says_anything else None
+    messages = log if log.says_anything else None
     shown = _row_id(row) if taken else None
-    return Head(row.where, question.id if question else None, shown, said, taken or {}), question
+    return Head(row.where, question.id if question else None, shown, messages, taken or {}), question
 
 
 def _row_id(row: SourceRow) -> str | None:

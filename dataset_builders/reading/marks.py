@@ -31,8 +31,8 @@ def named_pictures(text: str) -> tuple[list[int], int]:
     """The distinct numbers of pictures named in a text, in order, and the count of unnumbered names."""
     if _has_marks_only(text):
         return [], 0
-    found = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
-    return list(dict.fromkeys(int(number) for number in found if number)), sum(number is None for number in found)
+    numbers = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
+    return list(dict.fromkeys(int(number) for number in numbers if number)), sum(number is None for number in numbers)
 
 
 def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:

@@ -73,15 +73,16 @@ class Naming:
             raise UserError(f"--map: no question has {', '.join(unknown)}; one has {', '.join(sorted(self.keys))}")
 
     def __call__(self, row: SourceRow, log: Log) -> SourceRow:
+        """The row by our names; unplaced content is counted in the log."""
         data = dict(row.data)
         named = {ours: value for theirs, ours in self.given.names.items() if (value := _take(data, theirs)) is not None}
         if not self.keys:
             return row.holding({**data, **named})
         if row.context:
-            said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
+            context = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
             placeless = (key for key, value in row.context.items() if _holds_text(value) and self.place(key) is None)
             log.unread |= {*placeless} - {*HEADS} - self.given.dropped
-            data = {**said, **data}
+            data = {**context, **data}
         plan = self._plan(data)
         log.unread |= plan.unread
         for key in _fill(named, data, plan):
@@ -101,7 +102,7 @@ class Naming:
         """Our name of a key; None if the builder reads none."""
         name = spelled(key)
         ours = "images" if _NUMBERED_PICTURE.fullmatch(name) else OURS.get(name, name)
-        return next((known for known in (key, name, ours) if known in self.keys), None)
+        return next((candidate for candidate in (key, name, ours) if candidate in self.keys), None)
 
     def _said_of_all(self, key: str) -> bool:
         """True if a file-level key may apply to all rows: not an id, and nothing that is asked."""
@@ -121,23 +122,23 @@ class Naming:
 def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
     """The rows without those that consist of a head (`HEADS`), which becomes context."""
     file: Path | None = None
-    said = ""
+    head = ""
     for row in rows:
         if row.file is not file and row.file != file:
-            file, said = row.file, ""
+            file, head = row.file, ""
         if HEADS[0] not in row.data and HEADS[1] not in row.data:
-            yield _under(row, said)
+            yield _under(row, head)
             continue
-        held = [key for key, value in row.data.items() if value not in (None, "", [])]
-        if len(held) == 1 and held[0] in HEADS and isinstance(row.data[held[0]], str):
-            said = row.data[held[0]].strip()
-            said = "" if _NOTHING.fullmatch(said) else said
+        keys = [key for key, value in row.data.items() if value not in (None, "", [])]
+        if len(keys) == 1 and keys[0] in HEADS and isinstance(row.data[keys[0]], str):
+            head = row.data[keys[0]].strip()
+            head = "" if _NOTHING.fullmatch(head) else head
             continue
-        yield _under(row, said)
+        yield _under(row, head)
 
 
-def _under(row: SourceRow, said: str) -> SourceRow:
-    return replace(row, context={**row.context, HEADS[0]: said}) if said else row
+def _under(row: SourceRow, head: str) -> SourceRow:
+    return replace(row, context={**row.context, HEADS[0]: head}) if head else row
 
 
 def lost_keys(log: Log) -> dict[str, int]:
@@ -188,10 +189,10 @@ def _take(data: dict[str, Any], key: str) -> Any:
     if not dot or not isinstance(inner := data.get(first), Mapping):
         return None
     data[first] = inner = dict(inner)
-    found = _take(inner, rest)
+    member = _take(inner, rest)
     if not inner:
         del data[first]
-    return found
+    return member
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
 def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
     """The labels of options given by position: `answer_index` from 0, `answer_place` from 1."""
     for name, first in (("answer_index", 0), ("answer_place", 1)):
-        places = [whole_of({name: one}, name) for one in numbers_of(data, name)]
+        places = [whole_of({name: number}, name) for number in numbers_of(data, name)]
         if places and not all(place is not None and first <= place < len(options) + first for place in places):
             raise BadRow(f"{name} {places} names no option of {len(options)}")
         if places:
@@ -122,12 +122,12 @@ def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
 def other_members(given: object) -> set[str]:
     """The text members of options without a place in an option."""
     items = [_alone(item) for item in given] if isinstance(given, list) else []
-    found = set[str]()
+    members = set[str]()
     for item in items:
         if isinstance(item, Mapping) and len(item) > 1:
             taken = {_name(item, names) for names in (_LABELS, _TEXTS, _PICTURES)}
-            found |= {name for name, value in item.items() if name not in taken and isinstance(value, str) and value}
-    return found - {*_RIGHT}
+            members |= {name for name, value in item.items() if name not in taken and isinstance(value, str) and value}
+    return members - {*_RIGHT}
 
 
 def _flagged(given: object, options: Sequence[Option]) -> list[str]:

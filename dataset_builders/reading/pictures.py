@@ -37,21 +37,21 @@ def is_picture(file: Path) -> bool:
 
 def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
     """The pictures below a source's folder, except pages, whose names are not in `used`."""
-    found = []
+    unused = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "pages")
         names = (name for name in sorted(files) if name not in used and is_picture(Path(name)))
-        found += [str(Path(folder, name).relative_to(root)) for name in names]
-    return found
+        unused += [str(Path(folder, name).relative_to(root)) for name in names]
+    return unused
 
 
 def find_pages(root: Path) -> dict[PageKey, Path]:
     """The files below `root/pages` by paper and page number, in order."""
-    found = {}
+    pages = {}
     for file in sorted((root / "pages").glob("*")):
         if match := _PAGE.fullmatch(file.name):
-            found[match[1], int(match[2])] = file
-    return dict(sorted(found.items()))
+            pages[match[1], int(match[2])] = file
+    return dict(sorted(pages.items()))
 
 
 class Look(NamedTuple):
@@ -140,12 +140,12 @@ def _is_whole(data: bytes, format: str) -> bool:
 
 def _scan_of(data: bytes) -> int:
     """The offset of a JPEG's image data, after its headers (which may hold a thumbnail)."""
-    at = 2
-    while at + 4 <= len(data) and data[at] == _MARKER:
-        if data[at + 1] == _SCAN:
-            return at
-        if data[at + 1] == _MARKER:
-            at += 1  # a fill byte
+    offset = 2
+    while offset + 4 <= len(data) and data[offset] == _MARKER:
+        if data[offset + 1] == _SCAN:
+            return offset
+        if data[offset + 1] == _MARKER:
+            offset += 1  # a fill byte
         else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+            offset += 2 + int.from_bytes(data[offset + 2 : offset + 4], "big")
     return len(data)

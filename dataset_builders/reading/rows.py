@@ -139,8 +139,8 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
             if note := pointer_note_of(file):
                 log.skip(name, None, f"is {note}")
                 continue
-            found = _READERS[file.suffix.lower()](file, name, log)
-            for number, (data, where, context, alone) in enumerate(found, start=1):
+            rows = _READERS[file.suffix.lower()](file, name, log)
+            for number, (data, where, context, alone) in enumerate(rows, start=1):
                 log.read += 1
                 if isinstance(data, dict):
                     yield SourceRow(data, file, number, where, context, alone and source.is_dir())
@@ -155,8 +155,8 @@ def unread_files(source: Path, other_files: Collection[str]) -> list[str]:
     if not source.is_dir():
         return []
     files = (file for file in sorted(source.rglob("*")) if file.is_file() and file.name not in other_files)
-    told = (file for file in files if file.suffix.lower() not in SUFFIXES and not is_picture(file))
-    names = (file.relative_to(source) for file in told if not _ABOUT.match(file.name))
+    others = (file for file in files if file.suffix.lower() not in SUFFIXES and not is_picture(file))
+    names = (file.relative_to(source) for file in others if not _ABOUT.match(file.name))
     return [str(name) for name in names if not any(part.startswith(".") for part in name.parts)]
 
 
@@ -168,8 +168,8 @@ def _shown_id(data: Any) -> str | None:
 def _is_data(file: Path, root: Path, other_files: Collection[str]) -> bool:
     """True if a file is to be read, including broken links, which must not be skipped silently."""
     hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
-    known = file.suffix.lower() in SUFFIXES and file.name not in other_files
-    return known and not hidden and (file.is_file() or file.is_symlink())
+    readable = file.suffix.lower() in SUFFIXES and file.name not in other_files
+    return readable and not hidden and (file.is_file() or file.is_symlink())
 
 
 def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -224,7 +224,7 @@ def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
     try:
         with pq.ParquetFile(file, buffer_size=PARQUET_BUFFER, pre_buffer=False) as parquet:
             names = parquet.schema_arrow.names
-            if twice := next((one for one in names if names.count(one) > 1), None):
+            if twice := next((column for column in names if names.count(column) > 1), None):
                 log.skip(name, None, f"column {twice!r} is there more than once")
                 return
             groups = range(parquet.num_row_groups)  # asked for all at once, pyarrow keeps each until the last is read

@@ -115,8 +115,8 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
         options = [Option(label=name, text=piece) for name, piece in zip(names, _pieces(text, run), strict=True)]
         enough = len(run) > 2 or all(_begins_line(text, start) for _, start, _ in run)
         lettered = labels[0] == "A"
-        known = set(names) if lettered or labels[0] in "ㄱ가" else {*names, *_NUMBERS[: len(run)]}
-        fits = known.issuperset(chosen) and (lettered or bool(chosen))
+        allowed = set(names) if lettered or labels[0] in "ㄱ가" else {*names, *_NUMBERS[: len(run)]}
+        fits = allowed.issuperset(chosen) and (lettered or bool(chosen))
         if not lettered and _are_statements(text, run, labels):
             continue
         stem = text[: run[0][1]].rstrip()
@@ -205,8 +205,8 @@ def split_blanks(answer: str, blanks: int) -> list[str]:
         pieces = [trim_part(piece) for piece in _pieces(answer, run)]
         if len(run) == blanks and not answer[: run[0][1]].strip() and all(pieces):
             return pieces
-    if found := _by_number(answer, blanks):
-        return found
+    if numbered := _by_number(answer, blanks):
+        return numbered
     for separators in ("\n", ";；", "，", "、", ","):
         pieces = [trim_part(piece.strip()) for piece in _split_top_level(answer, separators)]
         if len(pieces) == blanks and all(pieces):
@@ -229,11 +229,11 @@ def parse_list(value: Any) -> list[Any]:
             return list(texts)
         for parse in (json.loads, _parse_python):
             try:
-                found = parse(value)
+                parsed = parse(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            if isinstance(found, list) and all(isinstance(item, str | dict) for item in found):
-                return found
+            if isinstance(parsed, list) and all(isinstance(item, str | dict) for item in parsed):
+                return parsed
     return [value]
 
 
@@ -242,11 +242,11 @@ def parse_object(value: Any) -> Any:
     if isinstance(value, str) and value.lstrip().startswith("{") and value.rstrip().endswith("}"):
         for parse in (json.loads, _parse_python):
             try:
-                found = parse(value.strip())
+                parsed = parse(value.strip())
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            if isinstance(found, dict):
-                return found
+            if isinstance(parsed, dict):
+                return parsed
     return value
 
 

@@ -32,33 +32,33 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
 
     if is_struct := pa.types.is_struct(kind):
         values = [value if value is None or type(value) is dict else vars(value) for value in values]
-    known = None
+    validity = None
     if missing := values.count(None):
         if missing == len(values):
             return pa.nulls(len(values), kind)
-        known = _bits([value is not None for value in values])
-    buffers, children = [known], list[pa.Array]()
+        validity = _bits([value is not None for value in values])
+    buffers, children = [validity], list[pa.Array]()
     if is_struct:
-        if known:
+        if validity:
             nothing = dict.fromkeys(field.name for field in kind)
             values = [nothing if value is None else value for value in values]
         children = [column_of(list(map(itemgetter(field.name), values)), field.type) for field in kind]
     elif pa.types.is_list(kind):
-        lists = [value or () for value in values] if known else values
+        lists = [value or () for value in values] if validity else values
         buffers.append(_offsets(lists))
         items = list(chain.from_iterable(lists))
         children = [column_of(items, kind.value_type) if items else pa.nulls(0, kind.value_type)]
     elif pa.types.is_boolean(kind):
         buffers.append(_bits(values))
     elif pa.types.is_string(kind):
-        texts = [value or "" for value in values] if known else values
+        texts = [value or "" for value in values] if validity else values
         coded = list(map(str.encode, texts))
         buffers += [_offsets(coded), pa.py_buffer(b"".join(coded))]
     elif pa.types.is_binary(kind):
-        pieces = [value or b"" for value in values] if known else values
+        pieces = [value or b"" for value in values] if validity else values
         buffers += [_offsets(pieces), _joined(pieces)]
     else:
-        numbers = [value or 0 for value in values] if known else values
+        numbers = [value or 0 for value in values] if validity else values
         buffers.append(pa.py_buffer(array("q" if pa.types.is_integer(kind) else "d", numbers)))
     return pa.Array.from_buffers(kind, len(values), buffers, children=children)
 
@@ -73,14 +73,14 @@ def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
     import pyarrow as pa
 
     joined = pa.allocate_buffer(sum(map(len, pieces)))
-    places, at = memoryview(joined).cast("B"), 0
+    places, offset = memoryview(joined).cast("B"), 0
     for piece in pieces:
-        place = places[at : at + len(piece)]
+        place = places[offset : offset + len(piece)]
         if isinstance(piece, PictureFile):
             piece.read_into(place)
         else:
             place[:] = piece
-        at += len(piece)
+        offset += len(piece)
     return joined
 
 

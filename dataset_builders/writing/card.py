@@ -316,16 +316,18 @@ def kept_back(everything: Mapping[str, Any]) -> list[str]:
     total = everything["questions"]
     unstated = sum(count for name, count in everything["by"]["licence"].items() if not is_stated(name))
     unseen = total - sum(everything["by"]["review"].get(state, 0) for state in REVIEWED)
-    said = [
+    sentences = [
         f"{unstated} of {total} questions state no licence: `livek12 publish` withholds them unless a rights file names"
         " a permission"
     ] * bool(unstated)
     forbidden = sum(count for name, count in everything["by"]["licence"].items() if licence_refusal(name) == FORBIDDEN)
-    said += [
+    sentences += [
         f"{forbidden} of {total} questions state a licence that forbids to pass them on: `livek12 publish` withholds"
         " them unless a rights file names a permission"
     ] * bool(forbidden)
-    return said + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(unseen)
+    return sentences + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(
+        unseen
+    )
 
 
 def _licence(counts: Mapping[str, int]) -> dict[str, Any]:

@@ -68,6 +68,6 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
 
 def meanings(record: type[Record], benchmarks: Iterable[str]) -> dict[str, str]:
     """The meaning of each column in a dataset of these benchmarks."""
-    found, names = MEANINGS[record], sorted(benchmarks)
-    known = re.findall(r"\w+", found.get("benchmark", ""))
-    return found if not known or set(names) <= set(known) else {**found, "benchmark": " or ".join(names)}
+    texts, names = MEANINGS[record], sorted(benchmarks)
+    named = re.findall(r"\w+", texts.get("benchmark", ""))
+    return texts if not named or set(names) <= set(named) else {**texts, "benchmark": " or ".join(names)}

@@ -62,9 +62,13 @@ class PartCounts:
         looks = [list(map(look_of, question.images)) for question in questions]
         counted = cls(
             contents=array("Q", map(content_of, questions, looks)),
-            added=Counter((one.benchmark, one.release or NOT_STATED, one.language) for one in questions),
-            withdrawn={n: (one.benchmark, one.removed_in, one.id) for n, one in enumerate(questions) if one.removed_in},
-            pages=Counter(key for one in questions if IMAGE_ONLY in tables for key in page_keys(one)),
+            added=Counter((entry.benchmark, entry.release or NOT_STATED, entry.language) for entry in questions),
+            withdrawn={
+                n: (entry.benchmark, entry.removed_in, entry.id)
+                for n, entry in enumerate(questions)
+                if entry.removed_in
+            },
+            pages=Counter(key for entry in questions if IMAGE_ONLY in tables for key in page_keys(entry)),
             compared=list(map(compared_of, questions)) if compares else [],
         )
         counted.block.add(questions, looks)

@@ -64,8 +64,8 @@ class BuildReport:
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON."""
-        said = {name: value for name, value in vars(self).items() if name != "statistics"}
-        return {**said, "out": str(self.out), "questions": self.written}
+        fields = {name: value for name, value in vars(self).items() if name != "statistics"}
+        return {**fields, "out": str(self.out), "questions": self.written}
 
     def lines(self) -> list[str]:
         """The report for a person, one line per fact."""
@@ -212,10 +212,10 @@ def _write(
                 packer.pages.add((record.paper_id, record.page_number))
                 continue
             writers.take(record)
-            for one in record:
-                statistics.take(one.counted, one.tables, one.split)
-                unpaged[one.split] += len(one.not_on_pages)
-                for _ in one.places:
+            for packed in record:
+                statistics.take(packed.counted, packed.tables, packed.split)
+                unpaged[packed.split] += len(packed.not_on_pages)
+                for _ in packed.places:
                     step()
             packer.compares = statistics.compares
             for split, id, why in not_on_pages(record):

@@ -102,7 +102,7 @@ def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
         "licence": licences,
         "review": [question.review.state for question in questions],
         "withdrawn": [question.removed_in or "no" for question in questions],
-        "attribution": [f"{_publisher(one)}: {licence}" for one, licence in zip(questions, licences, strict=True)],
+        "attribution": [f"{_publisher(entry)}: {licence}" for entry, licence in zip(questions, licences, strict=True)],
         "site": [_host(question.source.url) if question.source.url else NOT_STATED for question in questions],
     }
 

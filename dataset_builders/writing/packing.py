@@ -118,6 +118,7 @@ class Packer:
     compares: bool = True
 
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
+        """The questions, grouped by tables and split."""
         groups: dict[tuple[tuple[str, ...], str], list[int]] = {}
         for place, question in enumerate(questions):
             key = (tuple(self.tables(question, self.pages)), split_of(question))
@@ -130,23 +131,23 @@ class Packer:
     def _packed(self, tables: tuple[str, ...], split: str, places: list[int], questions: list[Question]) -> Packed:
         counted = PartCounts.of(questions, tables, compares=self.compares)
         may_be = self.pages and IMAGE_ONLY not in tables
-        left = {
+        reasons = {
             number: not_from_pages(question, self.pages) if page_keys(question) else ""
             for number, question in enumerate(questions if may_be else ())
             if IMAGE_ONLY in builder_of(question.benchmark).layout.configs
         }
-        return Packed(tables, split, places, _rows(questions), counted, left)
+        return Packed(tables, split, places, _rows(questions), counted, reasons)
 
 
 def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
     """Split, id and reason of the questions that name pages and cannot be asked from them, in order."""
-    found = [
-        (one.places[number], one.split, one.ids[number], why)
-        for one in packs
-        for number, why in one.not_on_pages.items()
+    entries = [
+        (packed.places[number], packed.split, packed.ids[number], why)
+        for packed in packs
+        for number, why in packed.not_on_pages.items()
         if why
     ]
-    return [(split, id, why) for _, split, id, why in sorted(found)]
+    return [(split, id, why) for _, split, id, why in sorted(entries)]
 
 
 def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
@@ -182,8 +183,13 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
     sizes = [
         (
             size_of(row)
-            + sum(len(held) for name in PICTURES for _, held in pictures[name][n] if isinstance(held, PictureFile)),
-            sum(len(held or b"") + len(called or "") for called, held in pictures[FIGURES][n]),
+            + sum(
+                len(content)
+                for name in PICTURES
+                for _, content in pictures[name][n]
+                if isinstance(content, PictureFile)
+            ),
+            sum(len(content or b"") + len(called or "") for called, content in pictures[FIGURES][n]),
         )
         for n, row in enumerate(rows)
     ]

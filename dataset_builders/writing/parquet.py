@@ -98,8 +98,8 @@ class TableWriters:
             batch = self._layout.submit(writer.laid_out, rows)
             self._writing.append(self._files.submit(writer.write, batch, size))
 
-    def _wait(self, left: int = 0) -> None:
-        while len(self._writing) > left:
+    def _wait(self, remaining: int = 0) -> None:
+        while len(self._writing) > remaining:
             self._writing.popleft().result()
 
     def __enter__(self) -> TableWriters:

@@ -65,10 +65,10 @@ def read_published(folder: Path) -> Publication | None:
 def parse_published(content: bytes) -> Publication | None:
     """The same from the file's content; None if it is unreadable."""
     try:
-        found = json.loads(content)
-        files = {str(path): str(digest) for path, digest in found["files"].items()}
-        texts = {name: str(found[name]) for name in ("repo", "url", "tag", "date", "content")}
-        gated: Gate = found["gated"] if found["gated"] in get_args(Gate) else ""
+        fields = json.loads(content)
+        files = {str(path): str(digest) for path, digest in fields["files"].items()}
+        texts = {name: str(fields[name]) for name in ("repo", "url", "tag", "date", "content")}
+        gated: Gate = fields["gated"] if fields["gated"] in get_args(Gate) else ""
         return Publication(**texts, gated=gated, files=files)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -57,19 +57,19 @@ def read_withdrawals(file: Path) -> list[Withdrawal]:
         rows = list(csv.reader(file.read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, ValueError, csv.Error) as error:
         raise UserError(f"{file}: cannot be read as a list of withdrawals ({why(error)})") from None
-    found: dict[str, Withdrawal] = {}
+    withdrawals: dict[str, Withdrawal] = {}
     for number, row in enumerate(rows, start=1):
         id, reason, release, *_ = [*(cell.strip() for cell in row), "", "", ""]
         if not any(row) or id.startswith("#") or (number == 1 and id.lower() == "id"):
             continue
         if not id or not reason or not release:
             raise UserError(f"{file}:{number}: a line is ID, REASON, RELEASE (the release that withdraws it)")
-        if id in found:
+        if id in withdrawals:
             raise UserError(f"{file}:{number}: {one_line(id, 80)} is already withdrawn by a line above")
-        found[id] = Withdrawal(id, release, reason)
-    if not found:
+        withdrawals[id] = Withdrawal(id, release, reason)
+    if not withdrawals:
         raise UserError(f"{file}: names no question to withdraw; a line is ID, REASON, RELEASE")
-    return list(found.values())
+    return list(withdrawals.values())
 
 
 class Base:
@@ -86,8 +86,10 @@ class Base:
         self.folder = open_data_set(place)
         self._answers = _held_answers(place, self.folder, answers)
         _, self._tables = tables_of(self.folder)
-        if (found := read_statistics(self.folder).get("data_set")) != name:
-            raise UserError(f"{place} is a data set of {found}, not of {name}: give --base an earlier build of {name}")
+        if (stored_name := read_statistics(self.folder).get("data_set")) != name:
+            raise UserError(
+                f"{place} is a data set of {stored_name}, not of {name}: give --base an earlier build of {name}"
+            )
         self.statistics = Statistics()
         self.counts: Counts = {}
         self._place = place
@@ -139,10 +141,10 @@ class Base:
                 if unique != record.id:
                     log.note(_shown(release), record.id, f"an older release has this id: named {unique}")
                 yield record.model_copy(update={"id": unique})
-        for release, found in seen.items():
-            if lost := sorted(set(self._contents[release]) - found):
+        for release, present in seen.items():
+            if lost := sorted(set(self._contents[release]) - present):
                 raise self._changed(release, f"{lost[0]} is missing now ({len(lost)} questions are)")
-            log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(found)} questions")
+            log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(present)} questions")
 
     def carry(self, folder: Path) -> None:
         """Puts the earlier files next to the new ones; new files of an existing split are renamed."""
@@ -158,8 +160,8 @@ class Base:
             write_atomically(folder / WITHDRAWN, csv_text([WITHDRAWN_COLUMNS, *rows]))
 
     def _entries(self) -> list[dict[str, str]]:
-        known = {entry["id"] for entry in read_withdrawn(self.folder)}
-        new = (withdrawal for id, withdrawal in self._withdrawals.items() if id not in known)
+        withdrawn = {entry["id"] for entry in read_withdrawn(self.folder)}
+        new = (withdrawal for id, withdrawal in self._withdrawals.items() if id not in withdrawn)
         return [{"id": entry.id, "removed_in": entry.release, "reason": entry.reason} for entry in new]
 
     def _taken(self, question: Question) -> Question:
@@ -181,25 +183,25 @@ class Base:
         return ids
 
     def _is_new(self, page: Page) -> bool:
-        known = self._pages.get((page.paper_id, page.page_number))
-        if known not in (None, page.image.sha256):
+        digest = self._pages.get((page.paper_id, page.page_number))
+        if digest not in (None, page.image.sha256):
             raise UserError(
                 f"page {page.page_number} of paper {page.paper_id} is another picture in {self._place}: a page is"
                 " never rewritten; give the new paper an id of its own"
             )
-        return known is None
+        return digest is None
 
     def _known_as(self, question: Question, release: Release) -> str | None:
         """The id of this question in the release: its own, or one made unique from it."""
-        known = self._contents[release]
+        contents = self._contents[release]
         plain = question.model_copy(update={"removed_in": None})
         for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):
-            if name in known and known[name] == fingerprint([plain.model_copy(update={"id": name})]):
+            if name in contents and contents[name] == fingerprint([plain.model_copy(update={"id": name})]):
                 return name
         return None
 
     def _is_taken(self, id: str) -> bool:
-        return any(id in known for known in self._contents.values())
+        return any(id in contents for contents in self._contents.values())
 
     def _check_refused(self, question: Question, release: Release, log: Log) -> None:
         if question.id in self._contents[release]:
@@ -268,15 +270,15 @@ def _make_room(folder: Path, split: str, old: list[Path]) -> None:
 
 
 def _held_answers(place: str, folder: Path, answers: str) -> WithheldAnswers | None:
-    held = read_withheld(folder)
-    if held and not answers:
+    withheld = read_withheld(folder)
+    if withheld and not answers:
         raise UserError(
-            f"{place} holds the answers of release {held.release} back, and a data set built on it would have lost"
-            f" them: add --base-answers {held.repo}, or build on a folder that has them"
+            f"{place} holds the answers of release {withheld.release} back, and a data set built on it would have lost"
+            f" them: add --base-answers {withheld.repo}, or build on a folder that has them"
         )
-    if answers and not held:
+    if answers and not withheld:
         raise UserError(f"{place} holds no answers back: leave --base-answers out")
-    return WithheldAnswers(held, answers, open_data_set(answers)) if held else None
+    return WithheldAnswers(withheld, answers, open_data_set(answers)) if withheld else None
 
 
 def _holds(file: Path, ids: Collection[str]) -> bool:

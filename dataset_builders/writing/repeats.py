@@ -54,20 +54,20 @@ def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
     add_questions(library, [stems[number] for number in firsts], pictures=False)
     near: dict[int, list[int]] = defaultdict(list)
     variants: dict[int, list[int]] = defaultdict(list)
-    for one, other, _, difference in find_pairs(library):
-        for number, neighbour in ((firsts[one], firsts[other]), (firsts[other], firsts[one])):
+    for former, other, _, difference in find_pairs(library):
+        for number, neighbour in ((firsts[former], firsts[other]), (firsts[other], firsts[former])):
             (variants if difference else near)[number].append(neighbour)
-    found = {"within_splits": 0, "across_splits": 0, "variants": 0}
+    counts = {"within_splits": 0, "across_splits": 0, "variants": 0}
     for members in groups.values():
         others = [first[number] for number in near[members[0]]]
         for number in members:
             earlier = {
                 split for group in [first[members[0]], *others] for split, before in group.items() if before < number
             }
-            found["within_splits"] += splits[number] in earlier
-            found["across_splits"] += bool(earlier - {splits[number]})
-            found["variants"] += not earlier and any(before < number for before in variants[members[0]])
-    return found
+            counts["within_splits"] += splits[number] in earlier
+            counts["across_splits"] += bool(earlier - {splits[number]})
+            counts["variants"] += not earlier and any(before < number for before in variants[members[0]])
+    return counts
 
 
 def stem_of_compared(one: Compared) -> Stem:
@@ -79,16 +79,16 @@ def stem_of_compared(one: Compared) -> Stem:
 
 
 def _stems(entries: Sequence[Compared | Stem]) -> list[Stem]:
-    waiting = {(one.content, one.pictures): one for one in entries if isinstance(one, Compared)}
+    waiting = {(entry.content, entry.pictures): entry for entry in entries if isinstance(entry, Compared)}
     made = dict(zip(waiting, _made(list(waiting.values())), strict=True))
-    return [one if isinstance(one, Stem) else made[one.content, one.pictures] for one in entries]
+    return [entry if isinstance(entry, Stem) else made[entry.content, entry.pictures] for entry in entries]
 
 
 def _made(waiting: Sequence[Compared]) -> Iterator[Stem]:
     if len(waiting) <= FEWEST_STEMS or cores() == 1:
         yield from map(stem_of_compared, waiting)
         return
-    pieces = ((None, waiting[at : at + STEMS_AT_ONCE]) for at in range(0, len(waiting), STEMS_AT_ONCE))
+    pieces = ((None, waiting[start : start + STEMS_AT_ONCE]) for start in range(0, len(waiting), STEMS_AT_ONCE))
     with Workers(_stems_of, None, cores()) as workers:
         for _, answer in workers.answers(pieces):
             yield from answer

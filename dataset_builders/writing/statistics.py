@@ -59,7 +59,7 @@ class Statistics:
         self._merge((tables, split), counted)
         self._unshared += sum(count * self._pages.get(page, 0) for page, count in counted.pages.items())
         if self._compared is not None:
-            self._compared += ((self._kept(one), split) for one in counted.compared)
+            self._compared += ((self._kept(compared), split) for compared in counted.compared)
             self._check_limit()
 
     def merge(self, other: Statistics) -> None:
@@ -76,10 +76,10 @@ class Statistics:
     def _merge(self, key: Key, counted: PartCounts) -> None:
         self._counted.setdefault(key, PartCounts()).merge(counted)
 
-    def _kept(self, one: Compared) -> Compared | Stem:
-        held = sum(len(picture) for picture in one.pictures if isinstance(picture, bytes))
-        self._held += held
-        return stem_of_compared(one) if held and self._held > NEAR_BYTES else one
+    def _kept(self, question: Compared) -> Compared | Stem:
+        size = sum(len(picture) for picture in question.pictures if isinstance(picture, bytes))
+        self._held += size
+        return stem_of_compared(question) if size and self._held > NEAR_BYTES else question
 
     def _check_limit(self) -> None:
         if self._compared is not None and len(self._compared) > NEAR_LIMIT:
@@ -130,7 +130,7 @@ class Statistics:
             splits[key[1]] += self._counted[key].block.questions
         if PAGES in tables:
             splits = self._page_splits
-        merged = self._merged(lambda held, _split: bool(tables & set(held)))
+        merged = self._merged(lambda names, _split: bool(tables & set(names)))
         return {"splits": dict(sorted(splits.items())), **(merged.summary() if keys else {})}
 
     def _merged(self, wanted: Any) -> Block:
@@ -185,11 +185,11 @@ def recount(folder: Path, name: str) -> dict[str, Any]:
     """Recounts a built dataset from its files; `name` is its template in `hub_cards`."""
     configs, tables = tables_of(folder, missing_ok=True)
     statistics = Statistics()
-    for record, held, split in stored(tables):
+    for record, names, split in stored(tables):
         if isinstance(record, Page):
             statistics.add_page(record, split)
         else:
-            statistics.add(record, held, split)
+            statistics.add(record, names, split)
     return statistics.summary(name, configs)
 
 
@@ -201,9 +201,9 @@ def write_statistics(folder: Path, summary: Mapping[str, Any]) -> None:
 def read_statistics(folder: Path) -> dict[str, Any]:
     """Reads `statistics.json` of a dataset."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return found
+        summary = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        if isinstance(summary, dict):
+            return summary
         reason = "not an object"
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())

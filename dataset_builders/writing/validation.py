@@ -79,9 +79,9 @@ class _Validator:
                 if not _SPLIT.fullmatch(split):
                     self._say(CARD, f"config {config}: {split!r} is no name for a split")
                 for pattern in patterns:
-                    found = data_files(self._folder, [pattern], missing_ok=True)
-                    files[config] |= dict.fromkeys(found, split)
-                    if not found:
+                    matches = data_files(self._folder, [pattern], missing_ok=True)
+                    files[config] |= dict.fromkeys(matches, split)
+                    if not matches:
                         self._say(CARD, f"config {config}, split {split}: no file matches {pattern}")
         named = {file for members in files.values() for file in members}
         for file in sorted(self._folder.rglob("*.parquet")):
@@ -135,8 +135,8 @@ class _Validator:
             with pq.ParquetFile(file) as parquet:
                 for problem in _schema_problems(record, parquet.schema_arrow):
                     self._say(name, problem)
-                known = [column for column in columns(record) if column in parquet.schema_arrow.names]
-                rows = (row for batch in iter_batches(parquet, known) for row in _rows(batch))
+                present = [column for column in columns(record) if column in parquet.schema_arrow.names]
+                rows = (row for batch in iter_batches(parquet, present) for row in _rows(batch))
                 for number, (row, unreadable) in enumerate(rows, start=1):
                     where = f"{name} row {number} ({_id(row)})"
                     self._step()
@@ -144,17 +144,17 @@ class _Validator:
                         self._say(where, f"{', '.join(unreadable)}: not valid UTF-8")
                         continue
                     try:
-                        found = from_row(record, row)
+                        parsed = from_row(record, row)
                     except ValidationError as error:
                         first = error.errors(include_url=False)[0]
                         self._say(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
                         continue
                     try:
-                        if (own := split_of(found)) != split:
+                        if (own := split_of(parsed)) != split:
                             astray.append(f"row {number} ({_id(row)}) belongs in {own}")
                     except UserError as error:  # of a benchmark that is not known here
                         self._say(where, error)
-                    yield where, found
+                    yield where, parsed
         except (pa.ArrowException, OSError) as error:
             self._say(name, f"damaged or not Parquet ({error}); build or fetch it again")
         if astray and _SPLIT.fullmatch(split):
@@ -184,12 +184,12 @@ def _id(row: dict[str, Any]) -> str:
     return str(row.get("id") or page)
 
 
-def _schema_problems(record: type[Record], found: pa.Schema) -> Iterator[str]:
+def _schema_problems(record: type[Record], actual: pa.Schema) -> Iterator[str]:
     expected = schema(record)
     for name in columns(record):
-        if name not in found.names:
+        if name not in actual.names:
             yield f"has no column {name}"
-        elif not found.field(name).type.equals(expected.field(name).type):
-            yield f"column {name} is {found.field(name).type}, not {expected.field(name).type}"
-    if b"huggingface" not in (found.metadata or {}):
+        elif not actual.field(name).type.equals(expected.field(name).type):
+            yield f"column {name} is {actual.field(name).type}, not {expected.field(name).type}"
+    if b"huggingface" not in (actual.metadata or {}):
         yield "says nothing of its features: `datasets` would not know images for images"

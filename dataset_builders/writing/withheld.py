@@ -48,8 +48,8 @@ def read_withheld(folder: Path) -> Withheld | None:
 def parse_withheld(content: bytes) -> Withheld | None:
     """The same from the file's content; None if it is unreadable."""
     try:
-        found = json.loads(content)
-        return Withheld(str(found["release"]), str(found["repo"]))
+        fields = json.loads(content)
+        return Withheld(str(fields["release"]), str(fields["repo"]))
     except (ValueError, KeyError, TypeError):
         return None
 
