@@ -29,20 +29,12 @@ def build(
     base_answers: str = "",
     given: Given | None = None,
 ) -> BuildReport:
-    """Builds the dataset of one benchmark, or of all of them.
+    """Builds the dataset of one benchmark, or of all of them, into `out`.
 
-    Args:
-        benchmark: one of `sources.names`.
-        source: a file or folder, or "hub"; several for `all`, see `sources.find_sources`; not used by `sample`.
-        out: created, or replaced if it holds nothing but a dataset.
-        hosts: the only hosts that pictures may be fetched from.
-        subsets: reviewed sheets of `livek12 subsets`, whose accepted members are marked.
-        step: progress callback, once per record.
-        base: the earlier dataset that the release is added to: a folder, or ORG/NAME[@REVISION] on the Hub.
-        withdraw: the questions of `base` to withdraw, see `releases.read_withdrawals`.
-        base_answers: the dataset with the answers that `base` withholds, if it withholds any.
-        keep: filter of the records; default all.
-        given: the meaning of the source's keys, and the keys to leave out.
+    `source` is a file or folder, or "hub"; several for `all`, see `sources.find_sources`. `hosts` are the only hosts
+    that pictures may be fetched from. `subsets` are reviewed sheets of `livek12 subsets`. `base` is the earlier dataset
+    that the release is added to (a folder, or ORG/NAME[@REVISION]), `base_answers` the dataset with the answers that it
+    withholds, `withdraw` a list for `releases.read_withdrawals`. `step` is called once per record.
     """
     from livek12.dataset_builders.building import build as run
     from livek12.dataset_builders.reading.naming import NOTHING

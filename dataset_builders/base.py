@@ -1,7 +1,7 @@
 """Shared parts of the builders: the log of a build, unique ids, and the pages of a question.
 
-Contract: pages come before questions. A row that cannot be used costs one line in the log (file, line, id), and the
-build continues; no row is dropped silently.
+Contract: pages come before questions. A row that cannot be used costs one line in the log (file, line, id); no row is
+dropped silently.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class Log:
     """The log of a build's rows.
 
     Attributes:
-        read: number of rows.
         skipped: one line per row left out.
         notes: one line per remark on a row that is kept.
         unread: columns without a place in a question.
@@ -80,8 +79,8 @@ class Log:
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
-    The ids depend only on the order of the rows. 64 bits of each id are stored, 12 to 24 bytes including free space: a
-    million ids take 24 MB. At that size one source in 37 million has a collision, which names an id ID-2 for nothing.
+    64 bits of each id are stored: a million ids take 24 MB, and one source of that size in 37 million has a collision,
+    which names an id ID-2 for nothing.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,7 @@
 """The `Builder` that a benchmark exports, and the reading of its sources.
 
 Contract: a benchmark's module `builder` (built in: its package in `dataset_builders.benchmarks`) exports a `Builder` as
-`BUILDER`. Its folder holds `card.md.jinja`, which extends `base.md.jinja` of `hub_cards`, and `citation.bib` if there
-is something to cite.
+`BUILDER`. Its folder holds `card.md.jinja` and, if there is something to cite, `citation.bib`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ PROSE = frozenset({"passage", "solution", "marking", "reasoning_flow", "images",
 class Layout:
     """The tables, configs and splits of a dataset.
 
-    A config is one table or several that share no question, one table after the other.
+    A config is one table or several that share no question.
 
     Attributes:
         configs: the tables of each config, the default config first.
@@ -81,19 +80,17 @@ class Builder:
 
     Attributes:
         question: the question of a row; raises `BadRow` where it is none, and gives None for a head. A module-level
-            function, since large sources are read by several processes.
-        layout: the configs and splits.
-        hub: ORG/NAME on the Hub; "" where `--source hub` has nothing to fetch.
-        licence: the publisher's licence, for a revision that states none itself.
+            function, since several processes call it.
+        hub: ORG/NAME; "" where `--source hub` has nothing to fetch.
+        licence: the publisher's, for a revision that states none itself.
         files: the origins of published files, by SHA-256.
-        month: publication month of the article, YYYY-MM; newer benchmarks come first.
-        subsets: names of proposable subsets specific to this benchmark.
-        pages: the page images of a source, from its rows and its page files by paper and number.
+        month: of the article, YYYY-MM; newer benchmarks come first.
+        pages: the page images of a source, from its rows and its page files.
         beside: reads, once per source, the context of the rows; must be picklable.
         other_files: names of files without rows of questions.
         keys: the keys that `question` reads. With them, other spellings (`reading.names`) are renamed, and a build that
             would drop keys with text or pictures fails; without them, rows are passed unchanged.
-        rows: splits a row of a known form into rows of one question each; default: the row itself.
+        rows: splits a row into rows of one question each.
     """
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
@@ -148,7 +145,7 @@ class SourcePlace:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Reads the rows of a source: one per question, each with the origin and the language of its file."""
+    """Reads the rows of a source: one per question, with the origin and language of its file."""
 
     builder: Builder
     origin: Origin
@@ -166,7 +163,6 @@ class _Reading:
             yield row
 
     def named(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
-        """Renames the keys of the rows; losses are reported when their questions are made."""
         return (self.naming(row, Log()) for row in self(rows))
 
     def _one_a_question(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
@@ -193,7 +189,7 @@ def read(
     benchmark: str = "",
     origin: Origin = UNKNOWN,
 ) -> Records:
-    """Yields the pages, then the questions of a source; see `read_packed` for the arguments."""
+    """Yields the pages, then the questions of a source; see `read_packed`."""
     reading = _Reading(builder, origin, Naming(builder.keys, given))
     make, pages = _made_of(reading, source, log, hosts, benchmark)
     yield from pages
@@ -217,15 +213,8 @@ def read_packed(
 ) -> Iterator[Page | list[P]]:
     """As `read`, but with the questions packed by the process that made them.
 
-    Args:
-        builder: of the benchmark.
-        source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
-        log: takes a line for each row that is left out.
-        hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
-        given: the meaning of the source's keys.
-        benchmark: rows of any other benchmark are left out; "" accepts all.
-        origin: of the source; default: as proved by its files.
-        pack: packs questions.
+    `hosts` are the only hosts that images may be fetched from, as HOST or HOST:PORT. Rows of another benchmark than
+    `benchmark` are left out; "" accepts all. The default `origin` is what the source's files prove.
     """
     reading = _Reading(builder, origin, Naming(builder.keys, given))
     make, pages = _made_of(reading, source, log, hosts, benchmark)

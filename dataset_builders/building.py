@@ -1,7 +1,6 @@
 """Builds a dataset: reads the records of its sources, writes Parquet and the metadata.
 
-Contract: a build that fails or is killed leaves an earlier one unchanged (see `workspace`); a build that leaves rows
-out still writes the sound ones.
+Contract: a build that fails or is killed leaves an earlier one unchanged (see `workspace`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Preview: the first rows of a source as they would be built.
 
-Contract: nothing is written. Losses are reported as `build` reports them, for the rows that were read.
+Contract: nothing is written.
 """
 
 from __future__ import annotations
@@ -25,14 +25,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True)
 class Preview:
-    """Preview of a source.
-
-    Attributes:
-        questions: the first questions; a picture by its name.
-        lost: rows with text in a key that has no place, by key.
-        said: messages about the rows.
-        looked_at: number of questions read.
-    """
+    """Preview of a source; `lost` counts the rows with text in a key without a place."""
 
     questions: list[dict[str, Any]]
     lost: dict[str, int]

@@ -1,7 +1,4 @@
-"""The datasets that can be built, and the sources of their rows.
-
-Contract: a dataset is that of a benchmark, `sample`, which ships with the package, or `all`.
-"""
+"""The datasets that can be built, and the sources of their rows."""
 
 from __future__ import annotations
 
@@ -63,11 +60,8 @@ def read_packed(
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
     """The source of each benchmark to build, in the order of `builders`.
 
-    Args:
-        benchmark: one of `names`.
-        given: for one benchmark, its file or folder, or "hub". For all: "hub", BENCHMARK=PATH, BENCHMARK=hub, or a
-            folder with a subfolder per benchmark; sources that name a benchmark take precedence.
-        log: takes the benchmarks that are left out.
+    For one benchmark, `given` is its file or folder, or "hub". For all, it is "hub", BENCHMARK=PATH, BENCHMARK=hub, or
+    a folder with a subfolder per benchmark; sources that name a benchmark take precedence.
     """
     if benchmark == ALL:
         return _find_all(given, log)

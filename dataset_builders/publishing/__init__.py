@@ -1,7 +1,6 @@
 """Publishing a built dataset to the Hub, and withholding rows and answers.
 
 Contract: only a sound set (`validate`) is published, and only its reviewed rows with a stated licence or a named
-permission; the rest is listed as withheld. A publish is one commit, so readers see the old set or the new one. After a
-kill nothing is sent twice, and unchanged data commits nothing. A tag is never moved. Nothing that a head holds is
-dropped without an explicit option. The published set is loaded back and compared. No token is printed or written.
+permission. A publish is one commit; after a kill nothing is sent twice, and unchanged data commits nothing. A tag is
+never moved. Nothing that a head holds is dropped without an explicit option. No token is printed or written.
 """

@@ -2,11 +2,10 @@
 
 A translation of one of its questions is withheld with it, whatever its release; a variant remains private.
 
-Contract: the public rows of that release keep text, figures, points, and the names, descriptions and types of
-variables. Every field that tells the answer is empty, and fields derived from the key (single or multiple choice, short
-answer, option or statement) have the value they have without it: two builds that differ only in keys give the same
-public rows. The private dataset has the complete rows and pages of the release, and those it kept before, in the same
-configs.
+Contract: in the public rows of that release every field that tells the answer is empty, and fields derived from the key
+(single or multiple choice, short answer, option or statement) have the value they have without it: two builds that
+differ only in keys give the same public rows. The private dataset has the complete rows and pages of the release, and
+those it kept before, in the same configs.
 """
 
 from __future__ import annotations

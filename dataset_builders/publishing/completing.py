@@ -1,8 +1,7 @@
 """Additions to a published dataset: flat configs, `eval.yaml`, and `published.json`.
 
-Contract: everything is made from the published rows, after withholding, so that no withheld content can be in it. Files
-of other people on the Hub are not overwritten: their `eval.yaml` is kept, as is one that the maintainer wrote into the
-folder, once it passes the check. The same data gives the same bytes.
+Contract: everything is made from the published rows, after withholding. Files of other people on the Hub are not
+overwritten, nor is the maintainer's `eval.yaml`. The same data gives the same bytes.
 """
 
 from __future__ import annotations
@@ -35,13 +34,7 @@ from livek12.dataset_builders.writing.published import (
 
 @dataclass(frozen=True)
 class Extras:
-    """Additions to the questions.
-
-    Attributes:
-        flatten: makes the flat configs; None makes none.
-        environment: write an `environment.yaml`.
-        gated: the access rule; None leaves it unchanged.
-    """
+    """Additions to the questions; `gated` None leaves the access unchanged."""
 
     flatten: Flatten | None = None
     environment: bool = False
@@ -65,14 +58,8 @@ def complete(
 ) -> Files:
     """Writes the additions into the folder to publish; returns all files of that folder.
 
-    Args:
-        folder: the copy to publish, without additions.
-        built: the maintainer's dataset, which may hold an `eval.yaml`.
-        repository: the target.
-        before: its present state.
-        tag: the name of the new state.
-        extras: the additions.
-        notes: takes messages.
+    `folder` is the copy to publish, `built` the maintainer's dataset, which may hold an `eval.yaml`; `notes` takes
+    messages.
     """
     published = _published(repository, before, tag, data_hash(folder), extras)
     published.write(folder)

@@ -1,9 +1,8 @@
 """Copies of a dataset with fewer rows, or with rows without answers, for publishing.
 
-Contract: tables, configs and order are unchanged; files whose rows are all published unchanged are linked; the same
-rows give the same bytes; card and statistics are recounted unless the copy is complete. A page that shows something
-withheld is left out, and so is an `image_only` row that needs it. Variants of a question without its answer, and the
-values drawn for them, are never published.
+Contract: tables, configs and order are unchanged; files whose rows are all unchanged are linked; the same rows give the
+same bytes. A page that shows something withheld is left out, and so is an `image_only` row that needs it. Variants of a
+question without its answer, and the values drawn for them, are never published.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`environment.yaml`, which registers a dataset on the Hub as a reinforcement learning environment.
 
-Contract: draft `hf-env-0.1` of the Hub's documentation: one environment per flat config, for `verifiers`. Only public
-data is named; the split is `test`, since these questions are not for training.
+Contract: draft `hf-env-0.1` of the Hub's documentation: one environment per flat config, for `verifiers`. The split is
+`test`, since these questions are not for training.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`eval.yaml`, which registers a dataset on the Hub as a benchmark, and tells Inspect how to run it.
 
-Contract: names of frameworks, solvers and scorers come from the closed lists of the Hub (huggingface.js,
-packages/tasks/src/eval.ts) and of Inspect (`HFTask` in inspect_ai/_eval/task/hf.py). Generated and handwritten files
-pass the same check. Nothing in the file is executed.
+Contract: names come from the closed lists of the Hub (huggingface.js, packages/tasks/src/eval.ts) and of Inspect
+(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Losses of a publish: rows, keys, other fields and configs that a head on the Hub has and the dataset lacks.
 
-Contract: public and private heads together are compared with all that is published, so that an answer may move from the
-private repository to the public one. A question is kept if each of its columns has as many entries as before; if text
-and key both differ it is another question; the same text with another key has lost its key. Only tables that are not
-published unchanged are read, and never the bytes of a picture.
+Contract: public and private heads together are compared with all that is published, so that an answer may move between
+the repositories. A question is kept if each of its columns has as many entries as before; if text and key both differ
+it is another question; the same text with another key has lost its key. The bytes of pictures are never read.
 """
 
 from __future__ import annotations
@@ -75,14 +74,7 @@ class Content:
 
 @dataclass
 class Losses:
-    """Content that a publish would drop.
-
-    Attributes:
-        rows: benchmark and id (of pages: `pages` and their name).
-        answers: questions that lose part of their key.
-        fields: questions that lose entries of another column, by column.
-        configs: names.
-    """
+    """Content that a publish would drop; `fields` holds questions by column."""
 
     rows: set[QuestionId] = field(default_factory=set)
     answers: set[QuestionId] = field(default_factory=set)
@@ -118,11 +110,8 @@ def losses(
 ) -> Losses:
     """Compares the heads with the folders to publish.
 
-    Args:
-        heads: the repository as it is, and those that keep its answers.
-        outgoing: the folders to publish, with their files.
-        unseen: questions whose answers are kept where this token has no access.
-        replaced: the head that each folder replaces, whose configs it must name.
+    `unseen` are questions whose answers are kept where this token has no access; `replaced` gives the head that each
+    folder replaces, whose configs it must name.
     """
     same = {name for files in outgoing.values() for file in files.values() for name in (file.sha256, file.sha1)}
     had, has = Content(), Content()

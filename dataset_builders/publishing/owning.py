@@ -1,7 +1,7 @@
 """Ownership of a repository's files: only those that an earlier publish made are ours.
 
 Contract: files listed in the repository's `published.json` are ours; without that file, tables and metadata are, by
-their names. All other files remain unchanged.
+their names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Publishing policy: reviewed rows with a sufficient licence or a permission.
 
-Contract: every question of every table is judged once; refusals are listed with the reason, together with the pages
-that show them. Only the columns needed are read.
+Contract: refusals are listed with the reason, together with the pages that show them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class PolicyRuling:
         unused: permissions that cover no row that needs one.
         releases: the published questions of each release, by benchmark.
         made: translations and variants, by their original.
-        questions: number of questions.
     """
 
     withheld: dict[QuestionId, str] = field(default_factory=dict)

@@ -1,8 +1,7 @@
 """The steps of a publish: check the set, choose its content, and ship it.
 
-Contract: every check that can refuse runs before anything is sent. Withheld answers are sent to their private
-repository before the public one changes, and remain there when a newer release is withheld: at every moment one of the
-two heads has them.
+Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
+before the public one changes: at every moment one of the two heads has them.
 """
 
 from __future__ import annotations
@@ -39,15 +38,7 @@ class NotSound(UserError):
 
 @dataclass
 class Published:
-    """The outcome of a publish or of a dry run.
-
-    Attributes:
-        questions: in the folder.
-        withheld: unpublished questions with the reasons, and the number of page images withheld.
-        held: the release whose answers are withheld.
-        notes: further messages, one line each.
-        shipments: the repositories; that of the withheld answers first.
-    """
+    """The outcome of a publish or of a dry run; the shipment of withheld answers comes first."""
 
     folder: str
     dry_run: bool
@@ -93,13 +84,12 @@ class Publisher:
             repo: ORG/NAME; created if missing.
             private: create it private.
             dry_run: report the changes only.
-            rights: a file of permissions for rows without a licence (see `rights`).
-            hold_answers: ORG/NAME of a private repository for the newest release with its answers; the public one gets
-                it without.
+            rights: a file of permissions (see `rights`).
+            hold_answers: ORG/NAME of a private repository for the newest release with its answers.
             reveal_answers: publish answers that an earlier publish withheld.
-            drop: allow the loss of rows, answers or other fields that the repository has.
+            drop: allow the loss of rows, answers or other fields.
             remove: configs that may be removed.
-            tag: name of this state; default: the newest release, or a hash of the content.
+            tag: default: the newest release, or a hash of the content.
             extras: flat configs and access.
         """
         if hold_answers and hold_answers.lower() == repo.lower():

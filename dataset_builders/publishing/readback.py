@@ -1,8 +1,7 @@
 """Loads the published set back from the Hub, as its readers will, and compares it with the folder.
 
-Contract: the Hub must list every file with its local hash; then `datasets` streams each config, and each split must
-have the same ids in the same order and an equal first record. Everything is requested by commit, into a temporary
-cache.
+Contract: the Hub must list every file with its local hash; then `datasets` streams each config by commit into a
+temporary cache, and each split must have the same ids in the same order and an equal first record.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A dataset repository of the Hub, and the few calls that change it.
 
-Contract: every failure of the Hub or the network becomes a UserError of one line that says what to do. Reads are
-retried while the Hub is busy; `commit` may be repeated after a lost answer, since it names its parent. The token comes
-from huggingface_hub and is removed from all messages.
+Contract: every failure of the Hub or the network becomes a UserError of one line. Reads are retried while the Hub is
+busy; `commit` may be repeated after a lost answer, since it names its parent. The token is removed from all messages.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ class State:
         files: our files, after `owning.with_owner`.
         tips: the commits of all branches, tags, Hub conversions and pull requests.
         theirs: the files of others.
-        published: the record of the last publish.
     """
 
     name: str
@@ -175,12 +173,7 @@ class Repository:
         )
 
     def commit(self, added: Sequence[CommitOperationAdd], deleted: Sequence[str], message: str, parent: str) -> None:
-        """Makes one atomic commit on top of `parent`.
-
-        Raises:
-            Changed: `parent` is no longer the head.
-            Unanswered: it may have happened or not.
-        """
+        """Makes one atomic commit on top of `parent`; raises `Changed` if that is no longer the head."""
         from huggingface_hub import CommitOperationDelete
 
         gone = [CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted]

@@ -1,7 +1,7 @@
 """Brings one repository of the Hub to the state of a folder: compare, send, commit, tag, load back.
 
 Contract: contents are sent first, in batches that a restart skips; then one commit changes the card and all files
-together; then the tag, which is never moved; then everything is read back. Unchanged data commits nothing.
+together. Unchanged data commits nothing.
 """
 
 from __future__ import annotations
@@ -32,11 +32,9 @@ class Shipment:
     """The planned or completed changes of one repository.
 
     Attributes:
-        private: visible to its members only.
         created: it did not exist (or this token cannot see it).
-        files: the change of each file.
         tag: the name of this state; `tagged`: the tag is new.
-        committed: a commit was made; `commit` is the tagged one, None until it exists.
+        commit: the tagged one, None until it exists.
         loaded: rows of each config and split, as loaded back.
     """
 

@@ -1,8 +1,7 @@
 """Missing parts of a question: a picture, its passage, or the option that is its key.
 
-Contract: the question is consistent (see `soundness`) but cannot be answered or marked. Only plain references count: a
-picture placeholder written into the text, and words for a passage in a question without pictures that is too short to
-hold one.
+Contract: only plain references count: a picture placeholder written into the text, and words for a passage in a
+question without pictures that is too short to hold one.
 """
 
 from __future__ import annotations

@@ -48,8 +48,7 @@ def stored(tables: Tables) -> Iterator[tuple[Question | Page, list[str], str]]:
 def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tuple[str, ...]], Tables]:
     """The tables of each config, and the files of each table by split, as the card names them.
 
-    The card must name no files outside the folder; with `missing_ok`, tables and configs with missing files are left
-    out.
+    With `missing_ok`, tables and configs with missing files are left out.
     """
     configs: dict[str, tuple[str, ...]] = {}
     tables: Tables = {}

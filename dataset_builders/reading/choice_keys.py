@@ -1,7 +1,7 @@
 """Reads the keys of choice questions: the options that a key names.
 
-Contract: `chosen` returns labels only if the key can mean nothing else: labels alone or with separators, a label with
-its option's text, or one option's text. Otherwise it returns None, and the key is kept as its source spells it.
+Contract: `chosen` returns labels only if the key can mean nothing else; otherwise None, and the key is kept as its
+source spells it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fetches images from the named hosts only.
 
-Contract: only http and https, only a named host (redirects too), at most `MAX_BYTES` and `MAX_SECONDS` per image; the
-bytes are not yet known to be a picture. All failures raise BadRow with the address.
+Contract: http and https, named hosts (redirects too), at most `MAX_BYTES` and `MAX_SECONDS` per image; the bytes are
+not yet known to be a picture. All failures raise BadRow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Reads the fields of a row: texts, lists, numbers, booleans, points, units, review.
 
-Contract: a missing field, null and an empty text are the same: None, "" or an empty list. A field of the wrong type
-raises BadRow, which names it.
+Contract: a missing field, null and an empty text are the same: None, "" or an empty list.
 """
 
 from __future__ import annotations

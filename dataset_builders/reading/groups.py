@@ -1,9 +1,8 @@
 """Splits a text with several choice questions into a passage and its questions.
 
 Contract: there are as many parts as key entries, consecutively numbered, each with options that contain its entry; or
-as many numbered gaps before one list of options. With three or more parts, one may have unreadable options (a
-misprinted label) and keeps them in its text. Uncertain texts are not split. The text before the first part is repeated
-in each.
+as many numbered gaps before one list of options. With three or more parts, one may have unreadable options and keeps
+them in its text. Uncertain texts are not split.
 """
 
 from __future__ import annotations

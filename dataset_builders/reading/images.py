@@ -1,8 +1,7 @@
 """Loads the images that rows refer to, and refuses invalid ones.
 
 Contract: a returned image holds complete encoded bytes in a format that models read, of bounded size; its path is a
-bare file name. All other references raise BadRow. Nothing outside the source's folder is read, and only named hosts are
-contacted.
+bare file name. Nothing outside the source's folder is read, and only named hosts are contacted.
 """
 
 from __future__ import annotations
@@ -36,15 +35,7 @@ _DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
 
 
 class FileBytes(bytes):
-    """Placeholder for a file's bytes, read only by the process that unpickles it, so that no picture is pickled.
-
-    Attributes:
-        file: its path.
-        size: in bytes.
-        look: the result of `look_at`.
-        state: of the file when it was read.
-        picture: form for pickling.
-    """
+    """Placeholder for a file's bytes, read only by the process that unpickles it, so that no picture is pickled."""
 
     file: str
     size: int
@@ -163,11 +154,8 @@ class ImageLoader:
     def load(self, ref: object, folder: Path) -> Image:
         """Loads the image of a reference.
 
-        Args:
-            ref: a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
-                For an address on a host that is not named, the local file with the longest matching path suffix is
-                used.
-            folder: the folder of the row's file.
+        `ref` is a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
+        For an address on a host that is not named, the local file with the longest matching path suffix is used.
         """
         if isinstance(ref, str) and (again := self._again(ref, folder)):
             return again

@@ -2,9 +2,8 @@
 
 Contract: rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose other
 members are the context of the rows after them; a context member after the rows is a problem. An object without such a
-list is one row if it asks something, else the lists in it hold the rows. Several concatenated values are read like
-several files. A duplicate member is a problem of its row. A truncated file gives the rows before the break and one
-problem; a row may have `MAX_ROW` characters.
+list is one row if it asks something, else the lists in it hold the rows. A truncated file gives the rows before the
+break and one problem; a row may have `MAX_ROW` characters.
 """
 
 from __future__ import annotations
@@ -140,7 +139,6 @@ class _Text:
 
     @property
     def line(self) -> int:
-        """The current line, from 1."""
         self._line += self._held.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line

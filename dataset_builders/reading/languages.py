@@ -1,8 +1,8 @@
 """Detects the language of rows that state none.
 
-Contract: Hangul, Chinese characters or English sentences decide. A row of formulas, a few words or several languages
-takes the language of most rows of its file (`vote`). A row in another script, with the accents of another language, or
-without signs of its language in a file of such rows is refused: the user must name the language.
+Contract: Hangul, Chinese characters or English sentences decide; an unclear row takes the language of most rows of its
+file (`vote`). A row in another script, with the accents of another language, or without signs of its language in a file
+of such rows is refused: the user must name the language.
 """
 
 from __future__ import annotations
@@ -46,11 +46,9 @@ _FEWEST_IN_A_FILE = 20
 
 @dataclass(frozen=True)
 class FileLanguage:
-    """The language of a file's rows.
+    """The language of a file's rows: zh, en, ko, `OTHER`, or None if unclear.
 
-    Attributes:
-        language: of most of its rows: zh, en, ko, `OTHER`, or None if unclear.
-        given: stated by the user, and then valid for every row that states none.
+    `given`: stated by the user, and then valid for every row that states none.
     """
 
     language: str | None = None
@@ -112,15 +110,7 @@ def _texts_in(value: object) -> Iterable[str]:
 
 
 class _Signs(NamedTuple):
-    """Signs of the language of a text.
-
-    Attributes:
-        language: zh, en, ko or `OTHER`; None if unclear.
-        why: the evidence for `OTHER`.
-        fallback: the language of a mixed text in a file of unclear language.
-        has_foreign_words: it has enough words to be English, and is not.
-        words: in a Latin script, if the language is unclear.
-    """
+    """Signs of the language of a text; `words` are those in a Latin script, if its language is unclear."""
 
     language: str | None = None
     why: str = ""

@@ -69,8 +69,7 @@ def restore_commands(text: str) -> str:
     Unescaping `\frac`, `\begin` or `\theta` leaves a form feed and "rac", a backspace and "egin", a tab and "heta". A
     control character is restored if the letters after it are the rest of a command and no word. Remainders that could
     be words ("an", "to", "u…") count only inside a formula, or, except for tabs, in a text that is certainly damaged;
-    inside a formula a bell or a backspace before letters always counts. Any other vertical tab or form feed is a word
-    processor's line or page break.
+    inside a formula a bell or a backspace before letters always counts.
     """
     if not _may_be_damaged(text):
         return text

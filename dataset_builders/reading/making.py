@@ -1,8 +1,7 @@
 """Makes the questions of a source, in this process or, for many rows, in worker processes.
 
-Contract: both ways give the same questions, ids and log lines in the order of the rows: workers process each row
-independently, and this process resolves in order the parts that depend on earlier rows (ids, files that replace
-addresses).
+Contract: both ways give the same questions, ids and log lines in the order of the rows: this process resolves in order
+the parts that depend on earlier rows (ids, files that replace addresses).
 """
 
 from __future__ import annotations
@@ -84,7 +83,6 @@ class Head(NamedTuple):
         where: file:line of the row.
         id: of its question; None if the row is left out.
         shown: the id for the log, if needed.
-        log: messages about the row, if any.
         taken: the files that replace addresses.
     """
 
@@ -124,12 +122,7 @@ def to_questions(
 ) -> Iterator[Question]:
     """The question of each row of a source with a unique id; a row without one is logged.
 
-    Args:
-        source: the file or folder, see `read_rows`.
-        make: makes the questions.
-        log: takes messages about the rows.
-        other_files: names of files without rows of questions.
-        forms: splits rows into one question each.
+    `other_files` names files without rows of questions; `forms` splits rows into one question each.
     """
     ids = UniqueIds()
     for befores, _, (heads, questions) in _chunks(make, None, _read(source, other_files, forms)):

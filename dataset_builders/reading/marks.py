@@ -1,8 +1,4 @@
-"""Image marks: the positions of pictures in a question.
-
-Contract: the result has one mark per picture, and the pictures in the order of their marks, the question's before its
-options'.
-"""
+"""Image marks: the positions of pictures in a question."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Names of keys in sources and their names here: one table for all builders.
 
-Contract: keys are compared in lower case with underscores, so `answerOptionList` and "Answer option list" are
-`answer_option_list`. Of several keys with one meaning, the first listed takes precedence.
+Contract: keys are compared in lower case with underscores. Of several keys with one meaning, the first listed takes
+precedence.
 """
 
 from __future__ import annotations

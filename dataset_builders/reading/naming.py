@@ -1,7 +1,6 @@
 """Renames the keys of a source's rows to those of the builder, and counts content without a place.
 
-Contract: `Naming` uses the names of `Question`'s fields (and a few more, such as `passage`), see `names`; no text or
-picture is dropped unseen. Names specific to a builder are kept.
+Contract: no text or picture is dropped unseen. Names specific to a builder are kept.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ class Given:
 
     Attributes:
         names: source key (members with dots: `question.content`) → our key.
-        dropped: keys to leave out.
         language: of the rows that state none.
     """
 
@@ -147,13 +145,7 @@ def lost_keys(log: Log) -> dict[str, int]:
 
 
 def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
-    """Reads the user's statements about a source.
-
-    Args:
-        file: YAML, source key: our key.
-        dropped: keys to leave out, separated by commas.
-        language: of the rows that state none.
-    """
+    """Reads the user's statements: a YAML file of source key: our key, and keys to leave out, separated by commas."""
     names: object = {}
     if file:
         import yaml
@@ -202,7 +194,6 @@ class _Plan:
     Attributes:
         places: our name of each key, the best key of several first; None without a place.
         options: the keys that hold one option each, by label.
-        unread: the keys without a place.
     """
 
     places: tuple[tuple[str, str | None], ...]

@@ -1,8 +1,7 @@
 """Options stored apart from their question, in any form.
 
 Contract: accepts a list of texts (labelled or not), of {label, text} under usual names, of pairs, an object of label →
-text, an object of two lists, or a text with a line for each. A missing label is the position. An option's picture, as a
-member or as its whole text, is written into the text in Markdown. `other_members` returns members with other content.
+text, an object of two lists, or a text with a line for each. An option's picture is written into the text in Markdown.
 """
 
 from __future__ import annotations

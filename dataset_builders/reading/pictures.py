@@ -1,8 +1,7 @@
 """Pictures of a source: its page images, and the check of a picture's integrity and size.
 
 Contract: pages are in `pages/`, one file per page, PAPER_N.png (or .jpg, .jpeg, .webp), N from 1. The size is read from
-the header before decoding. PNG checksums are verified; other formats are checked for their end marker, so that
-truncation shows without decoding. `decode` decodes as well.
+the header before decoding. PNG checksums are verified; other formats are checked for their end marker.
 """
 
 from __future__ import annotations
@@ -55,12 +54,9 @@ def find_pages(root: Path) -> dict[PageKey, Path]:
 
 
 class Look(NamedTuple):
-    """Measurements of a picture.
+    """Measurements of a picture: bytes, pixels (None if unknown), and a fingerprint.
 
-    Attributes:
-        size: in bytes.
-        pixels: width and height; None if unknown.
-        outline: fingerprint: the length, and a checksum of the ends (a PNG ends with checksums of its whole content).
+    The fingerprint is the length and a checksum of the ends (a PNG ends with checksums of its whole content).
     """
 
     size: int

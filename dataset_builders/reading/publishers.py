@@ -2,7 +2,7 @@
 
 Contract: an origin is proved, never inferred from names, ids or the form of a row. It is the repository that `--source
 hub` fetches, or the publisher of a byte-identical file (`published_files.txt`: SHA-256, size and path, by publisher and
-commit). Statements of the row itself are read by `fields.review_of` and `fields.source_of`.
+commit).
 """
 
 from __future__ import annotations
@@ -17,13 +17,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of rows; None where unknown.
-
-    Attributes:
-        published_by: ORG/NAME; its questions count as reviewed there.
-        licence: the publisher's.
-        url: of the published rows.
-    """
+    """The origin of rows; None where unknown. Questions of `published_by` (ORG/NAME) count as reviewed there."""
 
     published_by: str | None = None
     licence: str | None = None
@@ -35,13 +29,7 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True)
 class Publisher:
-    """A publisher of exam sets that no benchmark fetches from the Hub.
-
-    Attributes:
-        licence: of its repository; None if it has none, or one per row.
-        url: of the published rows.
-        citation: in BibTeX.
-    """
+    """A publisher of exam sets that no benchmark fetches; `licence` None if it has none, or one per row."""
 
     licence: str | None = None
     url: str | None = None

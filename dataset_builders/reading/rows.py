@@ -1,7 +1,7 @@
 """Streams the rows of JSON, JSONL, Parquet, CSV and TSV files.
 
-Contract: every row has its place (file:line, or file:row for Parquet). Invalid rows (broken, not UTF-8, not an object,
-too long) are logged and skipped; a truncated file gives the rows before the break.
+Contract: every row has its place (file:line, or file:row for Parquet). Invalid rows are logged and skipped; a truncated
+file gives the rows before the break.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ class SourceRow:
     """One row and its place. Treat as immutable; freezing it would cost two microseconds per row.
 
     Attributes:
-        data: its content.
-        file: its file.
         number: its position among the rows of the file, from 1.
         where: file:line, for the log.
         context: the file's statements about all its rows.

@@ -103,8 +103,8 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
     A run of labels counts when it is complete (A, B, C, ... in order, in one style, outside formulas), has at least
     three members (two, when each begins a line), leaves no option empty, and contains the `chosen` labels of the key;
     no line in them begins with the next label, and no table or environment is open where one begins. Letters take
-    precedence over ① and (1), which often number statements and count only when the key names them. A text with a
-    second complete run before it asks several questions and is not split.
+    precedence over ① and (1), which count only when the key names them. A text with a second complete run before it is
+    not split.
     """
     for pattern, labels in _OPTION_LABELS:
         marks = _marks(text, pattern, labels)

@@ -1,7 +1,7 @@
 """Arrow columns of rows and of packed questions.
 
-Contract: the result of `RecordBatch.from_pylist`, without its many copies of growing picture columns. `pyarrow.array`
-is avoided too: its first call imports pandas, a second of CPU time per build.
+Contract: the result of `RecordBatch.from_pylist`, without its many copies of picture columns. `pyarrow.array` is
+avoided too: its first call imports pandas, a second of CPU time per build.
 """
 
 from __future__ import annotations

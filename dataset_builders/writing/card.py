@@ -1,7 +1,6 @@
 """Metadata of a dataset: README.md, `statistics.json` and `croissant.json`.
 
-Contract: every number is counted from the rows; configs, splits and files are those that exist; the same rows give the
-same bytes. The card's template is in the benchmark's folder, else in `hub_cards`.
+Contract: every number is counted from the rows; the same rows give the same bytes.
 """
 
 from __future__ import annotations

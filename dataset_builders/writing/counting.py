@@ -1,7 +1,6 @@
 """Counts questions of the same tables and split, in any process.
 
-Contract: counts of parts merge to the count of the whole. Apart from the input of the near-duplicate search, memory
-does not grow with the texts.
+Contract: counts of parts merge to the count of the whole.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ class Compared(NamedTuple):
     """A question for the near-duplicate search.
 
     Attributes:
-        id: of the question.
-        benchmark: of the question.
         content: the input of `stem_of_compared`, equal for equal questions.
         pictures: its figures, if its text is so short that they may count.
     """
@@ -41,12 +38,10 @@ class PartCounts:
     """Counts of some questions of the same tables and split.
 
     Attributes:
-        block: their figures.
         contents: identity of each question's content, see `content_of`.
         added: counts by benchmark, release and language.
         withdrawn: benchmark, withdrawing release and id, by position.
         pages: image-only questions on each page.
-        compared: the input of the near-duplicate search.
     """
 
     block: Block = field(default_factory=Block)

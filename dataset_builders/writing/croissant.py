@@ -1,8 +1,7 @@
 """Renders `croissant.json`: the dataset in Croissant 1.1 (JSON-LD).
 
-Contract: one record set per config, with a field for every column; files have the same patterns as in the card, in one
-repository: the folder, or the published address. Croissant supports texts, numbers, pictures, lists and records of one
-level; deeper members are left to the Parquet schema.
+Contract: one record set per config, with a field for every column; files have the same patterns as in the card.
+Croissant supports records of one level; deeper members are left to the Parquet schema.
 """
 
 from __future__ import annotations
@@ -84,15 +83,7 @@ def render_croissant(
     cite: str,
     published: Publication | None = None,
 ) -> str:
-    """Renders the description of a dataset.
-
-    Args:
-        summary: `Statistics.summary`.
-        configs: from `card.describe_configs`.
-        note: required in every copy.
-        cite: BibTeX of the papers.
-        published: None for a local folder.
-    """
+    """Renders the description of a dataset; `note` is required in every copy."""
     listed = list(configs)
     described = {
         "@context": _CONTEXT,

@@ -1,7 +1,6 @@
 """Writes records as a dataset: Parquet and metadata.
 
-Contract: a failed or killed write leaves an earlier dataset unchanged (see `workspace`); skipped rows are logged, and
-the sound ones are written.
+Contract: a failed or killed write leaves an earlier dataset unchanged (see `workspace`).
 """
 
 from __future__ import annotations
@@ -37,16 +36,7 @@ MIB = 1 << 20
 
 @dataclass
 class BuildReport:
-    """The report of a build.
-
-    Attributes:
-        rows_read: rows in the sources.
-        skipped: one line per row left out.
-        notes: one line per remark on a row that is kept.
-        configs: rows of each config, by split.
-        statistics: the content of `statistics.json`.
-        bytes: size of the dataset.
-    """
+    """The report of a build; `statistics` is the content of `statistics.json`, `configs` the rows by split."""
 
     benchmark: str
     out: Path
@@ -118,19 +108,10 @@ def write(
     beside: Callable[[Path], None] = lambda folder: None,
     packer: Packer | None = None,
 ) -> BuildReport:
-    """Writes records as a dataset, which replaces `out` once it is complete.
+    """Writes records (pages, then questions) as a dataset, which replaces `out` once it is complete.
 
-    Args:
-        benchmark: the name of the dataset.
-        records: pages, then questions; these may be packed, by `packer`.
-        layout: configs and splits.
-        out: folder of the dataset.
-        log: takes messages.
-        step: progress callback, once per record.
-        shown: the source, for messages.
-        carried: further content.
-        beside: writes further files of `METADATA` into the folder.
-        packer: packs unpacked questions; default: by the layout.
+    `beside` writes further files of `METADATA` into the folder; `packer` packs unpacked questions, by default by the
+    layout; `step` is called once per record.
     """
     carried = carried or Carried()
     out, older = out.absolute(), carried.older

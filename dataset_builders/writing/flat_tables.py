@@ -19,15 +19,7 @@ FORMS: dict[Form, str] = {
 
 @dataclass(frozen=True)
 class FlatConfig:
-    """A flat config on disk.
-
-    Attributes:
-        task: the task's name.
-        description: of the task.
-        form: of its rows (see `core.features`).
-        pictures: true if any row has one.
-        rows: their number.
-    """
+    """A flat config on disk; `form` as in `core.features`."""
 
     task: str
     description: str

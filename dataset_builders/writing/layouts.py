@@ -1,10 +1,9 @@
 """Configs and splits of a dataset, from the layouts of its benchmarks.
 
-Contract: a question is stored in the tables of its benchmark's layout; a config is one table or several without a
-common row, so that large configs do not duplicate questions: only image-only rows (without pictures) and members of
-subsets are stored again. Tables of a config follow each other, each in the order of the source. Pages are split by
-language and release. The first config is the default. In the merged dataset the configs of all benchmarks but livek12
-have the benchmark's name as prefix; a few also have a familiar name without it (`NAMED`) for the same files.
+Contract: a config is one table or several without a common row, so that large configs do not duplicate questions: only
+image-only rows (without pictures) and members of subsets are stored again. Pages are split by language and release. In
+the merged dataset the configs of all benchmarks but livek12 have the benchmark's name as prefix; a few also have a
+familiar name without it (`NAMED`) for the same files.
 """
 
 from __future__ import annotations

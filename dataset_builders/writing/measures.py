@@ -1,6 +1,6 @@
 """Measures questions: the axes of the counts, the lengths, and their summaries.
 
-Contract: exact and mergeable in any order. A missing value is "not stated" on an axis and absent from a distribution.
+Contract: exact and mergeable in any order. A missing value is "not stated".
 """
 
 from __future__ import annotations

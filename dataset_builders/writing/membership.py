@@ -19,9 +19,6 @@ class MemberRow(NamedTuple):
     """One member of a subset.
 
     Attributes:
-        subset: its name.
-        benchmark: of the question.
-        id: of the question.
         how: `reviewed` if a person accepted it, `proposed` if runs or a seeded draw decided.
         by: the reviewer.
         at: the date of the review.

@@ -1,8 +1,4 @@
-"""`mended.json`: counts of source texts that a build repaired, for the card.
-
-Contract: counted while reading (`Log.mended`), by benchmark and field; a build on an earlier one adds to its counts.
-Without repairs there is no file.
-"""
+"""`mended.json`: counts of source texts that a build repaired, by benchmark and field."""
 
 from __future__ import annotations
 

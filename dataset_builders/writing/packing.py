@@ -1,7 +1,7 @@
 """Packs questions in the process that makes them: their Arrow columns and their counts.
 
-Contract: a packed question is written and counted like the question itself, without becoming Python objects again.
-Pictures of files are passed by name and read when written.
+Contract: a packed question is written and counted like the question itself. Pictures of files are passed by name and
+read when written.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ class PackedRows:
     """The rows of some questions.
 
     Attributes:
-        ids: of the questions; mutable.
         columns: the columns except pictures, as an Arrow message.
-        pictures: of each question, by column.
         sizes: approximate bytes of each question, and of its figures alone.
     """
 
@@ -61,11 +59,7 @@ class Packed:
     """Questions of the same tables.
 
     Attributes:
-        tables: the tables.
-        split: of each table.
         places: the questions' positions among those packed in one call.
-        rows: to write.
-        counted: their counts.
         not_on_pages: by position here, the reasons why questions cannot be asked from page images ("" if they name no
             page).
     """
@@ -105,13 +99,7 @@ class PackedRun:
 
 @dataclass
 class Packer:
-    """Packs questions.
-
-    Attributes:
-        tables: gives the tables of a question; a module-level function if workers pack.
-        pages: the pages of the dataset.
-        compares: near-duplicates are still searched among the questions.
-    """
+    """Packs questions; `tables` must be a module-level function if workers pack."""
 
     tables: Callable[[Question, Collection[PageKey]], Iterable[str]]
     pages: set[PageKey]

@@ -1,12 +1,11 @@
 """Writes tables as sharded Parquet, row by row, in bounded memory.
 
-Contract: `TABLE/SPLIT-00000-of-0000N.parquet`, readable by `datasets` with images as images. Row groups are bounded in
-rows and bytes, shards and the sum of all buffers in bytes. The same rows in the same order give the same bytes. A file
-gets its final name once it is complete.
+Contract: `TABLE/SPLIT-00000-of-0000N.parquet`. Row groups are bounded in rows and bytes, shards and the sum of all
+buffers in bytes. The same rows in the same order give the same bytes. A file gets its final name once it is complete.
 
-Texts are compressed with zstd; encoded pictures are not, since they do not shrink. With content-defined chunking the
-Hub stores only changes between builds. In the background one thread lays out a row group and reads its pictures, and
-another writes the previous one; their errors are raised by a later `write`, or at the end.
+Encoded pictures are not compressed, since they do not shrink. With content-defined chunking the Hub stores only changes
+between builds. One thread lays out a row group while another writes the previous one; their errors are raised by a
+later `write`, or at the end.
 """
 
 from __future__ import annotations
@@ -136,12 +135,10 @@ class _ShardWriter:
         self.rows = 0
 
     def add(self, row: Mapping[str, Any], size: int) -> None:
-        """Buffers a row for the next row group."""
         self._buffer.append(row)
         self._count(size)
 
     def add_packed(self, rows: PackedRows, number: int, size: int, *, figures: bool) -> None:
-        """The same for a packed question."""
         last = self._buffer[-1] if self._buffer else None
         if last is not None and last.rows is rows and last.stop == number:
             last.stop += 1
@@ -156,11 +153,9 @@ class _ShardWriter:
 
     @property
     def full(self) -> bool:
-        """True if the buffer makes a row group."""
         return self.buffered >= GROUP_BYTES or self._buffered_rows >= GROUP_ROWS
 
     def take(self) -> tuple[Rows, int]:
-        """Empties the buffer; returns its rows and bytes."""
         taken = self._buffer, self.buffered
         self._buffer, self._buffered_rows, self.buffered = [], 0, 0
         return taken
@@ -172,7 +167,6 @@ class _ShardWriter:
         return unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
 
     def write(self, laid_out: Future[pa.RecordBatch], size: int) -> None:
-        """Writes a row group once it is laid out."""
         batch = laid_out.result()
         if self._writer is None:
             self._open()
@@ -182,7 +176,6 @@ class _ShardWriter:
             self._finish_shard()
 
     def close(self) -> None:
-        """Finishes the last shard and gives all of them their names."""
         self._finish_shard()
         for number, shard in enumerate(self._shards):
             shard.rename(self._folder / f"{self._split}-{number:05d}-of-{len(self._shards):05d}.parquet")

@@ -27,9 +27,6 @@ class Publication:
     """The record of a publish.
 
     Attributes:
-        repo: ORG/NAME.
-        url: of its page.
-        tag: the name of this state.
         date: YYYY-MM-DD.
         content: a hash of the tables and lists, which identifies the same content later.
         gated: the access rule; "" if open.

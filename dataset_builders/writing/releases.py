@@ -2,8 +2,8 @@
 
 Contract: the earlier files are carried over byte for byte, except those with a question withdrawn now, or with withheld
 answers that are joined again; ids never change their meaning. An existing release (benchmark, language, name) must be
-identical, apart from questions refused then, and adds nothing. A new question that is a near-duplicate (see
-`duplicates`) of one of an older release, unless withdrawn, is left out with one line that shows the pair.
+identical, apart from questions refused then. A new question that is a near-duplicate (see `duplicates`) of one of an
+older release, unless withdrawn, is left out and logged.
 """
 
 from __future__ import annotations
@@ -73,13 +73,9 @@ def read_withdrawals(file: Path) -> list[Withdrawal]:
 
 
 class Base:
-    """The earlier revision of a build.
+    """The earlier revision of a build: a folder, or a name on the Hub.
 
-    Args:
-        place: its folder, or its name on the Hub.
-        name: the dataset's name, as in `statistics.json`.
-        withdrawals: of the new revision.
-        answers: the dataset with the answers that the earlier revision withholds, required if it withholds any.
+    `answers` is the dataset with the answers that it withholds, required if it withholds any.
     """
 
     def __init__(self, place: str, name: str, withdrawals: list[Withdrawal], answers: str = "") -> None:

@@ -1,8 +1,8 @@
 """Validates a built dataset.
 
-Contract: one line per problem, with the file, the row and its id; a damaged file or row costs one line and checking
-continues. Every distinct picture is decoded once. Only ids and hashes remain in memory. Once the rows are sound, copies
-of a question in several tables are compared, then card and statistics. Nothing is changed.
+Contract: one line per problem; a damaged file or row costs one line and checking continues. Only ids and hashes remain
+in memory. Once the rows are sound, copies of a question in several tables are compared, then card and statistics.
+Nothing is changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Withheld answers: `held_back.json` in a published dataset, and restoring them.
 
-Contract: the file names only the release without answers and the private dataset that has them. A question, or a
-translation of one, gets its answers from the private row of its id only.
+Contract: a question, or a translation of one, gets its answers from the private row of its id only.
 """
 
 from __future__ import annotations

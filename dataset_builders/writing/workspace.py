@@ -1,8 +1,7 @@
 """Workspace of a build: a hidden folder next to the dataset.
 
 Contract: `out` is replaced at the end or not at all; a killed process leaves at most its hidden folder, which the next
-build of the same `out` removes. A running build locks its folder, so concurrent builds do not disturb each other: the
-last to finish wins.
+build of the same `out` removes. A running build locks its folder; of concurrent builds the last to finish wins.
 """
 
 from __future__ import annotations
