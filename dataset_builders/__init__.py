@@ -31,10 +31,10 @@ def build(
 ) -> BuildReport:
     """Builds the dataset of one benchmark, or of all of them, into `out`.
 
-    `source` is a file or folder, or "hub"; several for `all`, see `sources.find_sources`. `hosts` are the only hosts
-    that pictures may be fetched from. `subsets` are reviewed sheets of `livek12 subsets`. `base` is the earlier dataset
-    that the release is added to (a folder, or ORG/NAME[@REVISION]), `base_answers` the dataset with the answers that it
-    withholds, `withdraw` a list for `releases.read_withdrawals`. `step` is called once per record.
+    `source` is a file or folder, or "hub"; several for `all`, see `sources.find_sources`. Pictures are fetched only
+    from `hosts`. `subsets` are reviewed sheets of `livek12 subsets`. The release is added to `base` (a folder, or
+    ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`. `withdraw` is a list for
+    `releases.read_withdrawals`.
     """
     from livek12.dataset_builders.building import build as run
     from livek12.dataset_builders.reading.naming import NOTHING

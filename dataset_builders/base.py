@@ -33,8 +33,6 @@ class Log:
     """The log of a build's rows.
 
     Attributes:
-        skipped: one line per row left out.
-        notes: one line per remark on a row that is kept.
         unread: columns without a place in a question.
         lost: rows that hold text or a picture in such a column, by its name.
         mended: questions with a mended text, by field.

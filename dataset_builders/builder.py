@@ -38,8 +38,7 @@ class Layout:
 
     Attributes:
         configs: the tables of each config, the default config first.
-        tables: the tables of a question, given the pages of the dataset.
-        split: the split of a question: a name `datasets` accepts.
+        split: a name that `datasets` accepts.
         whole: the configs that together hold every question once; default: the first.
     """
 
@@ -61,13 +60,7 @@ def own_tables(*configs: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Beside:
-    """Context of a source's rows.
-
-    Attributes:
-        images: loads pictures from the source's folder.
-        pages: the page images, by paper and number.
-        read: the result of `Builder.beside`.
-    """
+    """Context of a source's rows; `read` is the result of `Builder.beside`."""
 
     images: ImageLoader
     pages: Collection[PageKey] = frozenset()
@@ -81,13 +74,10 @@ class Builder:
     Attributes:
         question: the question of a row; raises `BadRow` where it is none, and gives None for a head. A module-level
             function, since several processes call it.
-        hub: ORG/NAME; "" where `--source hub` has nothing to fetch.
         licence: the publisher's, for a revision that states none itself.
         files: the origins of published files, by SHA-256.
         month: of the article, YYYY-MM; newer benchmarks come first.
-        pages: the page images of a source, from its rows and its page files.
         beside: reads, once per source, the context of the rows; must be picklable.
-        other_files: names of files without rows of questions.
         keys: the keys that `question` reads. With them, other spellings (`reading.names`) are renamed, and a build that
             would drop keys with text or pictures fails; without them, rows are passed unchanged.
         rows: splits a row into rows of one question each.

@@ -1,7 +1,4 @@
-"""Builds a dataset: reads the records of its sources, writes Parquet and the metadata.
-
-Contract: a build that fails or is killed leaves an earlier one unchanged (see `workspace`).
-"""
+"""Builds a dataset: reads the records of its sources, writes Parquet and the metadata."""
 
 from __future__ import annotations
 

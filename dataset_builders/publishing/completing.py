@@ -1,7 +1,7 @@
 """Additions to a published dataset: flat configs, `eval.yaml`, and `published.json`.
 
 Contract: everything is made from the published rows, after withholding. Files of other people on the Hub are not
-overwritten, nor is the maintainer's `eval.yaml`. The same data gives the same bytes.
+overwritten, nor is the maintainer's `eval.yaml`.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ def complete(
 ) -> Files:
     """Writes the additions into the folder to publish; returns all files of that folder.
 
-    `folder` is the copy to publish, `built` the maintainer's dataset, which may hold an `eval.yaml`; `notes` takes
-    messages.
+    `built` is the maintainer's dataset, which may hold an `eval.yaml`.
     """
     published = _published(repository, before, tag, data_hash(folder), extras)
     published.write(folder)

@@ -1,8 +1,7 @@
 """Copies of a dataset with fewer rows, or with rows without answers, for publishing.
 
-Contract: tables, configs and order are unchanged; files whose rows are all unchanged are linked; the same rows give the
-same bytes. A page that shows something withheld is left out, and so is an `image_only` row that needs it. Variants of a
-question without its answer, and the values drawn for them, are never published.
+Contract: the same rows give the same bytes. A page that shows something withheld is left out, and so is an `image_only`
+row that needs it. Variants of a question without its answer, and the values drawn for them, are never published.
 """
 
 from __future__ import annotations

@@ -27,9 +27,7 @@ class PolicyRuling:
     Attributes:
         withheld: the reason, by question; in the order of the data.
         permitted: the permission of each question whose licence is missing or insufficient.
-        pages: pages that show something withheld.
         unused: permissions that cover no row that needs one.
-        releases: the published questions of each release, by benchmark.
         made: translations and variants, by their original.
     """
 

@@ -80,17 +80,9 @@ class Publisher:
     ) -> Published:
         """Publishes it as a dataset repository of the Hub. A failure leaves nothing half done for a reader to see.
 
-        Args:
-            repo: ORG/NAME; created if missing.
-            private: create it private.
-            dry_run: report the changes only.
-            rights: a file of permissions (see `rights`).
-            hold_answers: ORG/NAME of a private repository for the newest release with its answers.
-            reveal_answers: publish answers that an earlier publish withheld.
-            drop: allow the loss of rows, answers or other fields.
-            remove: configs that may be removed.
-            tag: default: the newest release, or a hash of the content.
-            extras: flat configs and access.
+        `hold_answers` is the ORG/NAME of a private repository for the newest release with its answers, which a later
+        `reveal_answers` publishes. `drop` allows the loss of rows, answers or other fields, `remove` that of configs.
+        The default `tag` is the newest release, or a hash of the content.
         """
         if hold_answers and hold_answers.lower() == repo.lower():
             raise UserError(

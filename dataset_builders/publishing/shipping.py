@@ -1,7 +1,6 @@
 """Brings one repository of the Hub to the state of a folder: compare, send, commit, tag, load back.
 
-Contract: contents are sent first, in batches that a restart skips; then one commit changes the card and all files
-together. Unchanged data commits nothing.
+Contract: a restart skips what was sent; one commit changes all files together.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class Shipment:
         created: it did not exist (or this token cannot see it).
         tag: the name of this state; `tagged`: the tag is new.
         commit: the tagged one, None until it exists.
-        loaded: rows of each config and split, as loaded back.
     """
 
     repo: str

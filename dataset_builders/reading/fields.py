@@ -1,7 +1,4 @@
-"""Reads the fields of a row: texts, lists, numbers, booleans, points, units, review.
-
-Contract: a missing field, null and an empty text are the same: None, "" or an empty list.
-"""
+"""Reads the fields of a row; a missing field, null and an empty text all give None, "" or []."""
 
 from __future__ import annotations
 
@@ -70,7 +67,7 @@ def stated_language(data: Data) -> Language | None:
 def texts_of(data: Data, *keys: str) -> list[str]:
     """The texts of a list, of a text that spells a list, or of a single text.
 
-    Nulls are skipped, except in a key, whose entries belong to blanks by position.
+    Nulls are skipped, except in keys, whose entries belong to blanks.
     """
     values = [value for value in parse_list(stated(data, *keys)) if value is not None or "answer" in keys]
     if not all(isinstance(value, str | int | float) for value in values):

@@ -1,7 +1,6 @@
 """Questions without their keys.
 
-Contract: questions that differ only in key, solution and reasoning give the same result: fields derived from the key
-(single or multiple choice, short answer, option or statement) have the value they have without it.
+Contract: questions that differ only in key, solution and reasoning give the same result.
 """
 
 from __future__ import annotations

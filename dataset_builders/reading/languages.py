@@ -46,10 +46,7 @@ _FEWEST_IN_A_FILE = 20
 
 @dataclass(frozen=True)
 class FileLanguage:
-    """The language of a file's rows: zh, en, ko, `OTHER`, or None if unclear.
-
-    `given`: stated by the user, and then valid for every row that states none.
-    """
+    """The language of a file's rows: zh, en, ko, `OTHER`, or None if unclear; `given` if stated by the user."""
 
     language: str | None = None
     given: bool = False

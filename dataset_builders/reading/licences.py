@@ -1,8 +1,4 @@
-"""The licence stated by the licence or README file of a fetched repository.
-
-Contract: only a plain statement ("Licence: Apache-2.0", `license: apache-2.0` in a front matter) or the full text of a
-known licence counts.
-"""
+"""The licence stated by the licence or README file of a fetched repository."""
 
 from __future__ import annotations
 

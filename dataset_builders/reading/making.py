@@ -43,7 +43,7 @@ class Maker(Protocol):
         """The loader of its pictures."""
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        """The question, None for a row that is to hold none; what is worth knowing about it goes into the log."""
+        """The question, or None for a head; remarks go into the log."""
 
 
 class Pack(Protocol):
@@ -77,14 +77,7 @@ class Packing(Protocol[P]):
 
 
 class Head(NamedTuple):
-    """The result of a row, without its question.
-
-    Attributes:
-        where: file:line of the row.
-        id: of its question; None if the row is left out.
-        shown: the id for the log, if needed.
-        taken: the files that replace addresses.
-    """
+    """The result of a row, without its question; `id` is None if the row is left out."""
 
     where: str
     id: str | None
@@ -120,10 +113,7 @@ def to_questions(
     other_files: Collection[str] = (),
     forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
 ) -> Iterator[Question]:
-    """The question of each row of a source with a unique id; a row without one is logged.
-
-    `other_files` names files without rows of questions; `forms` splits rows into one question each.
-    """
+    """The question of each row of a source with a unique id; a row without one is logged."""
     ids = UniqueIds()
     for befores, _, (heads, questions) in _chunks(make, None, _read(source, other_files, forms)):
         waiting = iter(questions)

@@ -189,12 +189,7 @@ def _take(data: dict[str, Any], key: str) -> Any:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Destinations of the keys of rows.
-
-    Attributes:
-        places: our name of each key, the best key of several first; None without a place.
-        options: the keys that hold one option each, by label.
-    """
+    """Destinations of the keys of rows; of several keys with one name, the best is first in `places`."""
 
     places: tuple[tuple[str, str | None], ...]
     options: Mapping[str, str]

@@ -1,7 +1,7 @@
 """Pictures of a source: its page images, and the check of a picture's integrity and size.
 
 Contract: pages are in `pages/`, one file per page, PAPER_N.png (or .jpg, .jpeg, .webp), N from 1. The size is read from
-the header before decoding. PNG checksums are verified; other formats are checked for their end marker.
+the header before decoding.
 """
 
 from __future__ import annotations
@@ -54,10 +54,7 @@ def find_pages(root: Path) -> dict[PageKey, Path]:
 
 
 class Look(NamedTuple):
-    """Measurements of a picture: bytes, pixels (None if unknown), and a fingerprint.
-
-    The fingerprint is the length and a checksum of the ends (a PNG ends with checksums of its whole content).
-    """
+    """Measurements of a picture; `outline` is its length and a checksum of its ends, where a PNG keeps checksums."""
 
     size: int
     pixels: tuple[int, int] | None

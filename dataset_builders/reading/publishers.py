@@ -29,7 +29,7 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True)
 class Publisher:
-    """A publisher of exam sets that no benchmark fetches; `licence` None if it has none, or one per row."""
+    """A publisher of exam sets that no benchmark fetches."""
 
     licence: str | None = None
     url: str | None = None

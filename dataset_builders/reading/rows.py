@@ -44,10 +44,8 @@ class SourceRow:
         number: its position among the rows of the file, from 1.
         where: file:line, for the log.
         context: the file's statements about all its rows.
-        alone: it is the whole file.
         found: its original content, if `data` was changed.
         origin: the proved publisher of its file.
-        language: of the rows of its file.
     """
 
     data: dict[str, Any]
@@ -67,7 +65,7 @@ class SourceRow:
 
     @property
     def folder(self) -> Path:
-        """Where its file lies."""
+        """The folder of its file."""
         return _folder_of(self.file)
 
     @property
@@ -120,10 +118,7 @@ def hub_snapshot(name: str) -> Path:
 
 
 def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> Iterator[SourceRow]:
-    """Yields the rows of a file, or of all files of a folder in the order of their names.
-
-    `other_files` names files of a folder without rows of questions.
-    """
+    """Yields the rows of a file, or of all files of a folder in the order of their names."""
     root = source_root(source)
     files = [source] if source.is_file() else sorted(f for f in source.rglob("*") if _is_data(f, root, other_files))
     if not files or files[0].suffix.lower() not in SUFFIXES:

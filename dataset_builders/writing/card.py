@@ -97,10 +97,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[str, tuple[str, ...]]) -> None:
-    """Writes the card, `statistics.json` and `croissant.json` of a dataset whose tables are written.
-
-    `summary` is from `Statistics.summary`; `configs` names the tables of each config, the default first.
-    """
+    """Writes the card, `statistics.json` and `croissant.json` of a dataset whose tables are written."""
     described = describe_configs(folder, summary, configs)
     write_statistics(folder, summary)
     for name, text in _rendered(folder, summary, described).items():

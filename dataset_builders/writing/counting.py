@@ -20,12 +20,7 @@ from livek12.dataset_builders.writing.measures import NOT_STATED, Block, content
 
 
 class Compared(NamedTuple):
-    """A question for the near-duplicate search.
-
-    Attributes:
-        content: the input of `stem_of_compared`, equal for equal questions.
-        pictures: its figures, if its text is so short that they may count.
-    """
+    """A question for the near-duplicate search; `pictures` are its figures, if its text is too short without them."""
 
     id: str
     benchmark: str
@@ -39,7 +34,6 @@ class PartCounts:
 
     Attributes:
         contents: identity of each question's content, see `content_of`.
-        added: counts by benchmark, release and language.
         withdrawn: benchmark, withdrawing release and id, by position.
         pages: image-only questions on each page.
     """

@@ -1,7 +1,6 @@
 """Renders `croissant.json`: the dataset in Croissant 1.1 (JSON-LD).
 
-Contract: one record set per config, with a field for every column; files have the same patterns as in the card.
-Croissant supports records of one level; deeper members are left to the Parquet schema.
+Contract: Croissant supports records of one level; deeper members of a column are left to the Parquet schema.
 """
 
 from __future__ import annotations

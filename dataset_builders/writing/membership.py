@@ -1,7 +1,4 @@
-"""Provenance of subset members: `subsets.csv`, a row for each member added by a sheet.
-
-Contract: members listed by the source have no row. A build based on this one keeps its rows.
-"""
+"""Provenance of subset members: `subsets.csv`, a row for each member added by a sheet."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ class MemberRow(NamedTuple):
 
     Attributes:
         how: `reviewed` if a person accepted it, `proposed` if runs or a seeded draw decided.
-        by: the reviewer.
-        at: the date of the review.
         made_by: the rules, runs, seed or annotator that proposed it.
     """
 

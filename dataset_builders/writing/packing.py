@@ -34,12 +34,7 @@ Named = tuple[str | None, Picture]
 
 @dataclass
 class PackedRows:
-    """The rows of some questions.
-
-    Attributes:
-        columns: the columns except pictures, as an Arrow message.
-        sizes: approximate bytes of each question, and of its figures alone.
-    """
+    """The rows of some questions; `sizes` are the bytes of each, and of its figures alone."""
 
     ids: list[str]
     columns: bytes

@@ -121,8 +121,6 @@ class TableWriters:
 
 
 class _ShardWriter:
-    """The shards of one split of one table: filled by the reader, laid out and written by threads."""
-
     def __init__(self, folder: Path, split: str, columns: pa.Schema) -> None:
         self._folder, self._split, self._schema = folder, split, columns
         self._buffer: list[Any] = []

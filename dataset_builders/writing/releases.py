@@ -73,10 +73,7 @@ def read_withdrawals(file: Path) -> list[Withdrawal]:
 
 
 class Base:
-    """The earlier revision of a build: a folder, or a name on the Hub.
-
-    `answers` is the dataset with the answers that it withholds, required if it withholds any.
-    """
+    """The earlier revision of a build; `answers` is the dataset with the answers that it withholds."""
 
     def __init__(self, place: str, name: str, withdrawals: list[Withdrawal], answers: str = "") -> None:
         self.folder = open_data_set(place)

@@ -1,7 +1,7 @@
 """Statistics of a dataset, counted per question and stored as `statistics.json`.
 
-Contract: the same rows give the same bytes. A question is measured once, in however many tables it is stored; figures
-of a config are merged from its tables. Missing values are counted as "not stated", never guessed.
+Contract: the same rows give the same bytes. A question is measured once, in however many tables it is stored. Missing
+values are "not stated".
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Validates a built dataset.
 
 Contract: one line per problem; a damaged file or row costs one line and checking continues. Only ids and hashes remain
-in memory. Once the rows are sound, copies of a question in several tables are compared, then card and statistics.
-Nothing is changed.
+in memory. Nothing is changed.
 """
 
 from __future__ import annotations
