@@ -46,15 +46,10 @@ class FileBytes(bytes):
     @classmethod
     def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
         """The placeholder for a file with these bytes and, if known, pixels."""
-        placeholder = cls()
-        placeholder.file, placeholder.size, placeholder.look, placeholder.state = (
-            file,
-            len(data),
-            look_at(data, pixels),
-            state,
-        )
-        placeholder.picture = PictureFile(file, len(data))
-        return placeholder
+        proxy = cls()
+        proxy.file, proxy.size, proxy.look, proxy.state = file, len(data), look_at(data, pixels), state
+        proxy.picture = PictureFile(file, len(data))
+        return proxy
 
     def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
         return read_again, (self.file, self.size)

@@ -25,8 +25,7 @@ from livek12.dataset_builders.writing.repeats import near, repeated, stem_of_com
 
 FILE = "statistics.json"
 NEAR_LIMIT = 50_000
-"""Near-duplicates are searched in datasets of at most so many questions: 0.15 milliseconds and 2 KB each. `livek12
-dedup` has no limit."""
+"""The largest dataset searched for near-duplicates (0.15 ms and 2 KB per question); `livek12 dedup` has no limit."""
 NEAR_BYTES = 64 << 20
 """Pictures in memory until the limit decides: decoding them takes most of the time."""
 Key = tuple[tuple[str, ...], str]
