@@ -1,7 +1,7 @@
-"""Where questions come from: one module a benchmark, and the data set they are built into.
+"""Dataset builders: one module per benchmark, and the dataset that is built from it.
 
-Contract: `build` writes a folder that `datasets.load_dataset(DIR, CONFIG)` reads, and replaces an earlier build
-only once the new one is whole; `validate` says what is wrong with such a folder, one line a problem.
+Contract: `build` writes a folder that `datasets.load_dataset(DIR, CONFIG)` reads, and replaces an earlier build only
+once the new one is complete.
 """
 
 from __future__ import annotations
@@ -29,24 +29,12 @@ def build(
     base_answers: str = "",
     given: Given | None = None,
 ) -> BuildReport:
-    """Builds the data set of a benchmark, or of all in one.
+    """Builds the dataset of one benchmark, or of all of them, into `out`.
 
-    Args:
-        benchmark: one of `sources.names`.
-        source: a file or folder, or "hub" for the published data; several for `all`, see `sources.find_sources`; not
-            used by `sample`.
-        out: folder of the data set; created, or replaced if it holds nothing but a data set.
-        hosts: the only hosts that pictures may be fetched from.
-        subsets: reviewed sheets of `livek12 subsets`, whose accepted members are marked.
-        step: called once a record, to show that the work goes on.
-        base: the earlier data set that the source's release is added to: a folder, or ORG/NAME[@REVISION] on the Hub.
-        withdraw: a list of questions of `base` to withdraw, see `releases.read_withdrawals`.
-        base_answers: the data set with the answers that `base` holds back, where it holds some back.
-        keep: whether a record that was read goes into the data set; default all.
-        given: what the keys of the source mean, and which of them are meant to be left out.
-
-    Raises:
-        UserError: unknown benchmark, nothing to read, text or pictures would be lost, or `out` cannot be written.
+    `source` is a file or folder, or "hub"; several for `all`, see `sources.find_sources`. Pictures are fetched only
+    from `hosts`. `subsets` are reviewed sheets of `livek12 subsets`. The release is added to `base` (a folder, or
+    ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`. `withdraw` is a list for
+    `releases.read_withdrawals`.
     """
     from livek12.dataset_builders.building import build as run
     from livek12.dataset_builders.reading.naming import NOTHING
@@ -55,15 +43,7 @@ def build(
 
 
 def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:
-    """What is wrong with a built data set: one line a problem, none when it is sound.
-
-    Args:
-        folder: the data set.
-        step: called once a row, to show that the work goes on.
-
-    Raises:
-        UserError: the folder is not a data set at all.
-    """
+    """Returns the problems of a built dataset, one line each; `step` is called once per row."""
     from livek12.dataset_builders.writing.validation import validate as run
 
     return run(folder, step)

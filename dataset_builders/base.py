@@ -1,7 +1,7 @@
-"""What the builders share: the log of a build, unique ids, and the pages a question stands on.
+"""Shared parts of the builders: the log of a build, unique ids, and the pages of a question.
 
-Contract: a source is read into records, pages before questions. A row that cannot be used costs one
-line in the log, with its file, line and id, and the rest goes on; nothing is dropped in silence.
+Contract: pages come before questions. A row that cannot be used costs one line in the log (file, line, id); no row is
+dropped silently.
 """
 
 from __future__ import annotations
@@ -20,25 +20,22 @@ Records = Iterator[Page | Question]
 PageKey = tuple[str, int]
 PAGES = "pages"
 IMAGE_ONLY = "image_only"
-"""The table of what is asked from page images; its rows leave the figures to their pages."""
+"""The table of questions asked from page images; its rows leave the figures to their pages."""
 DIFFICULTIES = ("easy", "medium", "hard")
 
 
 class BadRow(ValueError):
-    """A row that cannot become a question; the message says why."""
+    """A row that cannot become a question; the message gives the reason."""
 
 
 @dataclass
 class Log:
-    """What happened to the rows of a build.
+    """The log of a build's rows.
 
     Attributes:
-        read: rows found.
-        skipped: one line a row that is left out.
-        notes: one line a thing worth knowing about what is kept.
-        unread: names of columns that have no place in a question.
-        lost: how many rows hold text or a picture in such a column, by its name.
-        mended: how many questions had a text that is mended, by its field.
+        unread: columns without a place in a question.
+        lost: rows that hold text or a picture in such a column, by its name.
+        mended: questions with a mended text, by field.
     """
 
     read: int = 0
@@ -49,7 +46,7 @@ class Log:
     mended: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Log) -> None:
-        """Takes in what was logged elsewhere after this."""
+        """Appends a later log."""
         self.read += other.read
         self.skipped += other.skipped
         self.notes += other.notes
@@ -58,31 +55,30 @@ class Log:
         self.mended += other.mended
 
     def take(self) -> Log:
-        """What was logged so far, which is logged here no longer."""
+        """Returns the log so far and empties it."""
         taken = Log(**vars(self))
         vars(self).update(vars(Log()))
         return taken
 
     @property
     def says_anything(self) -> bool:
-        """Whether there is more in it than how many rows were read."""
+        """True if the log holds more than the number of rows."""
         return bool(self.skipped or self.notes or self.unread or self.lost or self.mended)
 
     def skip(self, where: str, id: str | None, reason: object) -> None:
-        """Records a row that is left out: where it stands (file:line), its id if it has one, and why."""
+        """Records a row that is left out: its place (file:line), its id and the reason."""
         self.skipped.append(f"{_place(where, id)}: left out: {one_line(reason)}")
 
     def note(self, where: str, id: str | None, text: object) -> None:
-        """Records something a reader of the data set should know about a row that is kept."""
+        """Records a remark on a row that is kept."""
         self.notes.append(f"{_place(where, id)}: {one_line(text)}")
 
 
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
-    The result depends on the order of the rows only, so a source gives the same ids each time. Of an id that is taken
-    64 bits are kept, 12 to 24 bytes with the room between them: a million ids take 24 MB. Two of them agree in these,
-    and one is named ID-2 for nothing, in one of 37 million sources of that size.
+    64 bits of each id are stored: a million ids take 24 MB, and one source of that size in 37 million has a collision,
+    which names an id ID-2 for nothing.
     """
 
     def __init__(self) -> None:
@@ -102,39 +98,35 @@ class UniqueIds:
         return name
 
     def _take(self, name: str) -> bool:
-        """Takes a name; whether it was free."""
         digest = blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest()
         mark = int.from_bytes(digest) or 1  # 0 is an empty place
         if not self._put(mark):
             return False
         self._count += 1
         if 3 * self._count > 2 * len(self._table):
-            held, self._table = self._table, array("Q", bytes(16 * len(self._table)))
-            for one in filter(None, held):
-                self._put(one)
+            marks, self._table = self._table, array("Q", bytes(16 * len(self._table)))
+            for stored in filter(None, marks):
+                self._put(stored)
         return True
 
     def _put(self, mark: int) -> bool:
         table, last = self._table, len(self._table) - 1
-        at = mark & last
-        while table[at]:
-            if table[at] == mark:
+        slot = mark & last
+        while table[slot]:
+            if table[slot] == mark:
                 return False
-            at = (at + 1) & last
-        table[at] = mark
+            slot = (slot + 1) & last
+        table[slot] = mark
         return True
 
 
 def page_keys(question: Question) -> list[PageKey]:
-    """The pages a question is on; none where the source does not say."""
+    """The pages of a question; none where the source does not give them."""
     return [(question.paper_id, number) for number in question.page_numbers] if question.paper_id else []
 
 
 def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
-    """Why a question cannot be asked from page images: a page is not among `pages`, or it has no number there.
-
-    Empty where it can.
-    """
+    """The reason why a question cannot be asked from page images; empty if it can."""
     keys = page_keys(question)
     missing = [f"{paper} {number}" for paper, number in keys if (paper, number) not in pages]
     if missing or not keys:
@@ -143,13 +135,13 @@ def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
 
 
 def by_release(record: Question | Page) -> str:
-    """The split LANGUAGE_RELEASE of a record, as far as it states them: a name `datasets` accepts."""
+    """The split LANGUAGE_RELEASE of a record, as a name that `datasets` accepts."""
     name = "_".join(part for part in (record.language, record.release) if part)
     return re.sub(r"\W", "_", name) or PAGES
 
 
 def one_line(text: object, limit: int = 300) -> str:
-    """The text on one line, cut to `limit` characters; what it hides is shown."""
+    """The text on one line, cut to `limit` characters, with invisible characters made visible."""
     line = visible(" ".join(str(text).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

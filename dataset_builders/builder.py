@@ -1,8 +1,7 @@
-"""What a benchmark exports to have its data set built, and how its sources are read.
+"""The `Builder` that a benchmark exports, and the reading of its sources.
 
-Contract: the module `builder` of a benchmark (inside: its package in `dataset_builders.benchmarks`) exports a `Builder`
-as `BUILDER`. Beside the module lie `card.md.jinja`, which extends `base.md.jinja` of `hub_cards` and fills its blocks,
-and `citation.bib` where there is something to cite.
+Contract: a benchmark's module `builder` (built in: its package in `dataset_builders.benchmarks`) exports a `Builder` as
+`BUILDER`. Its folder holds `card.md.jinja` and, if there is something to cite, `citation.bib`.
 """
 
 from __future__ import annotations
@@ -26,21 +25,20 @@ from livek12.dataset_builders.reading.text import without_invisible
 
 _SHOWN = 5
 ASKED = ("question", "options", *"ABCDEFGHIJ", "passage")
-"""What of a row is asked, by our names; a passage last, for it may be a sheet of data."""
+"""The fields of a row that are asked; the passage last, since it may be a sheet of data."""
 PROSE = frozenset({"passage", "solution", "marking", "reasoning_flow", "images", "solution_images"})
-"""What of a row is not compared, by our names: texts for people, and names of files."""
+"""The fields of a row that are not compared: texts for people, and names of files."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the questions of a data set are spread over tables, and which tables make a config.
+    """The tables, configs and splits of a dataset.
 
-    A config is one table or several that share no question, whose rows it has one table after the other.
+    A config is one table or several that share no question.
 
     Attributes:
         configs: the tables of each config, the default config first.
-        tables: the tables a question goes into, given the pages the data set holds.
-        split: the split of a question: a name `datasets` accepts.
+        split: a name that `datasets` accepts.
         whole: the configs that together hold every question once; default: the first.
     """
 
@@ -56,19 +54,13 @@ class Layout:
 
 
 def own_tables(*configs: str) -> dict[str, tuple[str, ...]]:
-    """Configs of one table each, which has the config's name."""
+    """Configs of one table each, named like the config."""
     return {config: (config,) for config in configs}
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands beside the rows of a source.
-
-    Attributes:
-        images: loads the pictures that rows refer to; nothing outside the source's folder is read.
-        pages: the page images, by paper and number; none where the benchmark has no pages.
-        read: what `Builder.beside` read.
-    """
+    """Context of a source's rows; `read` is the result of `Builder.beside`."""
 
     images: ImageLoader
     pages: Collection[PageKey] = frozenset()
@@ -77,25 +69,18 @@ class Beside:
 
 @dataclass(frozen=True)
 class Builder:
-    """How the data set of a benchmark is made.
+    """The recipe for a benchmark's dataset.
 
     Attributes:
-        question: the question of a row; raises `BadRow` where it is none, and gives None for a row that is to hold none
-            (a head). A function of a module, for large sources are read by several processes.
-        layout: the configs and splits.
-        hub: where its data is published, ORG/NAME; "" where `--source hub` has nothing to fetch.
-        licence: what that publisher states of them, for a revision that states nothing itself.
-        files: the origins of published files, by their SHA-256: a local copy of one has them, and no other file.
-        month: when its article appeared, YYYY-MM as far as it is known; newer benchmarks come first.
-        subsets: names of the subsets that can be proposed for its questions, beside those for any benchmark.
-        pages: the page images of a source, from its rows (as `question` is given them) and its page files by paper and
-            number; None where it has none.
-        beside: reads, once a source, what else the rows need; can be pickled.
-        other_files: names of files that hold no rows of questions.
-        keys: the keys of a row that `question` reads. With them, a key that a source names otherwise (`reading.names`)
-            comes by the name given here, and a build that would drop keys with text or pictures fails; without them,
-            rows come as they are.
-        rows: the rows, one a question, that a row of a form known here comes to; default: itself.
+        question: the question of a row; raises `BadRow` where it is none, and gives None for a head. A module-level
+            function, since several processes call it.
+        licence: the publisher's, for a revision that states none itself.
+        files: the origins of published files, by SHA-256.
+        month: of the article, YYYY-MM; newer benchmarks come first.
+        beside: reads, once per source, the context of the rows; must be picklable.
+        keys: the keys that `question` reads. With them, other spellings (`reading.names`) are renamed, and a build that
+            would drop keys with text or pictures fails; without them, rows are passed unchanged.
+        rows: splits a row into rows of one question each.
     """
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
@@ -114,7 +99,7 @@ class Builder:
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the question of a row, given what stands beside all of them, and what its keys are called."""
+    """Makes the question of a row."""
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
     beside: Beside
@@ -133,7 +118,6 @@ class _Maker:
 
 
 def _without_invisible(row: SourceRow, log: Log) -> SourceRow:
-    """The row without characters that nobody sees in what is compared: everything but `PROSE`."""
     shown = {key: value if key in PROSE else without_invisible(value) for key, value in row.data.items()}
     if names := [str(key) for key, value in shown.items() if value is not row.data[key]]:
         log.note(row.where, None, f"characters that cannot be seen are left out of {', '.join(names)}")
@@ -143,12 +127,7 @@ def _without_invisible(row: SourceRow, log: Log) -> SourceRow:
 
 @dataclass(frozen=True)
 class SourcePlace:
-    """A source that was found.
-
-    Attributes:
-        path: its file or folder.
-        origin: where it was fetched from.
-    """
+    """A source and the origin it was fetched from."""
 
     path: Path
     origin: Origin = UNKNOWN
@@ -156,7 +135,7 @@ class SourcePlace:
 
 @dataclass(frozen=True)
 class _Reading:
-    """How the rows of a source are read: one a question, each with the origin and the language of its file."""
+    """Reads the rows of a source: one per question, with the origin and language of its file."""
 
     builder: Builder
     origin: Origin
@@ -174,11 +153,9 @@ class _Reading:
             yield row
 
     def named(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
-        """The rows by the names that the builder reads; what they lose is said when their questions are made."""
         return (self.naming(row, Log()) for row in self(rows))
 
     def _one_a_question(self, rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
-        """What breaks the reading of a form is left for `question` to refuse."""
         for row in headed(rows) if self.builder.keys else rows:
             try:
                 yield from list(self.builder.rows(row))
@@ -202,10 +179,7 @@ def read(
     benchmark: str = "",
     origin: Origin = UNKNOWN,
 ) -> Records:
-    """The pages, then the questions of a source: a file of rows (see `rows.SUFFIXES`), or a folder of them.
-
-    See `read_packed` for the arguments.
-    """
+    """Yields the pages, then the questions of a source; see `read_packed`."""
     reading = _Reading(builder, origin, Naming(builder.keys, given))
     make, pages = _made_of(reading, source, log, hosts, benchmark)
     yield from pages
@@ -227,28 +201,18 @@ def read_packed(
     *,
     pack: Packing[P],
 ) -> Iterator[Page | list[P]]:
-    """As `read`, but the questions come packed, some at a time, by whichever process made them.
+    """As `read`, but with the questions packed by the process that made them.
 
-    Args:
-        pack: packs questions.
-        builder: of the benchmark.
-        source: the file or folder to read.
-        log: takes a line for each row that is left out.
-        hosts: the only hosts that images may be fetched from, as HOST or HOST:PORT.
-        given: what whoever builds says of the source's keys.
-        benchmark: the builder's name: a row that it makes a question of another one is left out; "" lets all pass.
-        origin: where the source was fetched from; default: what its files prove.
-
-    Raises:
-        UserError: the source is not there or holds no rows.
+    `hosts` are the only hosts that images may be fetched from, as HOST or HOST:PORT. Rows of another benchmark than
+    `benchmark` are left out; "" accepts all. The default `origin` is what the source's files prove.
     """
     reading = _Reading(builder, origin, Naming(builder.keys, given))
     make, pages = _made_of(reading, source, log, hosts, benchmark)
     yield from pages
     used: set[str] = set()
     for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=reading):
-        for one in packs:
-            used.update(one.pictures())
+        for packed in packs:
+            used.update(packed.pictures())
         yield packs
     _tell_of_rest(builder, source, used, log)
 
@@ -256,7 +220,6 @@ def read_packed(
 def _made_of(
     reading: _Reading, source: Path, log: Log, hosts: Collection[str], benchmark: str
 ) -> tuple[_Maker, Iterator[Page]]:
-    """What makes the questions of a source, and its pages."""
     builder, naming = reading.builder, reading.naming
     naming.check()
     root = source_root(source)
@@ -264,15 +227,14 @@ def _made_of(
     if pages and source.is_file():  # the folder beside a file may hold the pages of other exams
         papers = {row.data.get("paper_id") for row in reading.named(read_rows(source, Log()))}
         pages = {page: file for page, file in pages.items() if page[0] in papers}
-    known = builder.beside(root, log) if builder.beside else None
-    make = _Maker(builder.question, Beside(loader, frozenset(pages), known), naming, benchmark)
+    context = builder.beside(root, log) if builder.beside else None
+    make = _Maker(builder.question, Beside(loader, frozenset(pages), context), naming, benchmark)
     if builder.pages is None or not pages:
         return make, iter(())
     return make, builder.pages(reading.named(read_rows(source, Log())), pages, loader, log)
 
 
 def _tell_of_rest(builder: Builder, source: Path, used: Collection[str], log: Log) -> None:
-    """Says what of a source no question has; a file is all of its source, whatever lies beside it."""
     pictures = unused_pictures(source, used) if source.is_dir() else []
     for what, files in (
         ("pictures that no question has", pictures),

@@ -1,8 +1,4 @@
-"""Builds a data set: reads the records of its sources and writes Parquet and what describes it.
-
-Contract: see `livek12.dataset_builders`. A build that fails or is killed leaves an earlier one as it was (see
-`workspace`); one that leaves rows out still writes what is sound.
-"""
+"""Builds a dataset: reads the records of its sources, writes Parquet and the metadata."""
 
 from __future__ import annotations
 
@@ -54,8 +50,8 @@ def build(
     reads = partial(_told, hosts=hosts, log=log, several=len(places) > 1, given=given)
     records: Iterable[Page | Question | list[Packed]]
     if older or subsets or keep:  # each of which looks at questions
-        found = chain.from_iterable(reads(read_source, name, place) for name, place in places.items())
-        wanted = filter(keep or (lambda record: True), _in_subsets(found, subsets, log, members))
+        source_records = chain.from_iterable(reads(read_source, name, place) for name, place in places.items())
+        wanted = filter(keep or (lambda record: True), _in_subsets(source_records, subsets, log, members))
         records = older.new(wanted, log) if older else wanted
     else:
         packing = partial(read_packed, pack=packer)
@@ -73,11 +69,6 @@ def _told(
     several: bool,
     given: Given,
 ) -> Iterator[T]:
-    """The records of one benchmark; where there are several, what is said of their rows names the benchmark.
-
-    Raises:
-        UserError: text or pictures of the source would be lost, which is known once all of it is read.
-    """
     own = Log()
     yield from read(benchmark, source, own, hosts, given)
     refuse_losses(source.path, own)
@@ -89,7 +80,6 @@ def _told(
 
 
 def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | None:
-    """The earlier revision that the build adds to, if any."""
     if not place:
         if withdraw:
             raise UserError("--withdraw needs --base: the data set that the questions are withdrawn from")

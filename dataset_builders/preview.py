@@ -1,6 +1,6 @@
-"""Shows the first rows of a source as they would be built.
+"""Preview: the first rows of a source as they would be built.
 
-Contract: nothing is written. What would be lost is said as `build` would say it, from the rows that were looked at.
+Contract: nothing is written.
 """
 
 from __future__ import annotations
@@ -19,20 +19,13 @@ from livek12.dataset_builders.sources import find_sources, read_source
 
 SHOWN = 3
 LOOKED_AT = 200
-"""So many questions of a source are read to see what would be lost."""
+"""Questions of a source that are read to estimate losses."""
 _LONGEST = 400
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What was seen.
-
-    Attributes:
-        questions: the first ones, with what they hold; a picture by its name.
-        lost: how many of the rows hold text in a key that has no place, by key.
-        said: what was said of the rows.
-        looked_at: the questions that were read.
-    """
+    """Preview of a source; `lost` counts the rows with text in a key without a place."""
 
     questions: list[dict[str, Any]]
     lost: dict[str, int]
@@ -44,7 +37,7 @@ class Preview:
         return {"questions": self.questions, "lost": self.lost, "said": self.said, "looked_at": self.looked_at}
 
     def lines(self) -> Iterator[str]:
-        """For people: a question a block, a field a line."""
+        """Lines for people: a block per question, a line per field."""
         for question in self.questions:
             yield f"{one_line(question['id'], 120)}:"
             yield from (f"  {name}: {_shown(value)}" for name, value in question.items() if name != "id")
@@ -57,38 +50,33 @@ class Preview:
 def preview(
     benchmark: str, source: str | Sequence[str], hosts: Collection[str] = (), given: Given = NOTHING
 ) -> Preview:
-    """The first questions of each source as they would be built.
-
-    Raises:
-        UserError: as `build`, of what can be known before all rows are read.
-    """
+    """Reads the first questions of each source as they would be built."""
     questions: list[dict[str, Any]] = []
     lost: dict[str, int] = {}
-    said: list[str] = []
+    messages: list[str] = []
     looked_at = 0
     sources = [source] if isinstance(source, str) else source
     for name, place in find_sources(benchmark, sources, Log()).items():
         log = Log()
         records = (record for record in read_source(name, place, log, hosts, given) if isinstance(record, Question))
-        found = list(islice(records, LOOKED_AT))
+        sample = list(islice(records, LOOKED_AT))
         records.close()
-        questions += [_held(question) for question in found[:SHOWN]]
+        questions += [_held(question) for question in sample[:SHOWN]]
         lost |= lost_keys(log)
-        said += [*log.skipped[:SHOWN], *log.notes[:SHOWN]]
-        looked_at += len(found)
-        if not found:
+        messages += [*log.skipped[:SHOWN], *log.notes[:SHOWN]]
+        looked_at += len(sample)
+        if not sample:
             why = f" ({len(log.skipped)} rows left out; the first: {log.skipped[0]})" if log.skipped else ""
             unknown = f"; keys without a place: {one_line(', '.join(sorted(log.unread)))}" if log.unread else ""
             raise UserError(f"{place.path}: no question could be read{why}{unknown}")
-    return Preview(questions, lost, said, looked_at)
+    return Preview(questions, lost, messages, looked_at)
 
 
 def _held(question: Question) -> dict[str, Any]:
-    """What a question holds, with the names of its pictures for their bytes."""
     pictures = ("images", "answer_images", "solution_images")
-    held = question.model_dump(mode="json", exclude={*pictures}, exclude_defaults=True)
+    fields = question.model_dump(mode="json", exclude={*pictures}, exclude_defaults=True)
     named = {name: [image.path for image in getattr(question, name)] for name in pictures if getattr(question, name)}
-    return {**held, **named}
+    return {**fields, **named}
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The builders there are, by benchmark."""
+"""Registry of the builders, by benchmark."""
 
 from __future__ import annotations
 
@@ -15,41 +15,33 @@ CITATION = "citation.bib"
 
 
 def builders() -> dict[str, Builder]:
-    """The builder of each benchmark that has one, the newest benchmark first.
-
-    Raises:
-        UserError: a benchmark outside cannot be imported, or does not hold what it has to.
-    """
+    """The builder of each benchmark, the newest benchmark first."""
     return _checked(benchmarks.named())
 
 
 @cache
 def _checked(included: str) -> dict[str, Builder]:
-    found = {}
+    by_name = {}
     for name, module in _modules().items():
         if not isinstance(builder := getattr(module, "BUILDER", None), Builder):
             raise UserError(f"benchmark {name}: {module.__file__} has no BUILDER = Builder(...)")
-        found[name] = builder
-    return dict(sorted(found.items(), key=lambda entry: entry[1].month, reverse=True))
+        by_name[name] = builder
+    return dict(sorted(by_name.items(), key=lambda entry: entry[1].month, reverse=True))
 
 
 def builder_of(benchmark: str) -> Builder:
-    """The builder of a benchmark.
-
-    Raises:
-        UserError: there is none.
-    """
-    known = builders()
-    if benchmark not in known:
+    """The builder of a benchmark."""
+    available = builders()
+    if benchmark not in available:
         raise UserError(
             f"unknown benchmark {benchmark!r}: there is a builder for"
-            f" {', '.join((*known, *benchmarks.RESERVED))}; --include FOLDER adds one"
+            f" {', '.join((*available, *benchmarks.RESERVED))}; --include FOLDER adds one"
         )
-    return known[benchmark]
+    return available[benchmark]
 
 
 def text_of(benchmark: str, name: str) -> str | None:
-    """The text of a file that lies beside a benchmark's builder; None where there is no such benchmark or file."""
+    """The text of a file in the folder of a benchmark's builder; None if there is none."""
     module = _modules().get(benchmark)
     file = Path((module and module.__file__) or "").parent / name
     return file.read_text(encoding="utf-8") if module and file.is_file() else None

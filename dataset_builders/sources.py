@@ -1,8 +1,4 @@
-"""The data sets that can be built, and where the rows of each come from.
-
-Contract: a data set is that of a benchmark, `sample`, which ships inside, or `all` in one; `find_sources` turns the
-words of `--source` into the folder or file of each benchmark that is to be built.
-"""
+"""The datasets that can be built, and the sources of their rows."""
 
 from __future__ import annotations
 
@@ -28,24 +24,19 @@ HUB = "hub"
 
 
 def names() -> tuple[str, ...]:
-    """What can be built."""
+    """The datasets that can be built."""
     return (SAMPLE, *builders(), ALL)
 
 
 def layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
-    """The layout of a data set.
-
-    Args:
-        data_set: one of `names`.
-        benchmarks: those that `all` holds.
-    """
+    """The layout of a dataset; `all` holds the given benchmarks."""
     if data_set in (ALL, SAMPLE):
         return merged(benchmarks if data_set == ALL else sample.BENCHMARKS)
     return builder_of(data_set).layout
 
 
 def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
-    """Gives the tables of a question as the layout of the data set does; a function of a module."""
+    """A module-level function that gives the tables of a question."""
     return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
@@ -59,7 +50,7 @@ def read_source(name: str, source: SourcePlace, log: Log, hosts: Collection[str]
 def read_packed(
     name: str, source: SourcePlace, log: Log, hosts: Collection[str], given: Given, pack: Packing[P]
 ) -> Iterator[Page | Question | list[P]]:
-    """As `read_source`, but questions may come packed; see `builder.read_packed`."""
+    """As `read_source`, but with packed questions; see `builder.read_packed`."""
     if name == SAMPLE:
         yield from sample.read(log)
     else:
@@ -69,14 +60,8 @@ def read_packed(
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
     """The source of each benchmark to build, in the order of `builders`.
 
-    Args:
-        benchmark: one of `names`.
-        given: for one benchmark, its file or folder, or "hub". For all: "hub", BENCHMARK=PATH, BENCHMARK=hub, or a
-            folder with one folder a benchmark, named like it; what names a benchmark goes before what does not.
-        log: told of the benchmarks that are left out.
-
-    Raises:
-        UserError: an unknown benchmark, a source that is none, or no source at all.
+    For one benchmark, `given` is its file or folder, or "hub". For all, it is "hub", BENCHMARK=PATH, BENCHMARK=hub, or
+    a folder with a subfolder per benchmark; sources that name a benchmark take precedence.
     """
     if benchmark == ALL:
         return _find_all(given, log)
@@ -93,30 +78,30 @@ def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, So
 
 
 def _find_all(given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
-    known = list(builders())
+    benchmarks = list(builders())
     named: dict[str, str] = {}
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for source in given:
         name, separator, place = source.partition("=")
-        if separator and name in known:
+        if separator and name in benchmarks:
             if named.setdefault(name, place) != place:
                 raise UserError(f"--source names {name} twice: give it once")
         elif source == HUB:
-            found = {**dict.fromkeys((name for name in known if builder_of(name).hub), HUB), **found}
+            places = {**dict.fromkeys((name for name in benchmarks if builder_of(name).hub), HUB), **places}
         else:
-            found |= _below(source, known)
-    found |= named
-    if not found:
-        raise UserError(f"build {ALL} needs --source: {HUB}, BENCHMARK=PATH, or a folder with {', '.join(known)}")
-    log.notes += [f"{name}: left out, no --source has it" for name in known if name not in found]
-    return {name: _place(name, found[name]) for name in known if name in found}
+            places |= _below(source, benchmarks)
+    places |= named
+    if not places:
+        raise UserError(f"build {ALL} needs --source: {HUB}, BENCHMARK=PATH, or a folder with {', '.join(benchmarks)}")
+    log.notes += [f"{name}: left out, no --source has it" for name in benchmarks if name not in places]
+    return {name: _place(name, places[name]) for name in benchmarks if name in places}
 
 
-def _below(source: str, known: Sequence[str]) -> dict[str, str]:
-    found = {name: str(Path(source) / name) for name in known if (Path(source) / name).is_dir()}
-    if not found:
-        raise UserError(f"{source} has no folder {', '.join(known)}: give such a folder, {HUB}, or BENCHMARK=PATH")
-    return found
+def _below(source: str, benchmarks: Sequence[str]) -> dict[str, str]:
+    folders = {name: str(Path(source) / name) for name in benchmarks if (Path(source) / name).is_dir()}
+    if not folders:
+        raise UserError(f"{source} has no folder {', '.join(benchmarks)}: give such a folder, {HUB}, or BENCHMARK=PATH")
+    return folders
 
 
 def _place(benchmark: str, source: str) -> SourcePlace:

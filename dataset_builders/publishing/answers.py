@@ -1,13 +1,11 @@
-"""Holding the answers of the newest release back: what goes where, and whether they are public already.
+"""Withholding the answers of the newest release, and checking that they are not public already.
 
-A translation of one of its questions is held back with it, whatever release it names; a variant stays private.
+A translation of one of its questions is withheld with it, whatever its release; a variant remains private.
 
-Contract: the public rows of that release keep text, figures, points and part points, and the names, descriptions and
-types of their variables. Every field that tells the answer is empty, and what the key had a part in (whether a choice
-has one right option or several, whether there is a short answer, what was an option and what a statement) says no more
-than without it: two builds that differ in keys only give the same public rows. The private data set has the whole rows
-of the release (and their pages), and of those that it kept before, in the same configs, so whoever holds it loads it
-like any other.
+Contract: in the public rows of that release every field that tells the answer is empty, and fields derived from the key
+(single or multiple choice, short answer, option or statement) have the value they have without it: two builds that
+differ only in keys give the same public rows. The private dataset has the complete rows and pages of the release, and
+those it kept before, in the same configs.
 """
 
 from __future__ import annotations
@@ -27,16 +25,7 @@ _DATED = re.compile(r"\d{4}(?:[-.]?\d{2})?")
 
 
 def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
-    """The last release of livek12, or of the only other benchmark.
-
-    Releases are named by year and month (2605), or there is only one.
-
-    Args:
-        releases: the releases of each benchmark.
-
-    Raises:
-        UserError: no release is named, or their order cannot be told.
-    """
+    """The last release of livek12, or of the only other benchmark; releases are named by year and month (2605)."""
     names = set(releases.get("livek12", ())) or {name for named in releases.values() for name in named}
     if not names:
         raise UserError("no question names its release, so there is no newest one")
@@ -49,12 +38,9 @@ def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
 
 
 def check_history(repository: Repository, state: State, local: Mapping[str, LocalFile], held: set[QuestionId]) -> None:
-    """Refuses to hold back what an earlier commit of the repository shows for ever.
+    """Refuses to withhold answers that an earlier commit of the repository shows.
 
-    Only the columns with answers are fetched, and of each content only once.
-
-    Raises:
-        UserError: a commit that anything leads to has an answer of `held`.
+    Only answer columns are fetched, and each content only once.
     """
     looked = {file.sha256 for file in local.values()}
     for commit in dict.fromkeys(commit for tip in sorted(state.tips) for commit in repository.history(tip)):
@@ -73,7 +59,7 @@ def check_history(repository: Repository, state: State, local: Mapping[str, Loca
 
 def answered(file: Any) -> set[QuestionId]:
     """The questions of a table (a path or an open file) whose row tells the answer in any way."""
-    # Of pictures only their names: that there are some is enough.
+    # Of pictures only the names are read.
     names = (f"{column}.list.{inner}.path" for column in _PICTURES for inner in ("element", "item"))
     return {
         (str(row["benchmark"]), str(row["id"]))

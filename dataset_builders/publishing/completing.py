@@ -1,8 +1,7 @@
-"""What a published data set has beyond the one that was built: flat configs, `eval.yaml`, and where it stands.
+"""Additions to a published dataset: flat configs, `eval.yaml`, and `published.json`.
 
-Contract: everything is made from the rows that go out, after what is withheld or held back was taken away, so that
-nothing of that can be in it. A file of others on the Hub is not written over: their `eval.yaml` stays, and so does one
-that the keeper wrote into the folder, once it passes the check. The same data gives the same bytes.
+Contract: everything is made from the published rows, after withholding. Files of other people on the Hub are not
+overwritten, nor is the maintainer's `eval.yaml`.
 """
 
 from __future__ import annotations
@@ -35,13 +34,7 @@ from livek12.dataset_builders.writing.published import (
 
 @dataclass(frozen=True)
 class Extras:
-    """What goes out beside the questions.
-
-    Attributes:
-        flatten: makes the flat configs; None makes none.
-        environment: write an `environment.yaml`.
-        gated: who gets access; None leaves it as it is.
-    """
+    """Additions to the questions; `gated` None leaves the access unchanged."""
 
     flatten: Flatten | None = None
     environment: bool = False
@@ -49,7 +42,7 @@ class Extras:
 
 
 def data_hash(folder: Path) -> str:
-    """A name for the questions and lists of a data set, whatever describes them."""
+    """A hash of the questions and lists of a dataset, without its metadata."""
     files = local_files(folder)
     return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, FILE, *SHARED}})
 
@@ -63,19 +56,9 @@ def complete(
     extras: Extras,
     notes: list[str],
 ) -> Files:
-    """Writes it into the folder that goes out; gives all files of that.
+    """Writes the additions into the folder to publish; returns all files of that folder.
 
-    Args:
-        folder: the copy that goes out, without anything of this yet.
-        built: the data set of the keeper, who may have put an `eval.yaml` there.
-        repository: where it goes.
-        before: what is there.
-        tag: the name of this state.
-        extras: what goes out beside the questions.
-        notes: takes what is worth knowing.
-
-    Raises:
-        UserError: a file of the keeper's would be refused by the Hub, or a picture cannot be read.
+    `built` is the maintainer's dataset, which may hold an `eval.yaml`.
     """
     published = _published(repository, before, tag, data_hash(folder), extras)
     published.write(folder)
@@ -91,7 +74,6 @@ def complete(
 
 
 def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Publication:
-    """Where this state stands; of content that stood there before under this tag, since when."""
     was = before.published if before else None
     if before and tag in before.tags and FILE in repository.files(before.tags[tag]):
         was = parse_published(repository.read(FILE, before.tags[tag])) or was
@@ -124,7 +106,6 @@ def _add_eval_yaml(
 
 
 def _pretty_name(folder: Path) -> str:
-    """The name of the data set, as its card has it."""
     import yaml
 
     front = (folder / CARD).read_text(encoding="utf-8").split("---\n")[1]

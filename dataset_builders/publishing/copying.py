@@ -1,9 +1,7 @@
-"""Copies of a data set with fewer rows, or with rows that say less: what goes out in place of the set as built.
+"""Copies of a dataset with fewer rows, or with rows without answers, for publishing.
 
-Contract: tables, configs and order stay; files of which every row goes out as it is are linked to; the same rows give
-the same bytes; card and statistics are counted again from the copy, unless all of it goes out as it is. A page that
-shows something withheld does not go out, and a question that is not all on pages that go out is not in `image_only`.
-Nothing that is made of a question without its answer goes out: neither its variants nor what was drawn for them.
+Contract: the same rows give the same bytes. A page that shows something withheld is left out, and so is an `image_only`
+row that needs it. Variants of a question without its answer, and the values drawn for them, are never published.
 """
 
 from __future__ import annotations
@@ -36,16 +34,12 @@ _COLUMNS: dict[bool, tuple[str, ...]] = {
 def copy_public(
     folder: Path, out: Path, ruling: PolicyRuling, keyless: Collection[QuestionId], held: Withheld | None
 ) -> None:
-    """What everybody may read: nothing withheld, and the questions of `keyless` without their answers.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """Copies the public part: nothing withheld, and the questions of `keyless` without their answers."""
 
     def fate(table: str, row: dict[str, Any]) -> Fate:
-        found = _fate(table, row, ruling)
-        if found == "drop" or table == PAGES or _name(row) not in keyless:
-            return found
+        outcome = _fate(table, row, ruling)
+        if outcome == "drop" or table == PAGES or _name(row) not in keyless:
+            return outcome
         return "drop" if row["variant"] else "change"
 
     def change(question: Question) -> Question:
@@ -56,11 +50,7 @@ def copy_public(
 
 
 def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[QuestionId]) -> None:
-    """The whole rows of some questions, and the pages they stand on.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """Copies the complete rows of some questions, and their pages."""
     pages = set[PageKey]()
 
     def fate(table: str, row: dict[str, Any]) -> Fate:
@@ -83,7 +73,6 @@ def _fate(table: str, row: dict[str, Any], ruling: PolicyRuling) -> Fate:
 
 
 def _licensed(question: Question, ruling: PolicyRuling) -> Question:
-    """The question as it goes out: with the permission in the place of the licence, if it needs one."""
     permission = ruling.permitted.get((question.benchmark, question.id))
     if permission is None:
         return question
@@ -96,13 +85,13 @@ def _copy(
     out: Path,
     fate: Callable[[str, dict[str, Any]], Fate],
     change: Callable[[Question], Question],
-    held: Withheld | None,
+    withheld: Withheld | None,
     keyless: Collection[QuestionId] = (),
 ) -> None:
     out.mkdir()
     _, tables = tables_of(folder)
     kept, whole = set[QuestionId](), True
-    # The pages come last: which of them are wanted is known once the questions were seen.
+    # Pages come last: the wanted ones are known only after the questions.
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == PAGES):
         for split, files in splits.items():
             rows = [row for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
@@ -121,14 +110,13 @@ def _copy(
             shutil.copyfile(folder / name, out / name)
     _copy_drawn(folder, out, {id for _, id in kept.difference(keyless)})
     write_members(out, members_of(read_members(folder), kept))
-    if held:
-        held.write(out)
-    if held or not whole:
+    if withheld:
+        withheld.write(out)
+    if withheld or not whole:
         rewrite_metadata(out)
 
 
 def _copy_drawn(folder: Path, out: Path, ids: Collection[str]) -> None:
-    """What was drawn for the variants of these questions."""
     if (folder / VARIANTS).is_file():
         lines = (folder / VARIANTS).read_text(encoding="utf-8").splitlines(keepends=True)
         (out / VARIANTS).write_text("".join(line for line in lines if json.loads(line).get("of") in ids), "utf-8")

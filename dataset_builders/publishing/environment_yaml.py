@@ -1,7 +1,7 @@
-"""`environment.yaml`, by which the Hub knows a data set for an environment of reinforcement learning.
+"""`environment.yaml`, which registers a dataset on the Hub as a reinforcement learning environment.
 
-Contract: the draft `hf-env-0.1` of the Hub's documentation: one environment a flat config, for `verifiers`. Only what
-is public is named; the split is `test`, for these questions are not for training.
+Contract: draft `hf-env-0.1` of the Hub's documentation: one environment per flat config, for `verifiers`. The split is
+`test`, since these questions are not for training.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
 
 
 def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:
-    """The file for the flat configs of a data set."""
+    """Renders the file for the flat configs of a dataset."""
     import yaml
 
     environments = [

@@ -1,8 +1,7 @@
-"""`eval.yaml`, by which the Hub knows a data set for a benchmark, and Inspect knows how to run it.
+"""`eval.yaml`, which registers a dataset on the Hub as a benchmark, and tells Inspect how to run it.
 
-Contract: names of frameworks, solvers and scorers come from closed lists, those of the Hub (huggingface.js,
-packages/tasks/src/eval.ts) and of Inspect (`HFTask` in inspect_ai/_eval/task/hf.py); what is generated passes the same
-check as a file that the keeper of a data set wrote. The file is data: of it nothing is run.
+Contract: names come from the closed lists of the Hub (huggingface.js, packages/tasks/src/eval.ts) and of Inspect
+(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SCORERS = frozenset("includes match pattern answer exact f1 model_graded_qa mode
 TASK_KEYS = frozenset("id config split field_spec shuffle_choices epochs epoch_reducer solvers scorers".split())
 MAX_BYTES = 1 << 20
 BOXED = r"\A(?s:.*)\\boxed(?!(?s:.*)\\boxed)\s*\{\s*(?:\\[a-z]+\s*\{\s*)?[(（]?\s*([A-Za-z0-9]+)\s*[)）.]?\s*\}"
-"""The letters that stand alone in the last box."""
+"""Captures the letters that are alone in the last box."""
 _GENERATE = {"name": "generate"}
 _HOW: Mapping[Form, tuple[dict[str, Any], dict[str, Any]]] = {
     "choices": ({"name": "multiple_choice", "args": {"cot": True}}, {"name": "choice"}),
@@ -42,7 +41,7 @@ _HOW: Mapping[Form, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def render_eval_yaml(name: str, description: str, flat: Sequence[FlatConfig]) -> str:
-    """The file for the flat configs of a data set."""
+    """Renders the file for the flat configs of a dataset."""
     import yaml
 
     described = {
@@ -72,15 +71,7 @@ def _task(config: FlatConfig) -> dict[str, Any]:
 
 
 def check_eval_yaml(file: Path, configs: Mapping[str, Sequence[str]]) -> None:
-    """Refuses a file that the Hub or Inspect would refuse.
-
-    Args:
-        file: the file.
-        configs: the splits of each config of the data set.
-
-    Raises:
-        UserError: one line with the first thing that is wrong.
-    """
+    """Refuses a file that the Hub or Inspect would refuse; `configs` are the splits of each config."""
     import yaml
 
     try:
@@ -131,10 +122,10 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
     fields = task.get("field_spec")
     if not isinstance(fields, Mapping) or not {"input", "target"} <= set(fields):
         yield "field_spec does not say which columns are input and target"
-    for key, known in (("solvers", SOLVERS), ("scorers", SCORERS)):
+    for key, allowed in (("solvers", SOLVERS), ("scorers", SCORERS)):
         listed = task.get(key)
         names = [each.get("name") if isinstance(each, Mapping) else None for each in listed or ()]
         if not isinstance(listed, list) or not names:
             yield f"{key} is no list of names"
-        elif wrong := [name for name in names if name not in known]:
-            yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(known))}"
+        elif wrong := [name for name in names if name not in allowed]:
+            yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(allowed))}"

@@ -1,9 +1,8 @@
-"""What a publish would drop: rows, keys, other fields and configs that a head of the Hub has and the data set has not.
+"""Losses of a publish: rows, keys, other fields and configs that a head on the Hub has and the dataset lacks.
 
-Contract: the heads, public and private, are compared together with all that goes out, so that an answer may move from
-the private repository to the public one. A question is kept where each of its columns has as many entries as before;
-one whose text and key are both others is another question, and one with the same text and another key has lost its key.
-Of a head only tables are looked at that do not go out again as they are, and never the bytes of a picture.
+Contract: public and private heads together are compared with all that is published, so that an answer may move between
+the repositories. A question is kept if each of its columns has as many entries as before; if text and key both differ
+it is another question; the same text with another key has lost its key. The bytes of pictures are never read.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ _PICTURE = ".bytes"
 
 @dataclass
 class QuestionContent:
-    """What is told of one question: the entries of each column, and its texts and keys as they stand."""
+    """The content of one question: the number of entries of each column, and its texts and keys."""
 
     entries: dict[str, int] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Takes in a row of a table."""
+        """Adds a row of a table."""
         for column, value in row.items():
             self.entries[column] = max(self.entries.get(column, 0), _entries(value))
         self.texts.add(repr((row.get("question"), row.get("options") or [])))
@@ -45,24 +44,24 @@ class QuestionContent:
             self.keys.add(repr(key))
 
     def is_other(self, now: QuestionContent) -> bool:
-        """Whether the question of this id is another one now."""
+        """True if the id now belongs to another question."""
         return self.texts.isdisjoint(now.texts) and self.keys.isdisjoint(now.keys)
 
     def lost(self, now: QuestionContent) -> set[str]:
         """The columns that have fewer entries now, or another key."""
-        found = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
-        return found | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
+        columns = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
+        return columns | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
 
 
 @dataclass
 class Content:
-    """What repositories, or the folders that go out, hold: questions, and pages by name."""
+    """Questions and pages of repositories, or of folders to publish."""
 
     questions: defaultdict[QuestionId, QuestionContent] = field(default_factory=lambda: defaultdict(QuestionContent))
     pages: set[str] = field(default_factory=set)
 
     def add(self, file: Any, table: str, wanted: Collection[QuestionId] | None = None) -> None:
-        """Notes what a table (a path or an open file) holds; of questions only those wanted, if any are named."""
+        """Adds the rows of a table (a path or an open file), restricted to the wanted questions if given."""
         if table == PAGES:
             rows = read_columns(file, ("paper_id", "page_number"))
             self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
@@ -75,14 +74,7 @@ class Content:
 
 @dataclass
 class Losses:
-    """What would be dropped.
-
-    Attributes:
-        rows: by benchmark and id (of pages: `pages` and their name).
-        answers: questions that lose something of their key, or all of it.
-        fields: questions that lose entries of another column, by column.
-        configs: names.
-    """
+    """Content that a publish would drop; `fields` holds questions by column."""
 
     rows: set[QuestionId] = field(default_factory=set)
     answers: set[QuestionId] = field(default_factory=set)
@@ -91,21 +83,23 @@ class Losses:
 
     @property
     def of_rows(self) -> bool:
-        """Whether more than configs would go."""
+        """True if more than configs would be lost."""
         return bool(self.rows or self.answers or self.fields)
 
     def __bool__(self) -> bool:
         return self.of_rows or bool(self.configs)
 
     def __str__(self) -> str:
-        said = [f"{_many(self.rows, 'row')} ({min(self.rows)[1]})"] if self.rows else []
-        said += [f"the answers of {_many(self.answers, 'question')} ({min(self.answers)[1]})"] if self.answers else []
-        said += [
+        phrases = [f"{_many(self.rows, 'row')} ({min(self.rows)[1]})"] if self.rows else []
+        phrases += (
+            [f"the answers of {_many(self.answers, 'question')} ({min(self.answers)[1]})"] if self.answers else []
+        )
+        phrases += [
             f"{column} of {_many(questions, 'question')} ({min(questions)[1]})"
             for column, questions in sorted(self.fields.items())
         ]
-        said += [f"the configs {', '.join(sorted(self.configs))}"] if self.configs else []
-        return ", ".join(said)
+        phrases += [f"the configs {', '.join(sorted(self.configs))}"] if self.configs else []
+        return ", ".join(phrases)
 
 
 def losses(
@@ -114,13 +108,10 @@ def losses(
     unseen: set[QuestionId],
     replaced: Mapping[Path, Head],
 ) -> Losses:
-    """What the heads have and the folders have not.
+    """Compares the heads with the folders to publish.
 
-    Args:
-        heads: the repository as it is, and those that keep its answers.
-        outgoing: the folders that go out, with their files.
-        unseen: questions whose answers are kept where this token does not look.
-        replaced: the head that each folder takes the place of, whose configs it must name.
+    `unseen` are questions whose answers are kept where this token has no access; `replaced` gives the head that each
+    folder replaces, whose configs it must name.
     """
     same = {name for files in outgoing.values() for file in files.values() for name in (file.sha256, file.sha1)}
     had, has = Content(), Content()
@@ -133,43 +124,42 @@ def losses(
             for path in files:
                 if holds_records(path):
                     has.add(folder / path, _table(path), {*had.questions, *unseen})
-    found = _compared(had, has)
-    found.answers |= {question for question in unseen - found.rows if not has.questions[question].keys}
+    dropped = _compared(had, has)
+    dropped.answers |= {question for question in unseen - dropped.rows if not has.questions[question].keys}
     for folder, head in replaced.items():
-        found.configs |= _configs(*head) - set(read_card(folder))
-    return found
+        dropped.configs |= _configs(*head) - set(read_card(folder))
+    return dropped
 
 
 def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
-    """The questions that private repositories keep."""
+    """The questions in private repositories."""
     import pyarrow as pa
 
-    found = set[QuestionId]()
+    questions = set[QuestionId]()
     for repository, state in heads:
         for path in state.files:
             if holds_records(path) and _table(path) != PAGES:
                 with repository.open(path, state.head) as file, suppress(pa.ArrowException):
-                    found |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
-    return found
+                    questions |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
+    return questions
 
 
 def _compared(had: Content, has: Content) -> Losses:
-    found = Losses(rows={(PAGES, page) for page in had.pages - has.pages})
+    dropped = Losses(rows={(PAGES, page) for page in had.pages - has.pages})
     for question, before in had.questions.items():
         now = has.questions.get(question)
         if now is None or before.is_other(now):
-            found.rows.add(question)
+            dropped.rows.add(question)
             continue
         for column in before.lost(now):
             if column in FIELDS:
-                found.answers.add(question)
+                dropped.answers.add(question)
             else:
-                found.fields.setdefault(column, set()).add(question)
-    return found
+                dropped.fields.setdefault(column, set()).add(question)
+    return dropped
 
 
 def _rows(file: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file without the bytes of their pictures."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as parquet:
@@ -179,7 +169,7 @@ def _rows(file: Any) -> Iterator[dict[str, Any]]:
 
 
 def _entries(value: Any) -> int:
-    """How many texts, numbers and yes-or-nos a value holds; a member of a list counts, whatever it holds."""
+    """Counts the texts, numbers and booleans of a value; an object in a list counts at least once."""
     if isinstance(value, Mapping):
         return sum(map(_entries, value.values()))
     if isinstance(value, list):
@@ -195,7 +185,6 @@ def _add(content: Content, repository: Repository, state: State, path: str) -> N
 
 
 def _configs(repository: Repository, state: State) -> set[str]:
-    """The configs that the card of a head names."""
     if CARD not in state.files:
         return set()
     try:
@@ -208,5 +197,5 @@ def _table(path: str) -> str:
     return path.partition("/")[0]
 
 
-def _many(found: set[Any], what: str) -> str:
-    return f"{len(found)} {what}{'s' * (len(found) != 1)}"
+def _many(items: set[Any], what: str) -> str:
+    return f"{len(items)} {what}{'s' * (len(items) != 1)}"

@@ -1,7 +1,7 @@
-"""Which files of a repository are ours: those that an earlier publish made, and nothing else.
+"""Ownership of a repository's files: only those that an earlier publish made are ours.
 
-Contract: what `published.json` of the repository lists is ours; in a repository published before there was one, tables
-and descriptions are, by their names. Everything else is somebody else's and stays as it is.
+Contract: files listed in the repository's `published.json` are ours; without that file, tables and metadata are, by
+their names.
 """
 
 from __future__ import annotations
@@ -20,15 +20,11 @@ from livek12.dataset_builders.writing.published import FILE, SHARED, Publication
 
 _TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
 _BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
-"""Texts that stand beside the data of anybody: a licence, a discussion, how to cite it."""
+"""Files that may accompany any data: a licence, a discussion, a citation."""
 
 
 def with_owner(repository: Repository, state: State) -> State:
-    """The state with our files alone, and those of others named apart.
-
-    Raises:
-        UserError: the repository holds other data, and was not published by livek12.
-    """
+    """The state with our files in `files` and all others in `theirs`."""
     published = parse_published(repository.read(FILE, state.head)) if FILE in state.files else None
     card = repository.read(CARD, state.head).decode("utf-8", errors="replace") if CARD in state.files else ""
     if published is None and MARK not in card:
@@ -44,11 +40,7 @@ def with_owner(repository: Repository, state: State) -> State:
 
 
 def check_free_places(name: str, files: dict[str, LocalFile], state: State) -> None:
-    """Refuses to overwrite a file of others.
-
-    Raises:
-        UserError: a file that goes out has the name of another one that is not ours.
-    """
+    """Refuses to overwrite a file of others."""
     for path, file in files.items():
         if path in state.theirs and not file.is_same(state.theirs[path]):
             raise UserError(
@@ -75,5 +67,4 @@ def _is_ours(path: str, published: Publication | None) -> bool:
 
 
 def _edited(repository: Repository, state: State, path: str, published: Publication) -> bool:
-    """Whether somebody changed a file since it was published."""
     return hashlib.sha256(repository.read(path, state.head)).hexdigest() != published.files[path]

@@ -1,7 +1,7 @@
-"""What a publish would change in a repository.
+"""Plan of a publish: the changes in a repository.
 
 Contract: contents are compared by the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files.
-What an earlier publish made (see `owning`) and the data set no longer has is removed; nothing else is.
+Only files of an earlier publish (see `owning`) are removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file of the data set with the hashes the Hub may list for it."""
+    """A file of the dataset with the hashes the Hub may list for it."""
 
     file: Path
     size: int
@@ -34,7 +34,7 @@ class LocalFile:
     sha1: str
 
     def is_same(self, remote: RemoteFile | None) -> bool:
-        """Whether the Hub has this very content."""
+        """True if the Hub has the same content."""
         if remote is None:
             return False
         return remote.sha256 == self.sha256 if remote.sha256 else remote.sha1 == self.sha1
@@ -42,7 +42,7 @@ class LocalFile:
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to one file of the repository; `bytes` is its size (that of the old one where it is removed)."""
+    """The change of one file; `bytes` is its size (the old size if it is removed)."""
 
     path: str
     kind: Kind
@@ -50,56 +50,43 @@ class Change:
 
 
 def local_files(folder: Path, only: str = "*") -> dict[str, LocalFile]:
-    """The files of a data set by their path in the repository; hidden ones are no part of it.
-
-    Args:
-        folder: the data set.
-        only: a pattern of the names that are looked at.
-
-    Raises:
-        UserError: the folder holds a file that belongs to no data set.
-    """
+    """The visible files of a dataset by their path in the repository; `only` is a glob of names."""
     return {path: _hashed(file) for path, file in data_set_files(folder, only).items()}
 
 
 def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
-    """The same without their hashes."""
-    found = {}
+    """The same without hashes."""
+    by_path = {}
     for file in sorted(folder.rglob(only)):
         path = file.relative_to(folder)
         if not file.is_file() or any(part.startswith(".") for part in path.parts):
             continue
         if file.suffix != ".parquet" and path.as_posix() not in {*METADATA, FILE, *SHARED}:
             raise UserError(f"{folder}: {path} is no file of a data set: move it elsewhere before publishing")
-        found[path.as_posix()] = file
-    return found
+        by_path[path.as_posix()] = file
+    return by_path
 
 
 def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
-    """What becomes of each file, in the order of the paths; the card last.
-
-    Args:
-        local: what goes out.
-        remote: what is ours there.
-    """
-    found = []
+    """The change of each file in the order of the paths, the card last; `remote` holds our files only."""
+    planned = []
     for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
         mine, theirs = local.get(path), remote.get(path)
         if mine is None:
-            found.append(Change(path, "removed", theirs.size if theirs else 0))
+            planned.append(Change(path, "removed", theirs.size if theirs else 0))
         else:
             kind: Kind = "unchanged" if mine.is_same(theirs) else "changed" if theirs else "added"
-            found.append(Change(path, kind, mine.size))
-    return found
+            planned.append(Change(path, kind, mine.size))
+    return planned
 
 
 def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:
-    """Whether a revision with these files, ours and those of others, has this very data set."""
+    """True if a revision with these files has this dataset."""
     return all(file.is_same(remote.get(path)) for path, file in local.items())
 
 
 def holds_records(path: str) -> bool:
-    """Whether a file is a table of questions or pages; flat rows are made of these anew at each publish."""
+    """True for tables of questions or pages; flat tables are regenerated at each publish."""
     return path.endswith(".parquet") and not is_flat(path.partition("/")[0])
 
 
@@ -112,7 +99,7 @@ def free_tag(name: str, taken: Iterable[str]) -> str:
 
 
 def content_hash(local: dict[str, LocalFile]) -> str:
-    """A name for the content of a data set: the first 12 digits of a hash of its files."""
+    """The first 12 digits of a hash of the dataset's files."""
     lines = (f"{path} {file.sha256}\n" for path, file in sorted(local.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 

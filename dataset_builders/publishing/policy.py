@@ -1,7 +1,6 @@
-"""What of a built data set may be published: rows somebody reviewed, with a licence that lets them or a permission.
+"""Publishing policy: reviewed rows with a sufficient licence or a permission.
 
-Contract: every row of every table is looked at, once a question; whatever is refused is listed with the reason, and
-with it the pages that show it. Only the columns that matter are read, never a picture.
+Contract: refusals are listed with the reason, together with the pages that show them.
 """
 
 from __future__ import annotations
@@ -23,16 +22,13 @@ QuestionId = tuple[str, str]
 
 @dataclass
 class PolicyRuling:
-    """What may be published.
+    """The decision about each question.
 
     Attributes:
         withheld: the reason, by question; in the order of the data.
-        permitted: the permission that a question goes out under which has no licence, or one that forbids it.
-        pages: pages that show something withheld.
+        permitted: the permission of each question whose licence is missing or insufficient.
         unused: permissions that cover no row that needs one.
-        releases: the questions that go out of each release, by benchmark.
-        made: the questions that are a translation or a variant of another one, by that one.
-        questions: how many there are.
+        made: translations and variants, by their original.
     """
 
     withheld: dict[QuestionId, str] = field(default_factory=dict)
@@ -44,17 +40,17 @@ class PolicyRuling:
     questions: int = 0
 
     def held(self, release: str) -> set[QuestionId]:
-        """The questions of a release, and whatever was made of them, under whatever release: their keys tell theirs."""
-        found = (question for releases in self.releases.values() for question in releases.get(release, ()))
-        return with_made(found, self.made) - self.withheld.keys()
+        """The questions of a release and, since their keys tell its keys, all that were made from them."""
+        originals = (question for releases in self.releases.values() for question in releases.get(release, ()))
+        return with_made(originals, self.made) - self.withheld.keys()
 
     def reasons(self) -> Counter[str]:
-        """How many questions are withheld for each reason."""
+        """The number of withheld questions by reason."""
         return Counter(self.withheld.values())
 
 
 def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
-    """Decides for every question of a built data set whether it may be published."""
+    """Judges every question of a built dataset."""
     ruling, used = PolicyRuling(), set[int]()
     shown: dict[PageKey, list[QuestionId]] = defaultdict(list)
     placed: dict[str, list[QuestionId]] = defaultdict(list)
@@ -80,8 +76,8 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
                 shown[row["paper_id"], number].append(question)
     ruling.unused = [permission for number, permission in enumerate(permissions) if number not in used]
     for page in _pages(folder):
-        # A question whose pages are not known may stand on any page of its paper; a page that no question names
-        # (a cover, instructions) goes out with a paper of which nothing is withheld.
+        # A question without known pages may be on any page of its paper; a page without questions (a cover,
+        # instructions) is published with a paper of which nothing is withheld.
         on_page = shown.get(page, placed.get(page[0], [])) + unplaced.get(page[0], [])
         if not on_page or any(question in ruling.withheld for question in on_page):
             ruling.pages.add(page)
@@ -97,12 +93,10 @@ def _refusal(row: dict[str, Any], permission: Permission | None) -> str:
 
 
 def _against(row: dict[str, Any]) -> str:
-    """What its licence says against a row."""
     return licence_refusal(str((row["source"] or {}).get("licence") or ""))
 
 
 def _questions(folder: Path) -> Iterator[dict[str, Any]]:
-    """Each question once, whatever number of tables it stands in."""
     seen = set[QuestionId]()
     for file in sorted(folder.rglob("*.parquet")):
         for row in () if file.parent.name == PAGES else read_columns(file, COLUMNS):
@@ -118,7 +112,7 @@ def _pages(folder: Path) -> Iterator[PageKey]:
 
 
 def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Some columns of the rows of a Parquet file (a path or an open file); None where the file lacks one."""
+    """Yields some columns of a Parquet file (a path or an open file); None where the file lacks one."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as parquet:

@@ -1,8 +1,7 @@
-"""The course of a publish: check the set, choose what goes out, and ship it.
+"""The steps of a publish: check the set, choose its content, and ship it.
 
-Contract: everything that can refuse is asked before anything is sent. Answers that are held back go to their private
-repository before the public one changes, and stay there when a newer release is held back: at every moment one of the
-two heads has them.
+Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
+before the public one changes: at every moment one of the two heads has them.
 """
 
 from __future__ import annotations
@@ -39,15 +38,7 @@ class NotSound(UserError):
 
 @dataclass
 class Published:
-    """What a publish did, or would do.
-
-    Attributes:
-        questions: in the folder.
-        withheld: those that do not go out, each with its reason, and how many page images with them.
-        held: the release whose answers are held back.
-        notes: what else is worth knowing, one line each.
-        shipments: the repositories; that of the held answers first.
-    """
+    """The outcome of a publish or of a dry run; the shipment of withheld answers comes first."""
 
     folder: str
     dry_run: bool
@@ -59,7 +50,7 @@ class Published:
     shipments: list[Shipment]
 
     def as_json(self) -> dict[str, Any]:
-        """The whole for a program."""
+        """The result as JSON."""
         rows = [{"benchmark": name, "id": id, "reason": reason} for (name, id), reason in self.withheld.items()]
         shipments = [asdict(shipment) for shipment in self.shipments]
         plain = {name: value for name, value in vars(self).items() if name not in ("withheld", "shipments")}
@@ -67,11 +58,7 @@ class Published:
 
 
 class Publisher:
-    """Publishes one built data set.
-
-    Args:
-        folder: made by `livek12 build`.
-    """
+    """Publishes one dataset built by `livek12 build`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -91,24 +78,11 @@ class Publisher:
         tag: str | None = None,
         extras: Extras | None = None,
     ) -> Published:
-        """Publishes it as a dataset repository of the Hub.
+        """Publishes it as a dataset repository of the Hub. A failure leaves nothing half done for a reader to see.
 
-        Args:
-            repo: ORG/NAME; created where it is missing.
-            private: create it private.
-            dry_run: change nothing, and say what would change.
-            rights: a file that names permissions for rows without a licence (see `rights`).
-            hold_answers: ORG/NAME of a private repository that gets the newest release with its answers; the public
-                one gets it without.
-            reveal_answers: publish answers that an earlier publish held back.
-            drop: let rows, answers or other fields go that the repository has and the folder has not.
-            remove: configs that may go.
-            tag: name of this state; the newest release, or a hash of the content, where it is None.
-            extras: what goes out beside the questions: flat configs, who gets access.
-
-        Raises:
-            UserError: the set is not sound (`NotSound`), nothing of it may be published, the Hub refuses, or a tag or
-                an earlier commit stands against it. Nothing half done is ever seen by a reader.
+        `hold_answers` is the ORG/NAME of a private repository for the newest release with its answers, which a later
+        `reveal_answers` publishes. `drop` allows the loss of rows, answers or other fields, `remove` that of configs.
+        The default `tag` is the newest release, or a hash of the content.
         """
         if hold_answers and hold_answers.lower() == repo.lower():
             raise UserError(
@@ -116,16 +90,16 @@ class Publisher:
             )
         target, vault = Repository(repo), Repository(hold_answers) if hold_answers else None
         ruling = self._ruling(rights)
-        held = Withheld(newest_release(ruling.releases), hold_answers) if hold_answers else None
+        withheld = Withheld(newest_release(ruling.releases), hold_answers) if hold_answers else None
         before = self._look(target, dry_run, private=private)
         vault_before = self._look(vault, dry_run, private=True) if vault else None
         if before and vault_before and before.name.lower() == vault_before.name.lower():
             raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
         was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
-        self._check_reveal(target, was, held, ruling, reveal_answers)
+        self._check_reveal(target, was, withheld, ruling, reveal_answers)
         extras = extras or Extras()
         keepers, unseen = _keepers(vault, vault_before, was, ruling)
-        with self._outgoing(ruling, held, kept_by(keepers)) as (public, secret):
+        with self._outgoing(ruling, withheld, kept_by(keepers)) as (public, secret):
             name = _default_tag(ruling, data_hash(public), before) if tag is None else tag
             files = complete(public, self._folder, target, before, name, extras, self._notes)
             hidden = complete(secret, secret, vault, vault_before, name, Extras(), []) if vault and secret else {}
@@ -138,8 +112,8 @@ class Publisher:
             self._drop(target, was, losses(heads, folders, unseen, replaced), drop, remove)
             if before:
                 check_free_places(target.name, files, before)
-            if held and before:
-                check_history(target, before, files, ruling.held(held.release))
+            if withheld and before:
+                check_history(target, before, files, ruling.held(withheld.release))
             shippings = [Shipping(target, before, public, files, name, private=private, gate=extras.gated)]
             if vault and secret:
                 shippings.insert(0, Shipping(vault, vault_before, secret, hidden, name, private=True))
@@ -151,17 +125,12 @@ class Publisher:
             questions=ruling.questions,
             withheld=ruling.withheld,
             pages_withheld=len(ruling.pages),
-            held=held.release if held else None,
+            held=withheld.release if withheld else None,
             notes=self._notes,
             shipments=[shipping.shipment for shipping in shippings],
         )
 
     def _ruling(self, rights: Path | None) -> PolicyRuling:
-        """What may be published, once the set is known to be sound.
-
-        Raises:
-            UserError: a problem of the rights file or the set, or nothing may be published.
-        """
         from livek12.dataset_builders import validate
 
         permissions = read_rights(rights) if rights else []
@@ -176,11 +145,6 @@ class Publisher:
         return ruling
 
     def _look(self, repository: Repository, dry_run: bool, *, private: bool) -> State | None:
-        """What a repository holds now.
-
-        Raises:
-            UserError: nobody is logged in, it is public and was to be private, or it holds other data.
-        """
         name = repository.name
         if not dry_run:
             repository.check_login()
@@ -200,7 +164,6 @@ class Publisher:
     def _drop(
         self, target: Repository, was: Withheld | None, lost: Losses, meant: bool, remove: Collection[str]
     ) -> None:
-        """Refuses to drop by mistake what a head holds."""
         unnamed = sorted(lost.configs - set(remove))
         needed = ["--drop"] * (lost.of_rows and not meant) + [f"--remove {','.join(unnamed)}"] * bool(unnamed)
         if needed:
@@ -213,14 +176,15 @@ class Publisher:
             self._notes.append(f"dropped: {lost}")
 
     def _check_reveal(
-        self, target: Repository, was: Withheld | None, held: Withheld | None, ruling: PolicyRuling, reveal: bool
+        self, target: Repository, was: Withheld | None, withheld: Withheld | None, ruling: PolicyRuling, reveal: bool
     ) -> None:
-        """Refuses to let answers out by mistake that an earlier publish held back."""
-        if was is None or held == was or not any(was.release in named for named in ruling.releases.values()):
+        if was is None or withheld == was or not any(was.release in named for named in ruling.releases.values()):
             return
-        if held and held.release != was.release:
-            self._notes.append(f"the answers of release {was.release} become public: {held.release} is held back now")
-        elif not held and not reveal:
+        if withheld and withheld.release != was.release:
+            self._notes.append(
+                f"the answers of release {was.release} become public: {withheld.release} is held back now"
+            )
+        elif not withheld and not reveal:
             raise UserError(
                 f"{target.name} holds the answers of release {was.release} back (in {was.repo}), and this publish would"
                 f" show them: add --hold-answers {was.repo}, or --reveal-answers if they are to be public"
@@ -228,33 +192,25 @@ class Publisher:
 
     @contextmanager
     def _outgoing(
-        self, ruling: PolicyRuling, held: Withheld | None, kept: set[QuestionId]
+        self, ruling: PolicyRuling, withheld: Withheld | None, kept: set[QuestionId]
     ) -> Iterator[tuple[Path, Path | None]]:
-        """The folder to publish and that of the held answers: copies, with links to what goes out as it is.
-
-        What the private repository keeps (`kept`) stays in it.
-        """
+        """Copies of the folder to publish and of the withheld answers; `kept` questions remain in the private one."""
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
-            questions = ruling.held(held.release) if held else set()
+            questions = ruling.held(withheld.release) if withheld else set()
             try:
-                copy_public(self._folder, public, ruling, questions, held)
-                if held:
+                copy_public(self._folder, public, ruling, questions, withheld)
+                if withheld:
                     copy_held(self._folder, secret, ruling, questions | kept)
             except OSError as error:
                 raise UserError(
                     f"{scratch}: cannot write the copy that goes out ({error.strerror or error}):"
                     " make room, or set TMPDIR"
                 ) from None
-            yield public, secret if held else None
+            yield public, secret if withheld else None
 
 
 def _check_removed(folder: Path, remove: Collection[str]) -> None:
-    """Refuses to remove a config that the data set has.
-
-    Raises:
-        UserError: it has one.
-    """
     if present := sorted(set(remove) & set(read_card(folder))):
         raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
 
@@ -262,22 +218,18 @@ def _check_removed(folder: Path, remove: Collection[str]) -> None:
 def _keepers(
     vault: Repository | None, vault_before: State | None, was: Withheld | None, ruling: PolicyRuling
 ) -> tuple[list[Head], set[QuestionId]]:
-    """The private repositories that keep answers now, and the questions whose answers are in one that is not seen."""
-    found = [(vault, vault_before)] if vault and vault_before else []
-    names = {name.lower() for repository, state in found for name in (repository.name, state.name)}
+    heads = [(vault, vault_before)] if vault and vault_before else []
+    names = {name.lower() for repository, state in heads for name in (repository.name, state.name)}
     if was is None or was.repo.lower() in names:
-        return found, set()
+        return heads, set()
     other = Repository(was.repo)
     if state := other.state():
-        return [*found, (other, state)], set()
-    return found, ruling.held(was.release)
+        return [*heads, (other, state)], set()
+    return heads, ruling.held(was.release)
 
 
 def _default_tag(ruling: PolicyRuling, content: str, before: State | None) -> str:
-    """What the same content is called already; else the newest release, as readers ask for it.
-
-    Where releases have no order it is a hash of the content.
-    """
+    """The tag of the same content, else the newest release, else (if releases have no order) a hash."""
     was = before.published if before else None
     if was and was.content == content:
         return was.tag

@@ -1,8 +1,7 @@
-"""Loads what was published back from the Hub's address, the way its readers will, and compares it with the folder.
+"""Loads the published set back from the Hub, as its readers will, and compares it with the folder.
 
-Contract: the Hub must list every file with the hash it has here; then each config is streamed by `datasets`, and each
-split must have the same rows in the same order (by their ids) and an equal first record. Everything is asked for by
-commit, into a cache that is thrown away.
+Contract: the Hub must list every file with its local hash; then `datasets` streams each config by commit into a
+temporary cache, and each split must have the same ids in the same order and an equal first record.
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ from livek12.dataset_builders.writing.flat_tables import flat_rows
 def read_back(
     repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile]
 ) -> dict[str, dict[str, int]]:
-    """Rows of each config and split, as loaded.
-
-    Raises:
-        UserError: something on the Hub is not as it is here; one line with the first difference.
-    """
+    """Returns the rows of each config and split as loaded."""
     for change in changes(local, repository.files(commit)):
         if change.kind in ("added", "changed"):
             _differs(repository, f"{change.path} is {change.kind} against the folder")
@@ -60,7 +55,6 @@ def read_back(
 def _keys_on_the_hub(
     repository: Repository, commit: str, folder: Path, files: list[Path], config: str
 ) -> list[tuple[Any, ...]]:
-    """The ids of a split's rows, of which no other column is fetched."""
     keys = []
     for file in files:
         with repository.open(file.relative_to(folder).as_posix(), commit) as remote:
@@ -69,19 +63,18 @@ def _keys_on_the_hub(
 
 
 def _compare(repository: Repository, where: str, files: list[Path], rows: Any, theirs: list[Any], config: str) -> None:
-    """Compares a split of the folder with what was loaded: the ids of all rows, and the whole first row."""
     record: type[Record] = FlatRow if is_flat(config) else Page if config == PAGES else Question
     mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
     if mine != theirs:
         _differs(repository, f"{where}: {len(theirs)} rows for {len(mine)}, or other ids")
-    first = next((found for file in files for found in read_records(record, file)), None)
-    found = _first(rows.decode(False))
-    if (found is None) != (first is None) or (found is not None and from_row(record, found) != first):
+    first = next((streamed for file in files for streamed in read_records(record, file)), None)
+    streamed = _first(rows.decode(False))
+    if (streamed is None) != (first is None) or (streamed is not None and from_row(record, streamed) != first):
         _differs(repository, f"{where}: the first row is another")
 
 
 def _first(rows: Any) -> Any:
-    """The first row. What reads further is ended here: threads of Arrow that still read abort a process that ends."""
+    """The first row. Ends the reader: Arrow threads that still read abort a process that exits."""
     reading = iter(rows)
     try:
         return next(reading, None)
@@ -112,7 +105,6 @@ def _differs(repository: Repository, what: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the progress bars of `datasets`."""
     import datasets
 
     shown = datasets.utils.is_progress_bar_enabled()

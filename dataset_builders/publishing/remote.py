@@ -1,8 +1,7 @@
-"""One dataset repository of the Hub: what is in it, and the few calls that change it.
+"""A dataset repository of the Hub, and the few calls that change it.
 
-Contract: every failure of the Hub or the network becomes a UserError of one line that says what to do. Reading calls
-are repeated while the Hub is busy; `commit` can be called again after a lost answer, since it names its parent. The
-token is taken from where huggingface_hub keeps it, and cut out of whatever is said.
+Contract: every failure of the Hub or the network becomes a UserError of one line. Reads are retried while the Hub is
+busy; `commit` may be repeated after a lost answer, since it names its parent. The token is removed from all messages.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _BUSY = (429, 500, 502, 503, 504)
 
 
 class Changed(UserError):
-    """Somebody else changed the repository in the meantime: its head, unless `what` says otherwise."""
+    """The repository changed in the meantime: its head, unless `what` says otherwise."""
 
     def __init__(self, name: str, what: str = "") -> None:
         super().__init__(
@@ -38,11 +37,11 @@ class Changed(UserError):
 
 
 class Unanswered(UserError):
-    """The Hub did not answer, or was busy to the end: what was asked may have happened or not."""
+    """The Hub did not answer, or remained busy: the request may have been executed or not."""
 
 
 class NotThere(UserError):
-    """No such repository, or one that the token does not show."""
+    """The repository is missing, or the token cannot see it."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,10 @@ class State:
     """A repository at one moment.
 
     Attributes:
-        name: what the Hub calls it, which differs where it was renamed.
-        files: those that are ours, once that was looked at (`owning.with_owner`).
-        tips: every commit that something leads to: branches, tags, the Hub's own conversions, proposals of others.
+        name: the Hub's name, which differs after renaming.
+        files: our files, after `owning.with_owner`.
+        tips: the commits of all branches, tags, Hub conversions and pull requests.
         theirs: the files of others.
-        published: what the last publish said of itself.
     """
 
     name: str
@@ -78,10 +76,7 @@ class State:
 
 
 class Repository:
-    """A dataset repository, there or not.
-
-    Raises (every method): UserError as the module says.
-    """
+    """A dataset repository, existing or not. Every method raises UserError as the module says."""
 
     def __init__(self, name: str) -> None:
         from huggingface_hub import HfApi, get_token
@@ -107,7 +102,7 @@ class Repository:
 
     @property
     def logged_in(self) -> bool:
-        """Whether there is a token at all."""
+        """True if there is a token."""
         return bool(self._token)
 
     def check_login(self) -> str:
@@ -117,7 +112,7 @@ class Repository:
         return self._ask(lambda: str(self._api.whoami()["name"]))
 
     def state(self) -> State | None:
-        """What is there; None where there is nothing that the token shows."""
+        """The present state; None if the token sees no repository."""
         try:
             info = self._ask(lambda: self._api.repo_info(self.name, repo_type="dataset"))
         except NotThere:
@@ -159,31 +154,26 @@ class Repository:
         return self._ask(lambda: bytes(self._filesystem().cat_file(self._address(path, revision))))
 
     def open(self, path: str, revision: str) -> Any:
-        """A file of a revision to read from, of which only what is read is fetched."""
+        """Opens a file of a revision; only the parts read are fetched."""
         return self._ask(lambda: self._filesystem().open(self._address(path, revision), "rb"))
 
     def create(self, private: bool) -> None:
-        """Creates it; nothing to do where it is there."""
+        """Creates the repository if it is missing."""
         self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def gate(self, gate: Gate) -> None:
-        """Lets only those read its files who asked for it: at once (`auto`), or once somebody agreed (`manual`)."""
+        """Restricts its files to readers who request access, granted at once (`auto`) or by hand (`manual`)."""
         self._ask(lambda: self._api.update_repo_settings(self.name, gated=gate or False, repo_type="dataset"))
 
     def upload(self, operations: Sequence[CommitOperationAdd]) -> None:
-        """Sends the contents that the Hub keeps apart from commits and does not have yet."""
+        """Uploads the LFS contents that the Hub lacks."""
         self._ask(
             lambda: self._api.preupload_lfs_files(self.name, operations, repo_type="dataset", free_memory=False),
             repeat=False,
         )
 
     def commit(self, added: Sequence[CommitOperationAdd], deleted: Sequence[str], message: str, parent: str) -> None:
-        """One commit on top of `parent`: all of it, or nothing.
-
-        Raises:
-            Changed: `parent` is no longer the head.
-            Unanswered: it may have happened or not.
-        """
+        """Makes one atomic commit on top of `parent`; raises `Changed` if that is no longer the head."""
         from huggingface_hub import CommitOperationDelete
 
         gone = [CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted]
@@ -195,11 +185,7 @@ class Repository:
         )
 
     def tag(self, name: str, commit: str) -> None:
-        """Names a commit.
-
-        Raises:
-            Changed: somebody else gave the name to another commit in the meantime.
-        """
+        """Names a commit; raises `Changed` if the name now belongs to another one."""
         self._ask(
             lambda: self._api.create_tag(self.name, tag=name, revision=commit, repo_type="dataset", exist_ok=True)
         )
@@ -224,14 +210,13 @@ class Repository:
             except UserError:
                 raise
             except Exception as error:  # the Hub's client raises its own, those of its HTTP library, and OSErrors
-                said = self._said(error)
-                if wait is None or not isinstance(said, Unanswered) or _unreachable(error):
-                    raise said from None
+                failure = self._said(error)
+                if wait is None or not isinstance(failure, Unanswered) or _unreachable(error):
+                    raise failure from None
                 time.sleep(wait)
         raise AssertionError("unreachable")
 
     def _said(self, error: Exception) -> UserError:
-        """The line for a failure."""
         cause = hub.root(error)
         response = getattr(cause, "response", None)
         status = getattr(response, "status_code", None)
@@ -251,17 +236,17 @@ class Repository:
         if hub.is_no_hub(cause):
             return UserError(hub.no_hub())
         if response is not None and response.request.method == "PUT" and status not in _BUSY:
-            # Signed addresses are good for a while, and whoever has one may use it: it is not shown.
+            # Signed addresses are valid for a while for anyone who has them: never show them.
             return UserError(f"an upload for {self.name} was refused ({status}): run the same command again")
         return self._refused(status, cause)
 
     def _refused(self, status: int | None, error: BaseException) -> UserError:
-        said = one_line(getattr(error, "server_message", None) or error, 200)
-        said = said.replace(self._token, "***") if self._token else said
+        message = one_line(getattr(error, "server_message", None) or error, 200)
+        message = message.replace(self._token, "***") if self._token else message
         if status == 401:
             return UserError("the Hub does not accept the token: log in again with `hf auth login`")
         if status == 403:
-            return UserError(f"the token may not write to {self.name} ({said}): take one with write access to it")
+            return UserError(f"the token may not write to {self.name} ({message}): take one with write access to it")
         if status == 412:
             return Changed(self.name)
         if status in _BUSY:
@@ -269,7 +254,7 @@ class Repository:
                 f"the Hub answered {status} again and again; a reader sees {self.name} as it was: run the same command"
                 " later, it sends only what is missing"
             )
-        return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {said}")
+        return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {message}")
 
 
 def _unreachable(error: Exception) -> bool:
@@ -277,7 +262,7 @@ def _unreachable(error: Exception) -> bool:
 
 
 def local_operation(path: str, file: Path) -> CommitOperationAdd:
-    """A file to be committed."""
+    """The operation that adds a file to a commit."""
     from huggingface_hub import CommitOperationAdd
 
     return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)

@@ -29,7 +29,7 @@ Texts = Annotated[
 
 
 class Rows(BaseModel):
-    """Which rows a permission is for."""
+    """The rows that a permission is for."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -40,7 +40,7 @@ class Rows(BaseModel):
     source: Texts | None = None
 
     def cover(self, row: dict[str, Any]) -> bool:
-        """Whether a row (columns id, paper_id, release, benchmark, source) fits every key that is named."""
+        """True if a row (columns id, paper_id, release, benchmark, source) fits every key that is named."""
         equal = ((self.id, row["id"]), (self.paper, row["paper_id"]), (self.release, row["release"]))
         named = (*equal, (self.benchmark, row["benchmark"]))
         url = (row["source"] or {}).get("url") or ""
@@ -59,16 +59,12 @@ class Permission(BaseModel):
 
     @property
     def licence(self) -> str:
-        """What the rows it covers state as their licence."""
+        """The licence of the rows it covers."""
         return one_line(f"by permission of {self.by}: {self.permission}")
 
 
 def read_rights(file: Path) -> list[Permission]:
-    """The permissions of a rights file.
-
-    Raises:
-        UserError: it cannot be read, or something in it is not as the contract says; one line with the entry.
-    """
+    """Reads the permissions of a rights file."""
     import yaml
 
     try:

@@ -1,8 +1,6 @@
 """Brings one repository of the Hub to the state of a folder: compare, send, commit, tag, load back.
 
-Contract: contents go first, in batches that a second start passes over; then one commit changes the card and all
-files together, so that a reader sees the old set or the new one; then the tag, which is never moved; then everything
-is read back. Repeated on the same data it commits nothing.
+Contract: a restart skips what was sent; one commit changes all files together.
 """
 
 from __future__ import annotations
@@ -23,22 +21,19 @@ from livek12.dataset_builders.writing.published import Gate
 BATCH_FILES = 8
 BATCH_BYTES = 256 << 20
 ATTEMPTS = 3
-"""Of a commit whose answer was lost."""
+"""Attempts of a commit whose answer was lost."""
 _TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
 Files = dict[str, LocalFile]
 
 
 @dataclass
 class Shipment:
-    """What happens, or happened, to one repository.
+    """The planned or completed changes of one repository.
 
     Attributes:
-        private: whether only its members see it.
-        created: it was not there (or is not shown to this token).
-        files: what becomes of each file.
-        tag: the name of this state; `tagged`: it was not there.
-        committed: a commit was made; `commit` is what the tag names, None as long as it is not made.
-        loaded: rows of each config and split, as they were loaded back.
+        created: it did not exist (or this token cannot see it).
+        tag: the name of this state; `tagged`: the tag is new.
+        commit: the tagged one, None until it exists.
     """
 
     repo: str
@@ -57,18 +52,9 @@ class Shipment:
 
 
 class Shipping:
-    """One folder on its way to one repository.
+    """The shipment of one folder to one repository.
 
-    Args:
-        repository: where it goes.
-        before: what is there.
-        folder: the data set; `files` are its files.
-        tag: the name it gets.
-        private: whether a repository that is created is private.
-        gate: who gets access from now on; None leaves that as it is.
-
-    Raises:
-        UserError: the tag is no name for one, or names another content.
+    `private` holds only for a repository that is created; `gate` None leaves the access unchanged.
     """
 
     def __init__(
@@ -96,11 +82,7 @@ class Shipping:
         )
 
     def ship(self) -> None:
-        """Does it.
-
-        Raises:
-            UserError: the Hub refuses or cannot be reached; a reader sees the old set or the new one.
-        """
+        """Ships the folder; after a failure a reader sees the old set or the new one."""
         shipment = self.shipment
         state = self._before or self._create()
         if self._gate is not None:
@@ -123,7 +105,7 @@ class Shipping:
         return state
 
     def _commit(self, state: State) -> State:
-        """Sends what is missing and commits it; if an answer is lost there is still one commit in the end."""
+        """Sends the missing contents and commits; after a lost answer there is still only one commit."""
         todo = changes(self._files, state.files)
         paths = [change.path for change in todo if change.kind in ("added", "changed")]
         removed = [change.path for change in todo if change.kind == "removed"]
@@ -165,7 +147,6 @@ def _batches(paths: Sequence[str], files: Files) -> Iterator[list[str]]:
 
 
 def _tagged_commit(repository: Repository, before: State | None, files: Files, tag: str) -> str | None:
-    """The commit that the tag names; None where it is free."""
     if not _TAG.fullmatch(tag) or (before and tag in before.branches):
         raise UserError(f"--tag {tag!r} is no name for a tag: take letters, digits, '.', '-' and '_'")
     taken = before.tags if before else {}

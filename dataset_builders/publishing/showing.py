@@ -1,7 +1,6 @@
-"""Whether the rights of a question let it be shown to others, as on a site.
+"""Permission to show a question to others, as on a site.
 
-Contract: what `publish` would not send out for its licence is not shown either, unless a rights file permits it.
-Whether anybody reviewed a question does not matter here.
+Contract: licences are judged as in `publish`, reviews are ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from livek12.dataset_builders.publishing.rights import Permission, covering
 
 
 def refusal(question: Question, permissions: Sequence[Permission] = ()) -> str:
-    """Why a question may not be shown; "" where it may."""
+    """The reason why a question may not be shown; "" if it may."""
     row = {**question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})}
     if covering(permissions, row) is not None:
         return ""

@@ -1,1 +1,1 @@
-"""Reading sources: rows, fields, texts, pictures; nothing here knows a benchmark."""
+"""Reading sources: rows, fields, texts, pictures; independent of any benchmark."""

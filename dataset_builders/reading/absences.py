@@ -1,7 +1,6 @@
-"""What a question refers to and does not have: a picture, the passage it asks about, the option that is its key.
+"""Missing parts of a question: a picture, its passage, or the option that is its key.
 
-Contract: the question agrees with itself (see `soundness`) and can be asked, but not answered or not marked. Only
-plain references count: a place for a picture that is written into the text, and words for a passage that is read, in a
+Contract: only plain references count: a picture placeholder written into the text, and words for a passage in a
 question without pictures that is too short to hold one.
 """
 
@@ -37,17 +36,17 @@ _WORDS = tuple(
         ("the |thi", "passage text article extract excerpt story poem dialogue conversation paragraph"),
     )
 )
-"""What a text of each language has, in small letters, where it may speak of a passage: the sign, and a word."""
+"""Lower-case signs and words of each language that a text with a reference to a passage contains."""
 _LABEL = re.compile(r"[\[(（㉠-㉩](?:(?<=\[)[A-E]\]|(?<=[㉠-㉩])|(?<=[(（])[가나다라마ㄱㄴㄷㄹㅁ][)）])")
 _UNIT = re.compile(r"[一-鿿가-힣]|[A-Za-z]+")
 _LEAST = 15
-"""A line of so many characters beside the one that speaks of a passage may be a short one."""
+"""Characters of a line next to a reference to a passage; such a line may be short."""
 SHORTEST = 90
 """A text of fewer words or characters (Chinese, Korean) than this holds no passage besides its question."""
 
 
 def absences(question: Question) -> Iterator[str]:
-    """What a question refers to and does not have, one phrase each."""
+    """The missing parts of a question, one phrase each."""
     texts = "\n".join([question.question, *(option.text for option in question.options)])
     numbers, nameless = named_pictures(texts)
     if len(numbers) > len(question.images):
@@ -66,7 +65,6 @@ def absences(question: Question) -> Iterator[str]:
 
 
 def _may_refer(text: str) -> bool:
-    """Whether a text has any word or sign that the rules below look for; quick, for most have none."""
     lowered = text.lower()
     for sign, words in _WORDS:
         if sign.search(lowered):
@@ -77,7 +75,7 @@ def _may_refer(text: str) -> bool:
 
 
 def refers_to_passage(text: str) -> bool:
-    """Whether a text speaks of a passage, or of marked places in one, and is too short to hold it."""
+    """True if a text refers to a passage, or to marked places in one, and is too short to hold it."""
     if not _may_refer(text) or sum(1 for _ in islice(_UNIT.finditer(text), SHORTEST)) == SHORTEST:
         return False
     lines = text.strip().split("\n")

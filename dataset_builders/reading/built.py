@@ -1,6 +1,6 @@
-"""Reads built data sets: where one lies, its tables, and every record that it holds.
+"""Built datasets: their folder, tables and records.
 
-Contract: the card of a data set says which files belong to it; others are not looked at.
+Contract: only the files named by the card are read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,7 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 def open_data_set(place: str) -> Path:
-    """The folder of a built data set: a folder, or ORG/NAME[@REVISION] on the Hub, which is fetched.
-
-    Raises:
-        UserError: there is no such data set.
-    """
+    """The folder of a built dataset: a local folder, or ORG/NAME[@REVISION] on the Hub, which is fetched."""
     if not Path(place).is_dir() and _HUB_NAME.fullmatch(place):
         from livek12.core.hub import NotFetched, fetch
 
@@ -37,28 +33,22 @@ def open_data_set(place: str) -> Path:
 
 
 def stored(tables: Tables) -> Iterator[tuple[Question | Page, list[str], str]]:
-    """Every record of a data set once, pages first, with all its tables and its split.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """Yields every record of a dataset once, pages first, with all its tables and its split."""
     members = _members(tables)
     for split, files in tables.get(PAGES, {}).items():
         yield from ((page, [PAGES], split) for file in files for page in read_records(Page, file))
-    # image-only rows leave their figures to the pages, so every question is read from another of its tables
+    # image-only rows lack the figures, so every question is read from another of its tables
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == IMAGE_ONLY):
         for split, files in () if table == PAGES else splits.items():
             for question in (question for file in files for question in read_records(Question, file)):
-                if held := members.pop((question.benchmark, question.id), None):
-                    yield question, held, split
+                if names := members.pop((question.benchmark, question.id), None):
+                    yield question, names, split
 
 
 def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tuple[str, ...]], Tables]:
-    """The tables of each config, and the files of each table by split, as the card of a data set names them.
+    """The tables of each config, and the files of each table by split, as the card names them.
 
-    Raises:
-        UserError: there is no card, it names files outside the folder, or, unless that is said to be all right (then
-            the table or config is left out), files that are not there.
+    With `missing_ok`, tables and configs with missing files are left out.
     """
     configs: dict[str, tuple[str, ...]] = {}
     tables: Tables = {}
@@ -73,7 +63,6 @@ def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tupl
 
 
 def _members(tables: Tables) -> dict[tuple[str, str], list[str]]:
-    """The tables that each question is in."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

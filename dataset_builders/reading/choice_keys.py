@@ -1,8 +1,7 @@
-"""Reads the keys of choice questions: which options a key names.
+"""Reads the keys of choice questions: the options that a key names.
 
-Contract: `chosen` gives the labels of options only where a key can mean nothing else: a label alone or several with
-something between them, a label with the option's own text, or one option's text. Otherwise it gives None, and the key
-stays as its source spells it.
+Contract: `chosen` returns labels only if the key can mean nothing else; otherwise None, and the key is kept as its
+source spells it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _ONE = r"[(（\[]?\s*(?:(\d{1,2})|([A-Ja-j])|([ㄱ-ㅎ])|([가나다라마바사
 _LABELS = re.compile(rf"\s*{_ONE}(?:\s*(?:[,，、/;；&·]|및|와|과|\s)\s*{_ONE})*\s*")
 _EACH = re.compile(_ONE)
 _LONGEST = 100
-"""Characters of a key that is nothing but labels."""
+"""Characters of a key that consists of labels only."""
 _WITH_TEXT = re.compile(rf"\s*{_ONE}\s*[:：.．)\s]\s*(\S.*)", re.DOTALL)
 
 
@@ -28,12 +27,9 @@ def plain_label(label: str) -> str:
 
 
 def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> list[str] | None:
-    """The labels of the options that a key names, in the order of the options; None where that is not certain.
+    """The labels that a key names, in the order of the options; None if uncertain.
 
-    Args:
-        key: the key as its source spells it.
-        options: the options.
-        unlabelled: the source has no labels for them: a key is one's text, and a bare number may count from 0 or 1.
+    `unlabelled`: the source has no labels, so a key is an option's text, or a number counted from 0 or 1.
     """
     by_text = [option.label for option in options if _bare(option.text) == _bare(key)]
     named = _labels_of(key)
@@ -43,14 +39,14 @@ def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> 
         return None
     if named:
         return _in_order(named, options)
-    if (match := _WITH_TEXT.fullmatch(_spelled(key))) and (found := _in_order([_label(match)], options)):
-        text = next(option.text for option in options if option.label == found[0])
-        return found if _bare(text) == _bare(match[match.re.groups]) else None
+    if (match := _WITH_TEXT.fullmatch(_spelled(key))) and (selected := _in_order([_label(match)], options)):
+        text = next(option.text for option in options if option.label == selected[0])
+        return selected if _bare(text) == _bare(match[match.re.groups]) else None
     return None
 
 
 def label_only(key: str) -> set[str]:
-    """The labels that a key consists of, before the options are known; empty where it is anything else."""
+    """The labels that a key consists of, before the options are known; empty if it has other text."""
     return set(_labels_of(key))
 
 
@@ -62,7 +58,6 @@ def _labels_of(key: str) -> list[str]:
 
 
 def _spelled(key: str) -> str:
-    """The key with plain numbers for ①, and spaces between the letters of "ACD" and "ㄱㄷ"."""
     spaced = "".join(f" {_CIRCLED[character]} " if character in _CIRCLED else character for character in key)
     plain = " ".join(spaced.split())
     return " ".join(plain) if re.fullmatch(r"[A-J]+|[a-j]+|[ㄱ-ㅎ]+", plain) else plain
@@ -73,7 +68,6 @@ def _label(match: re.Match[str]) -> str:
 
 
 def _in_order(labels: Sequence[str], options: Sequence[Option]) -> list[str] | None:
-    """The labels in the options' order, unless one is named twice or is none of theirs."""
     names = [option.label for option in options]
     if not labels or len(set(labels)) < len(labels) or not set(labels) <= set(names):
         return None
@@ -81,5 +75,5 @@ def _in_order(labels: Sequence[str], options: Sequence[Option]) -> list[str] | N
 
 
 def _bare(text: str) -> str:
-    """A text as two spellings of one option agree on it."""
+    """A text in the form that two spellings of one option share."""
     return squeezed(text).strip(".。")

@@ -1,7 +1,7 @@
-"""Fetches images from hosts that were named, and from no other.
+"""Fetches images from the named hosts only.
 
-Contract: only http and https, only a named host (redirects too), at most `MAX_BYTES` and `MAX_SECONDS` an image; what
-comes is bytes, not yet known to be a picture. Everything else raises BadRow with the address.
+Contract: http and https, named hosts (redirects too), at most `MAX_BYTES` and `MAX_SECONDS` per image; the bytes are
+not yet known to be a picture. All failures raise BadRow.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from livek12.dataset_builders.base import BadRow, one_line
 MAX_BYTES = 64 << 20
 MAX_SECONDS = 60.0
 WAIT_SECONDS = 20.0
-"""For one answer of the host, or one piece of it."""
+"""Timeout for one answer of the host, or one piece of it."""
 _PIECE = 1 << 16
 
 
 def is_address(ref: str) -> bool:
-    """Whether a reference to an image is an address (URL) and no path."""
+    """True if a reference to an image is a URL and no path."""
     return "://" in ref[:64] or ref.startswith("//")
 
 
 def is_allowed(url: str, hosts: Collection[str]) -> bool:
-    """Whether an address is http(s) on one of the hosts, which are HOST (any port) or HOST:PORT."""
+    """True if a URL is http(s) on one of the hosts, given as HOST (any port) or HOST:PORT."""
     try:
         parts = urlsplit(url)
         names = {parts.hostname or "", f"{parts.hostname}:{parts.port}"} if parts.port else {parts.hostname or ""}
@@ -39,11 +39,7 @@ def is_allowed(url: str, hosts: Collection[str]) -> bool:
 
 
 def fetch(url: str, hosts: Collection[str]) -> bytes:
-    """The bytes behind an address.
-
-    Raises:
-        BadRow: it may not be fetched, or could not be.
-    """
+    """Downloads an address."""
     shown = f"image {one_line(url, 120)}"
     if not is_allowed(url, hosts):
         raise BadRow(
@@ -88,7 +84,7 @@ def _read(answer: Any, shown: str) -> bytes:
 
 
 class _AllowedRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect only to a host that is allowed."""
+    """Follows redirects to allowed hosts only."""
 
     def __init__(self, hosts: Collection[str]) -> None:
         self._hosts = hosts

@@ -1,8 +1,4 @@
-"""Reads the fields of a row: texts, lists, numbers, yes and no, points, units, review.
-
-Contract: what a row does not state is empty (None, "", or an empty list); a missing field, null and an empty text are
-the same. A field of the wrong type raises BadRow, which names it.
-"""
+"""Reads the fields of a row; a missing field, null and an empty text all give None, "" or []."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ LANGUAGES: dict[str, Language] = {
 }
 """Names of the languages, in lower case."""
 MOST_POINTS = 99_999
-"""More than this is a mistake; comparing also refuses nan and infinity."""
+"""Upper bound of plausible points; comparing also refuses nan and infinity."""
 
 
 _BETWEEN = re.compile(r"[;；\n]")
@@ -41,7 +37,7 @@ _NO = frozenset({"false", "f", "no", "n", "0", "0.0", "x", "아니오", "아니�
 
 
 def stated(data: Data, *keys: str) -> Any:
-    """The first of the fields that holds something; None where none does."""
+    """The first field that is not empty."""
     for key in keys:
         value = data.get(key)
         if value is None or value in ("", []) or (isinstance(value, float) and math.isnan(value)):
@@ -51,7 +47,7 @@ def stated(data: Data, *keys: str) -> Any:
 
 
 def text_of(data: Data, *keys: str) -> str:
-    """The text of the first of the fields that holds something; a number as it is written."""
+    """The text of the first field that is not empty; a number as it is written."""
     value = stated(data, *keys)
     if value is None:
         return ""
@@ -61,11 +57,7 @@ def text_of(data: Data, *keys: str) -> str:
 
 
 def stated_language(data: Data) -> Language | None:
-    """The language that a row states, by any of its names.
-
-    Raises:
-        BadRow: it states one that is none of ours.
-    """
+    """The language that a row states; BadRow if it is unsupported."""
     stated_name = text_of(data, "language").lower()
     if stated_name and stated_name not in LANGUAGES:
         raise BadRow(f"language {stated_name!r} is none of zh, en, ko")
@@ -73,9 +65,9 @@ def stated_language(data: Data) -> Language | None:
 
 
 def texts_of(data: Data, *keys: str) -> list[str]:
-    """The texts of a list, of a text that spells a list, or of a text alone; numbers as they are written.
+    """The texts of a list, of a text that spells a list, or of a single text.
 
-    A null is passed over, but not in a key, whose entries belong to blanks by their places.
+    Nulls are skipped, except in keys, whose entries belong to blanks.
     """
     values = [value for value in parse_list(stated(data, *keys)) if value is not None or "answer" in keys]
     if not all(isinstance(value, str | int | float) for value in values):
@@ -84,7 +76,7 @@ def texts_of(data: Data, *keys: str) -> list[str]:
 
 
 def joined_of(data: Data, *keys: str, by: str = "\n\n") -> str:
-    """A text as it is; the texts of a list in one, each once."""
+    """A single text, or the distinct texts of a list joined."""
     value = stated(data, *keys)
     if value is None or isinstance(value, str):
         return (value or "").strip()
@@ -92,12 +84,12 @@ def joined_of(data: Data, *keys: str, by: str = "\n\n") -> str:
 
 
 def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
-    """The points of a question and of its parts: `points` is a number, or a list with those of each part."""
+    """The points of a question and of its parts; a list in `points` holds those of the parts."""
     value, parts = stated(data, "points"), numbers_of(data, "part_points")
     each = numbers_of(data, "points") if isinstance(value, list) or (isinstance(value, str) and "[" in value) else []
     if not each:
         return points_of(data, "points"), parts
-    marks = [points_of({"points": one}, "points") for one in each]
+    marks = [points_of({"points": part}, "points") for part in each]
     if None in marks:
         raise BadRow("points holds what is not a number of points")
     total = sum(mark for mark in marks if mark is not None)
@@ -105,7 +97,7 @@ def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
 
 
 def scheme_of(data: Data) -> str:
-    """A marking scheme as a text: what earns points, a line each; of several schemes one behind the other."""
+    """A marking scheme as text, a line per criterion; several schemes follow each other."""
     given = parse_list(stated(data, "marking"))
     schemes = given if any(isinstance(scheme, list) for scheme in given) else [given]
     texts = ["\n".join(f"- {as_text(line).strip()}" for line in parse_list(scheme) if line) for scheme in schemes]
@@ -113,7 +105,7 @@ def scheme_of(data: Data) -> str:
 
 
 def knowledge_of(data: Data) -> tuple[list[str], list[str]]:
-    """The knowledge points, and the path to the first one where they come as paths (algebra -> equations -> roots)."""
+    """The knowledge points, and the path to the first one if they are paths (algebra -> equations -> roots)."""
     entries = pieces_of(data, "knowledge_points")
     paths = [[piece.strip() for piece in _ARROW.split(entry) if piece.strip()] for entry in entries]
     points = [path[-1] if len(path) > _SHORTEST_PATH else entry for path, entry in zip(paths, entries, strict=True)]
@@ -127,14 +119,14 @@ def pieces_of(data: Data, *keys: str) -> list[str]:
 
 
 def as_text(value: object) -> str:
-    """A text as it is; null as no text; anything else as JSON spells it (0.008, true)."""
+    """A text unchanged; null as ""; other values as JSON (0.008, true)."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def numbers_of(data: Data, key: str) -> list[Any]:
-    """A list of numbers, also as the text of one ("[1, 2]"); what is no number is left for the record to refuse."""
+    """A list of numbers, also from text ("[1, 2]"); other values are passed on for the record to refuse."""
     value = stated(data, key)
     if isinstance(value, str) and (match := _NUMBER_LIST.fullmatch(" ".join(value.split()))):
         return re.split(r"[ ,;]+", match[1])
@@ -142,11 +134,7 @@ def numbers_of(data: Data, key: str) -> list[Any]:
 
 
 def boxes_of(data: Data) -> list[PageBox]:
-    """Where the question stands on its pages; a list of objects with page, left, top, right, bottom.
-
-    Raises:
-        BadRow: it is something else, or a box that lies on no page.
-    """
+    """The boxes of a question on its pages; a list of objects with page, left, top, right, bottom."""
     value = stated(data, "boxes")
     try:
         return [PageBox.model_validate(box) for box in (parse_list(value) if isinstance(value, str) else value or [])]
@@ -178,12 +166,12 @@ def points_of(data: Data, *keys: str) -> float | None:
 
 
 def stated_number(data: Data, *keys: str) -> Any:
-    """As `stated`, but a value that is not a number (nan) counts as stated, so that it can be refused."""
+    """As `stated`, but nan counts as stated, so that it can be refused."""
     return next((value for key in keys if (value := data.get(key)) is not None and value not in ("", [])), None)
 
 
 def truth_of(value: object) -> bool | None:
-    """A yes or no in any usual spelling (true, "False", 1, "Y", "예", "O"); None for anything else."""
+    """A boolean in any usual spelling (true, "False", 1, "Y", "예", "O"); None for other values."""
     if isinstance(value, bool):
         return value
     spelled = str(value).strip().lower()
@@ -191,7 +179,7 @@ def truth_of(value: object) -> bool | None:
 
 
 def units_of(data: Data) -> list[str]:
-    """The unit printed after each blank: `part_units`, or `unit` for the only one or as a list; "" where none is."""
+    """The unit after each blank, "" for none: from `part_units`, or `unit` for the only blank or as a list."""
     units = parse_list(stated(data, "part_units", "unit"))
     if not all(unit is None or isinstance(unit, str) for unit in units):
         raise BadRow("part_units holds something that is not a text")
@@ -200,7 +188,7 @@ def units_of(data: Data) -> list[str]:
 
 
 def review_of(data: Data, origin: Origin = UNKNOWN) -> Review:
-    """The row's own review; else that of its publisher, where its origin is proved; else none yet."""
+    """The row's own review; else its publisher's, if the origin is proved; else none."""
     own = data.get("review")
     if own is None or own == "":
         return Review(state="upstream", by=origin.published_by) if origin.published_by else Review()
@@ -219,7 +207,7 @@ def review_of(data: Data, origin: Origin = UNKNOWN) -> Review:
 
 
 def source_of(data: Data, origin: Origin = UNKNOWN) -> Source:
-    """Where the row says it comes from; what it does not say is that of its publisher, where its origin is proved."""
+    """The row's own source, completed by its publisher's if the origin is proved."""
     given = data.get("source")
     source = given if isinstance(given, Mapping) else {}
     upstream = stated(source, "upstream_id") or stated(data, "upstream_id", "id")

@@ -1,9 +1,8 @@
-"""Takes a text that asks several choice questions apart: a passage and what is asked about it.
+"""Splits a text with several choice questions into a passage and its questions.
 
-Contract: there are as many parts as the key has entries, with consecutive numbers, each with options that hold its
-entry; or as many numbered gaps before one common list of options. Of three and more, one may have options that cannot
-be read (a label is misprinted), and keeps them in its text. What is not certain stays in one piece. The text before the
-first part goes before each of them.
+Contract: there are as many parts as key entries, consecutively numbered, each with options that contain its entry; or
+as many numbered gaps before one list of options. With three or more parts, one may have unreadable options and keeps
+them in its text. Uncertain texts are not split.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class GroupMember:
-    """One question of a group: its number on the paper, what it asks with what stands before it, and its options."""
+    """One question of a group: its printed number, its text with the shared passage, and its options."""
 
     number: str
     text: str
@@ -40,24 +39,18 @@ class GroupMember:
 
 
 def split_group(text: str, key: Sequence[str]) -> list[GroupMember]:
-    """The questions of a text whose key has an entry, the letters that are right, for each; none where not certain.
-
-    Args:
-        text: the passage and what is asked.
-        key: the letters of each question, in their order.
-    """
+    """The questions of a text, given the correct letters of each in order; none if uncertain."""
     masked = mask_formulas(text)
     runs = []
     for pattern in _NUMBERS:
         marks = [(int(plain_width(m[1])), m.start(), m.end()) for m in pattern.finditer(masked)]
         runs += list(islice(_runs(marks, len(key)), _MOST_RUNS))
-    found = (parts for run in runs if (parts := _parts(text, run, key, bare=0)))
+    groups = (parts for run in runs if (parts := _parts(text, run, key, bare=0)))
     mended = (parts for run in runs if len(key) > _FEWEST and (parts := _parts(text, run, key, bare=1)))
-    return next(found, None) or _gaps(text, key) or next(mended, [])
+    return next(groups, None) or _gaps(text, key) or next(mended, [])
 
 
 def _runs(marks: Sequence[tuple[int, int, int]], length: int) -> Iterator[list[tuple[int, int, int]]]:
-    """Marks with consecutive numbers, as many as wanted: each time the nearest one, from the last end on."""
     for last in range(len(marks) - 1, -1, -1) if len(marks) <= _MOST_MARKS else ():
         run = [marks[last]]
         for mark in reversed(marks[:last]):
@@ -68,7 +61,6 @@ def _runs(marks: Sequence[tuple[int, int, int]], length: int) -> Iterator[list[t
 
 
 def _parts(text: str, run: Sequence[tuple[int, int, int]], key: Sequence[str], *, bare: int) -> list[GroupMember]:
-    """The parts that begin at a run of numbers, if no more than `bare` of them keep options that cannot be read."""
     passage = text[: run[0][1]].rstrip()
     ends = [*(start for _, start, _ in run[1:]), len(text)]
     parts: list[GroupMember] = []
@@ -78,13 +70,12 @@ def _parts(text: str, run: Sequence[tuple[int, int, int]], key: Sequence[str], *
         if bare < 0:
             return []
         gap = "" if text[behind : behind + 1].strip() else " "
-        asked = f"{text[start:behind].strip()}{gap}{stem}".strip()
-        parts.append(GroupMember(str(number), "\n\n".join(filter(None, (passage, asked))), options))
+        prompt = f"{text[start:behind].strip()}{gap}{stem}".strip()
+        parts.append(GroupMember(str(number), "\n\n".join(filter(None, (passage, prompt))), options))
     return parts
 
 
 def _options(text: str, letters: str) -> tuple[str, list[Option]]:
-    """The options of a part, a label without its full stop too where nothing but options stands there."""
     stem, options = split_options(text, set(letters))
     marks = list(_LOOSE.finditer(text))
     if options or not marks or marks[0].start() or [m[1] for m in marks] != list("ABCDEFGH"[: max(len(marks), 3)]):
@@ -94,7 +85,6 @@ def _options(text: str, letters: str) -> tuple[str, list[Option]]:
 
 
 def _gaps(text: str, key: Sequence[str]) -> list[GroupMember]:
-    """The gaps of a text before one list of options that all of them choose from."""
     stem, options = split_options(text, set("".join(key)))
     if len(options) <= len(key):
         return []

@@ -1,8 +1,7 @@
-"""Takes in the images that rows refer to, and refuses what is not a picture of theirs.
+"""Loads the images that rows refer to, and refuses invalid ones.
 
-Contract: an image that is returned holds the encoded bytes, is whole, in a format models read, and of a bounded size;
-its path is a bare file name. Everything else raises BadRow saying what is wrong with which image. Nothing outside the
-source's folder is read, and nothing is fetched but from the hosts that were named.
+Contract: a returned image holds complete encoded bytes in a format that models read, of bounded size; its path is a
+bare file name. Nothing outside the source's folder is read, and only named hosts are contacted.
 """
 
 from __future__ import annotations
@@ -29,22 +28,14 @@ from livek12.dataset_builders.reading.rows import roots
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 MOST_KNOWN = 50_000
-"""Pictures that are known to be good at a time: some 20 MB."""
+"""Checked pictures that are remembered: some 20 MB."""
 FileState = tuple[int, int, int, int]
-"""Device, number, size and time of change: while these are the same, so is what the file holds."""
+"""Device, inode, size and modification time: while these are the same, so is the content."""
 _DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
 
 
 class FileBytes(bytes):
-    """Stands for what a file holds, until it is pickled and whoever unpickles it reads the file: no picture travels.
-
-    Attributes:
-        file: its path.
-        size: bytes that it holds.
-        look: what `look_at` finds in them.
-        state: of the file when it was read.
-        picture: as it travels.
-    """
+    """Placeholder for a file's bytes, read only by the process that unpickles it, so that no picture is pickled."""
 
     file: str
     size: int
@@ -54,22 +45,18 @@ class FileBytes(bytes):
 
     @classmethod
     def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
-        """What stands for a file that holds these bytes, a picture of these pixels where that is known."""
-        held = cls()
-        held.file, held.size, held.look, held.state = file, len(data), look_at(data, pixels), state
-        held.picture = PictureFile(file, len(data))
-        return held
+        """The placeholder for a file with these bytes and, if known, pixels."""
+        proxy = cls()
+        proxy.file, proxy.size, proxy.look, proxy.state = file, len(data), look_at(data, pixels), state
+        proxy.picture = PictureFile(file, len(data))
+        return proxy
 
     def __reduce__(self) -> tuple[Callable[[str, int], bytes], tuple[str, int]]:
         return read_again, (self.file, self.size)
 
 
 def read_again(file: str, size: int) -> bytes:
-    """What a file holds that was checked by another process.
-
-    Raises:
-        UserError: it is not what it was.
-    """
+    """Reads a file that another process checked; UserError if it changed."""
     try:
         data, _ = _contents(file)
     except OSError as error:
@@ -81,7 +68,7 @@ def read_again(file: str, size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class PictureFile:
-    """A picture on its way between processes: its file, and the bytes that this held."""
+    """A picture on its way between processes: its file and size."""
 
     file: str
     size: int
@@ -90,11 +77,7 @@ class PictureFile:
         return self.size
 
     def read_into(self, place: memoryview) -> None:
-        """Reads the file into a place of its size.
-
-        Raises:
-            UserError: it is not what it was.
-        """
+        """Reads the file into a buffer of its size; UserError if it changed."""
         try:
             descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -111,49 +94,40 @@ Picture = PictureFile | bytes | None
 
 
 def picture_of(image: Image) -> Picture:
-    """The picture as it travels."""
+    """The picture in its form for pickling."""
     return image.bytes.picture if isinstance(image.bytes, FileBytes) else image.bytes
 
 
 def opened(picture: Picture) -> bytes | None:
-    """The bytes of a picture.
-
-    Raises:
-        UserError: its file is not what it was.
-    """
+    """The bytes of a picture; UserError if its file changed."""
     return read_again(picture.file, picture.size) if isinstance(picture, PictureFile) else picture
 
 
 def look_of(image: Image) -> Look:
-    """What is measured of a picture."""
+    """The measurements of a picture."""
     return image.bytes.look if isinstance(image.bytes, FileBytes) else look_at(image.bytes or b"")
 
 
 def _contents(file: str) -> tuple[bytes, FileState]:
-    """What a file holds, at most one byte more than is allowed; in half the time of `Path.read_bytes`."""
+    """Reads at most one byte more than allowed; takes half the time of `Path.read_bytes`."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.fstat(descriptor)
-        data = os.read(descriptor, min(found.st_size, MAX_BYTES) + 1)
+        status = os.fstat(descriptor)
+        data = os.read(descriptor, min(status.st_size, MAX_BYTES) + 1)
     finally:
         os.close(descriptor)
-    return data, _state(found)
+    return data, _state(status)
 
 
-def _state(found: os.stat_result) -> FileState:
-    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 class ImageLoader:
     """Loads images for the rows below one folder; each distinct picture is checked once.
 
-    Args:
-        root: the source's folder.
-        hosts: the hosts images may be fetched from.
-
-    Attributes:
-        taken: the files beside the rows that were taken for addresses, with these.
-        by_name: whether what it reads from files is given as `FileBytes`, once it is checked.
+    `taken` maps files in the folder to the addresses they replace; with `by_name`, files are returned as `FileBytes`
+    once they are checked.
     """
 
     def __init__(self, root: Path, hosts: Collection[str] = ()) -> None:
@@ -169,19 +143,14 @@ class ImageLoader:
         self.by_name = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Goes to another process without what it knows: what stands for a file would arrive there as its bytes."""
+        """Drops the caches: a placeholder would be pickled as the bytes of its file."""
         return {**vars(self), "_good": {}, "_loaded": {}}
 
     def load(self, ref: object, folder: Path) -> Image:
-        """The image a row refers to.
+        """Loads the image of a reference.
 
-        Args:
-            ref: a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
-                An address on a host that is not named is looked for beside the rows, by the end of its path.
-            folder: where the row's file lies.
-
-        Raises:
-            BadRow: the reference is none of these, or not a whole picture.
+        `ref` is a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
+        For an address on a host that is not named, the local file with the longest matching path suffix is used.
         """
         if isinstance(ref, str) and (again := self._again(ref, folder)):
             return again
@@ -197,38 +166,32 @@ class ImageLoader:
         return image
 
     def _again(self, ref: str, folder: Path) -> Image | None:
-        """What was loaded by this path before, if its file is as it was."""
         image = self._loaded.get((folder, ref))
-        if image is not None and isinstance(held := image.bytes, FileBytes):
+        if image is not None and isinstance(content := image.bytes, FileBytes):
             with suppress(OSError):
-                if _state(os.lstat(held.file)) == held.state:
+                if _state(os.lstat(content.file)) == content.state:
                     return image
         return None
 
     def _checked(self, data: bytes, name: str) -> bytes:
-        """The picture, or what stands for its file, once it is known to be one."""
-        known = self._state or hashlib.sha256(data).digest()
-        if known not in self._good:
+        identity = self._state or hashlib.sha256(data).digest()
+        if identity not in self._good:
             pixels = check_image(data, name)
             if len(self._good) == MOST_KNOWN:
                 self._good.clear()
             named = self._state if self.by_name else None
-            self._good[known] = FileBytes.of(self._file, named, data, pixels) if named else None
-        held = self._good[known]
-        return data if held is None else held
+            self._good[identity] = FileBytes.of(self._file, named, data, pixels) if named else None
+        placeholder = self._good[identity]
+        return data if placeholder is None else placeholder
 
     def take(self, file: str, url: str) -> None:
-        """Notes that a file beside the rows was taken for what is at an address.
-
-        Raises:
-            BadRow: it was taken for another address before.
-        """
+        """Records that a local file replaces an address; BadRow if it already replaces another one."""
         if self.taken.setdefault(file, url) != url:
             name = Path(file).name
             raise BadRow(f"image {one_line(url, 120)}: {name} beside the rows is already another address's file")
 
     def report(self, log: Log, source: str) -> None:
-        """Says how many addresses were not fetched because their files lay beside the rows."""
+        """Logs the number of addresses replaced by local files."""
         if self.taken:
             log.note(source, None, f"{len(self.taken)} images were taken from files beside the rows, not fetched")
 
@@ -262,28 +225,18 @@ class ImageLoader:
         return fetch(url, self._hosts), name
 
     def _beside(self, url: str, parts: list[str], folder: Path) -> str | None:
-        """The file beside the rows whose path is the end of an address, the longest such end.
-
-        Raises:
-            BadRow: an earlier address, another one, was taken from that file.
-        """
         ends = ["/".join(parts[first:]) for first in range(max(0, len(parts) - 6), len(parts))]
         for end in [*ends, *(f"images/{name}" for name in ends[-1:])]:
             try:
-                found = self._find(end, folder)
+                file = self._find(end, folder)
             except (OSError, ValueError, RuntimeError):
                 continue
-            if found:
-                self.take(found, url)
+            if file:
+                self.take(file, url)
                 return end
         return None
 
     def _find(self, ref: str, folder: Path) -> str | None:
-        """The file of a relative path, from the folder of the rows or from the root; None where there is none.
-
-        Raises:
-            BadRow: the path leads out of the source's folder.
-        """
         if file := self._among_others(ref, folder):
             return file
         candidates = [self._place(base, ref) for base in dict.fromkeys((self._real(folder), self._roots[0]))]
@@ -293,7 +246,6 @@ class ImageLoader:
         return next((str(candidate) for candidate in inside if candidate.is_file()), None)
 
     def _among_others(self, ref: str, folder: Path) -> str | None:
-        """The file of a plain path in a folder of pictures, which is looked up once: what `_find` tries first."""
         parent, slash, name = ref.rpartition("/")
         if name in ("", ".", "..") or (slash and not parent) or parent.startswith("/"):
             return None
@@ -308,7 +260,6 @@ class ImageLoader:
         return None
 
     def _place(self, base: Path, ref: str) -> Path:
-        """Where a path leads, links followed; each folder is looked up once, since most hold many pictures."""
         parent, _, name = ref.rpartition("/")
         place = self._real(base / parent) / name
         plain = name not in ("", ".", "..") and place.is_file() and not place.is_symlink()
@@ -324,8 +275,8 @@ class ImageLoader:
             file = self._find(ref, folder)
             if file is None:
                 raise BadRow(f"image {one_line(ref, 120)} is missing")
-            if self.by_name and (known := self._good.get(_state(os.lstat(file)))) is not None:
-                return known
+            if self.by_name and (checked := self._good.get(_state(os.lstat(file)))) is not None:
+                return checked
             data, self._state = _contents(file)
             if len(data) > MAX_BYTES:
                 raise BadRow(f"image {one_line(ref, 120)} has more than {MAX_BYTES >> 20} MiB")
@@ -340,7 +291,6 @@ class ImageLoader:
 
 
 def _is_base64(text: str) -> bool:
-    """Whether a text is an encoded picture: its first bytes must be those of one."""
     if len(text) < 64 or not _BASE64.fullmatch(text[:64]):
         return False
     head = "".join(text[:64].split())[:16]

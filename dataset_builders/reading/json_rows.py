@@ -1,10 +1,9 @@
-"""Reads the rows of a JSON file one after the other, in bounded memory.
+"""Streams the rows of a JSON file in bounded memory.
 
-Contract: the rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose
-other members are the context of the rows behind them; such a member behind the rows that holds for them is a problem.
-An object without such a list is one row if it asks something, else the lists in it hold the rows. Several values, one
-behind the other, are read as if each were a file. A member that comes twice is a problem of its row. A file that breaks
-off gives what came before and one problem; a row may be `MAX_ROW` characters long.
+Contract: rows are the elements of the top-level list, or of a list named in `LISTS` in a top-level object, whose other
+members are the context of the rows after them; a context member after the rows is a problem. An object without such a
+list is one row if it asks something, else the lists in it hold the rows. A truncated file gives the rows before the
+break and one problem; a row may have `MAX_ROW` characters.
 """
 
 from __future__ import annotations
@@ -20,20 +19,17 @@ from livek12.core.tables import BadLine
 from livek12.dataset_builders.reading.names import NAMES, OURS, spelled
 
 LISTS = frozenset({"example", "examples", "data", "rows", "questions", "items", "train", "test", "validation"})
-"""What the list of rows is called where it is a member of an object."""
+"""Names of the list of rows as a member of an object."""
 MAX_ROW = 64 << 20
 CHUNK = 1 << 20
 _NEAR = 16
-"""A value that goes on behind what is held fails this near its end, or in an open string."""
+"""Parsing an incomplete value fails this near its end, or in an open string."""
 _ENDS = {"[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
 class Element:
-    """A row as it stands in the file: its text, what that says, the line it begins at, and its context.
-
-    `alone`: it is the whole file.
-    """
+    """A row of the file: its text, parsed value, first line and context; `alone` if it is the whole file."""
 
     line: int
     text: str
@@ -43,7 +39,7 @@ class Element:
 
 
 def read_json(file: Path) -> Iterator[Element | BadLine]:
-    """The rows of a file. Bytes that are not UTF-8 come as surrogate escapes, for the caller to refuse."""
+    """Yields the rows of a file; bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
     with file.open("rb") as stream:
         text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
         try:
@@ -53,36 +49,31 @@ def read_json(file: Path) -> Iterator[Element | BadLine]:
 
 
 def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of its members (`object_pairs_hook`).
-
-    Raises:
-        Twice: one is there twice, and one of both would be lost.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """`object_pairs_hook` that raises `Twice` for a duplicate member, which would be lost."""
+    members_by_name = dict(pairs)
+    if len(members_by_name) < len(pairs):
         names = [name for name, _ in pairs]
         raise Twice(next(name for name in names if names.count(name) > 1))
-    return found
+    return members_by_name
 
 
 class Twice(ValueError):
-    """An object has a member twice."""
+    """An object has a duplicate member."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name!r} is there more than once")
 
 
 def _rows(text: _Text) -> Iterator[Element | BadLine]:
-    """The rows of all values of a file."""
     first = True
     while first or text.peek():
-        start, line, found, text.empty_list = text.peek(), text.line, False, False
+        start, line, any_value, text.empty_list = text.peek(), text.line, False, False
         if start and start not in _ENDS and not first:
             raise ValueError(f"{start!r} stands where a row belongs")
         for item in _list(text, {}) if start == "[" else _object(text, first) if start == "{" else ():
-            found = True
+            any_value = True
             yield item
-        if not found and not text.empty_list:
+        if not any_value and not text.empty_list:
             yield BadLine(0 if first else line, "not a list of rows")
         if start not in _ENDS:
             return
@@ -90,13 +81,11 @@ def _rows(text: _Text) -> Iterator[Element | BadLine]:
 
 
 def _list(text: _Text, context: dict[str, Any]) -> Iterator[Element | BadLine]:
-    """The rows of the list that begins here."""
     for line, row in text.elements():
         yield row if isinstance(row, BadLine) else Element(line, text.last, row, context)
 
 
 def _object(text: _Text, first: bool) -> Iterator[Element | BadLine]:
-    """The rows of the object that begins here, or itself."""
     begin, listed, pieces = text.line, False, list[str]()
     rest: dict[str, Any] = {}
     context: dict[str, Any] = {}
@@ -126,7 +115,6 @@ def _object(text: _Text, first: bool) -> Iterator[Element | BadLine]:
 
 
 def _asks(value: object) -> bool:
-    """Whether a value is an object with a question."""
     return isinstance(value, dict) and any(OURS.get(name, name) == "question" for name in map(spelled, value))
 
 
@@ -135,12 +123,11 @@ def _holds_rows(value: object) -> bool:
 
 
 def _known(name: str) -> bool:
-    """Whether a member has the name of what a question has."""
     return spelled(name) in OURS or spelled(name) in NAMES
 
 
 class _Text:
-    """The text of a file, of which only the part that is being read is held."""
+    """The text of a file, of which only the part being read is in memory."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self._stream = stream
@@ -152,13 +139,12 @@ class _Text:
 
     @property
     def line(self) -> int:
-        """The line that is being read, from 1."""
         self._line += self._held.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
 
     def peek(self) -> str:
-        """The next character that is no space; empty at the end of the file."""
+        """The next non-space character; empty at the end of the file."""
         while True:
             self._at = json.decoder.WHITESPACE.match(self._held, self._at).end()  # type: ignore[attr-defined]
             if self._at < len(self._held) or not self._more(CHUNK):
@@ -167,7 +153,7 @@ class _Text:
     def elements(self, *, keys: bool = False) -> Iterator[tuple[int, Any]]:
         """The elements of the list, or the keys of the object, that begins here, each with its line.
 
-        Whoever takes a key reads its value before the next one.
+        The caller must read the value of a key before the next key.
         """
         end = _ENDS[self._take()]
         if self.peek() == end:
@@ -188,15 +174,15 @@ class _Text:
                 return
 
     def value(self) -> Any:
-        """The value that begins here; a `BadLine` for one that has a member twice."""
+        """The value that begins here; a `BadLine` if it has a duplicate member."""
         self.peek()
         while True:
             try:
                 value, end = self._decode()
             except json.JSONDecodeError as error:
-                held = len(self._held) - self._at
+                buffered = len(self._held) - self._at
                 breaks_off = error.msg.startswith("Unterminated") or error.pos >= len(self._held) - _NEAR
-                if not breaks_off or held > MAX_ROW or not self._more(max(CHUNK, held)):
+                if not breaks_off or buffered > MAX_ROW or not self._more(max(CHUNK, buffered)):
                     raise ValueError(error.msg) from None
                 continue
             if end == len(self._held) and self._more(CHUNK):
@@ -212,16 +198,17 @@ class _Text:
             return BadLine(self.line, str(error)), end
 
     def _expect(self, characters: str) -> str:
-        if (found := self.peek()) and found in characters:
+        if (character := self.peek()) and character in characters:
             return self._take()
-        raise ValueError(f"{found!r} stands where {' or '.join(characters)} belongs" if found else "the file ends")
+        raise ValueError(
+            f"{character!r} stands where {' or '.join(characters)} belongs" if character else "the file ends"
+        )
 
     def _take(self) -> str:
         self._at += 1
         return self._held[self._at - 1]
 
     def _more(self, size: int) -> bool:
-        """Holds at least one character more, and lets go of what is read; whether there was any."""
         _ = self.line
         new = self._stream.read(size)
         self._held, self._at, self._counted = self._held[self._at :] + new, 0, 0

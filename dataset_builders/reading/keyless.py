@@ -1,8 +1,6 @@
-"""Questions as they are without their keys.
+"""Questions without their keys.
 
-Contract: two questions that differ in key, solution and reasoning only come out the same: what the key had a part in
-(whether a choice has one right option or several, whether there is a short answer, what was an option and what a
-statement) says no more than without it.
+Contract: questions that differ only in key, solution and reasoning give the same result.
 """
 
 from __future__ import annotations
@@ -23,23 +21,22 @@ _EMPTY: dict[str, Any] = {
     "reasoning_flow": [],
 }
 _FIRST_LABELS = "1ㄱ가"
-"""Of options with other labels than letters, which are options only where a key names one."""
+"""First labels other than letters; they mark options only if a key names one."""
 _CIRCLED_FIRST = "①"
 
 
 def without_answers(question: Question) -> Question:
-    """The question with every field empty that tells its answer, and the type and options as known without it."""
+    """The question without its answer, with type and options as inferred without the key."""
     variables = [variable.model_copy(update={"value": ""}) for variable in question.variables]
     text, options = _apart(question)
     plain = (plain_label(option.label) if option.label in CIRCLED else option.label for option in options)
     options = [option.model_copy(update={"label": label}) for option, label in zip(options, plain, strict=True)]
     kind, raw = keyless(question.question_type_raw, has_options=bool(options))
-    known = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
-    return question.model_copy(update={**_EMPTY, **known, "variables": variables})
+    inferred = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
+    return question.model_copy(update={**_EMPTY, **inferred, "variables": variables})
 
 
 def _apart(question: Question) -> tuple[str, list[Option]]:
-    """Text and options; such as stayed in the text because the key named none of them are taken out of it."""
     kind, text = kind_of(question.question_type_raw), question.question
     certain = kind in (CHOICE, *CHOICE_TYPES)
     if question.options or not (certain or kind is None):

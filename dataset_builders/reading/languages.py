@@ -1,9 +1,8 @@
-"""The language of rows that state none.
+"""Detects the language of rows that state none.
 
-Contract: Hangul, Chinese characters or English sentences in a row decide. A row of formulas, a few words or several
-languages has the language of most rows of its file (`vote`). A row in another script, with the accents of another
-language, or without such signs in a file of that language, is refused: whoever builds has to say which of our languages
-it counts as.
+Contract: Hangul, Chinese characters or English sentences decide; an unclear row takes the language of most rows of its
+file (`vote`). A row in another script, with the accents of another language, or without signs of its language in a file
+of such rows is refused: the user must name the language.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from livek12.dataset_builders.base import BadRow
 from livek12.dataset_builders.reading.text import mask_formulas
 
 VOTERS: Final = 64
-"""Rows at the beginning of a file that tell its language."""
+"""Rows at the beginning of a file that determine its language."""
 OTHER: Final = "other"
 _HANGUL, _HAN = re.compile(r"[가-힣]"), re.compile(r"[一-鿿]")
 _KANA = re.compile(r"[ぁ-ゖァ-ヺ]")
@@ -32,7 +31,7 @@ _ENGLISH = frozenset(
     "the are and which what with for that this if from by how find be when then than each given does its these there"
     " calculate determine compute evaluate simplify solve prove show write number value following let".split()
 )
-"""Frequent English words of exams that other languages do not have; German and Dutch share "is", "in" and "of"."""
+"""Frequent English words of exams that other languages lack; German and Dutch share "is", "in" and "of"."""
 _FEWEST_ACCENTS, _ACCENTS, _KANAS = 3, 0.2, 0.25
 """Accented words, their share of all words, and the share of kana that our languages do not reach."""
 _ENGLISH_SHARE, _FOREIGN_SHARE, _FEWEST_WORDS = 0.08, 0.04, 8
@@ -40,19 +39,14 @@ _ENGLISH_SHARE, _FOREIGN_SHARE, _FEWEST_WORDS = 0.08, 0.04, 8
 _LOOKED_AT = 1000
 """Characters of a text whose words are counted."""
 _FEWEST_FOREIGN = 3
-"""Rows without a sign of any language that tell nothing by themselves."""
+"""Rows without a sign of any language that are no evidence by themselves."""
 _FEWEST_IN_A_FILE = 20
 """Words in a file, none of them English, that make it a file in another language."""
 
 
 @dataclass(frozen=True)
 class FileLanguage:
-    """The language of a file's rows.
-
-    Attributes:
-        language: of most of its rows: zh, en, ko, `OTHER`, or None where they show none.
-        given: whether whoever builds said so; then it is that of every row that states none.
-    """
+    """The language of a file's rows: zh, en, ko, `OTHER`, or None if unclear; `given` if stated by the user."""
 
     language: str | None = None
     given: bool = False
@@ -62,7 +56,7 @@ NOT_TOLD: Final = FileLanguage()
 
 
 def vote(texts: Iterable[str]) -> FileLanguage:
-    """The language of a file, from the texts of its first rows."""
+    """Determines the language of a file from the texts of its first rows."""
     signs = [_signs(text) for text in texts]
     counts = Counter(sign.language for sign in signs if sign.language)
     foreign, silent = counts.pop(OTHER, 0), sum(sign.has_foreign_words for sign in signs)
@@ -74,15 +68,9 @@ def vote(texts: Iterable[str]) -> FileLanguage:
 
 
 def written_language(text: str, file: FileLanguage, default: Language) -> Language:
-    """The language of a row that states none.
+    """The language of a row that states none; BadRow if it is unsupported.
 
-    Args:
-        text: all that the row asks.
-        file: the language of its file.
-        default: for a row that shows no language in a file that shows none.
-
-    Raises:
-        BadRow: it is none of ours.
+    `default` is for a row and a file that both show no language.
     """
     signs = _Signs(file.language) if file.given else _signs(text)
     language, why = signs.language, signs.why
@@ -103,7 +91,7 @@ def written_language(text: str, file: FileLanguage, default: Language) -> Langua
 
 
 def asked_text(data: Mapping[str, Any], *keys: str) -> str:
-    """All texts in some members of a row, however nested; no paths, and nothing encoded."""
+    """All texts in some members of a row, however nested, without paths and encoded data."""
     return "\n".join(text for key in keys for text in _texts_in(data.get(key)) if not _PATH.fullmatch(text))
 
 
@@ -119,15 +107,7 @@ def _texts_in(value: object) -> Iterable[str]:
 
 
 class _Signs(NamedTuple):
-    """What a text shows of its language.
-
-    Attributes:
-        language: zh, en, ko or `OTHER`; None where it does not show one.
-        why: what shows `OTHER`.
-        fallback: the language of a mixed text where its file shows none.
-        has_foreign_words: whether it has words enough to be English, and is not.
-        words: in a Latin script, where it shows no language.
-    """
+    """Signs of the language of a text; `words` are those in a Latin script, if its language is unclear."""
 
     language: str | None = None
     why: str = ""
@@ -163,5 +143,4 @@ def _signs(text: str) -> _Signs:
 
 
 def _script(word: str) -> str:
-    """The script of a word, as Unicode names that of its first letter (Latin, Cyrillic, Thai)."""
     return "Latin" if word[0] < "\u0250" else unicodedata.name(word[0], "unknown").split()[0].capitalize()

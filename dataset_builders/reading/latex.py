@@ -1,6 +1,6 @@
-r"""Mends what escaping did to LaTeX: `\n` that should be a line break, control characters that should be commands.
+r"""Repairs LaTeX damaged by escaping: literal `\n` for line breaks, control characters for commands.
 
-Contract: pure functions of text; each changes a text only where its rule is certain.
+Contract: pure functions; each changes a text only where its rule is certain.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 
 from livek12.dataset_builders.reading.text import mask_formulas
 
-# LaTeX's own commands, amsmath's and siunitx's that begin with n.
+# Commands of LaTeX, amsmath and siunitx that begin with n.
 _N_COMMAND_NAMES = """
     nabla natural ncong ne nearrow needspace neg negmedspace negthickspace negthinspace neq newcommand
     newenvironment newline newpage newtheorem nexists ngeq ngeqq ngeqslant ngtr ni nicefrac nleftarrow
@@ -46,31 +46,30 @@ _SURE = {
     "r": frozenset("ight ightarrow ightharpoonup ightleftharpoons ho ceil vert".split()),
     "n": frozenset("abla eq otin exists earrow warrow leq geq subseteq onumber leftarrow rightarrow".split()),
 }
-"""What is left of a command whose first letter was taken for a control character, and is no word."""
+"""Remainders of commands whose first letter became a control character, and that are no words."""
 _IN_FORMULAS = {
     "t": frozenset("o op an ag iny".split()),
     "r": frozenset("angle floor m brace brack".split()),
     "n": frozenset("u e eg ot i mid parallel sim cong".split()),
 }
-"""The same where it could be a word or a symbol."""
+"""Remainders that could also be a word or a symbol."""
 _SUSPECTS = "\a\b\v\f\t\r"
 _SUSPECT_BREAK = re.compile(r"\n(?:" + "|".join(_SURE["n"]) + r")(?![A-Za-z])")
-"""Without one of either nothing is damaged; most texts have none."""
+"""Quick test: texts without a match are undamaged."""
 
 
 def restore(text: str) -> str:
-    """The text with its commands and its line breaks as they were meant."""
+    """Restores the commands and line breaks of a text."""
     return restore_newlines(restore_commands(text))
 
 
 def restore_commands(text: str) -> str:
-    r"""Turns control characters that were the beginning of a command back into it.
+    r"""Turns control characters back into the beginning of a command.
 
-    Reading `\frac`, `\begin` or `\theta` as an escaped text leaves a form feed and "rac", a backspace and "egin", a
-    tab and "heta". A control character is taken for a command where what follows is the rest of one and no word. What
-    could be a word too ("an", "to", a line that begins with u) counts only inside a formula, where no tab belongs, and
-    for the others in a text that is damaged for sure; inside a formula a bell or a backspace before letters is always
-    one. A vertical tab or form feed that begins no command is the line or page break of a word processor.
+    Unescaping `\frac`, `\begin` or `\theta` leaves a form feed and "rac", a backspace and "egin", a tab and "heta". A
+    control character is restored if the letters after it are the rest of a command and no word. Remainders that could
+    be words ("an", "to", "u…") count only inside a formula, or, except for tabs, in a text that is certainly damaged;
+    inside a formula a bell or a backspace before letters always counts.
     """
     if not _may_be_damaged(text):
         return text
@@ -102,10 +101,9 @@ def _is_sure(match: re.Match[str]) -> bool:
 def restore_newlines(text: str) -> str:
     r"""Turns a literal backslash-n that separates lines into a line break.
 
-    TeX reads a command as the longest run of letters after the backslash. Where that run is a known command
-    (`\neq`, `\nu`, `\nabla`) it stays; any other run cannot be a command, so the `\n` in it is a separator.
-    A relation has a right side, so `\ne)` and `\ni.` are the labels e) and i. of a new line. A double
-    backslash is TeX's own line break and does not start a command.
+    TeX reads the longest run of letters after a backslash as the command. A known command (`\neq`, `\nu`, `\nabla`) is
+    kept; for any other run the `\n` is a separator. A relation has a right side, so `\ne)` and `\ni.` are the labels
+    e) and i. of a new line. A double backslash is TeX's own line break.
     """
     if "\\n" not in text:
         return text
@@ -121,7 +119,7 @@ def restore_newlines(text: str) -> str:
 
 
 def unboxed(text: str) -> str:
-    r"""What stands in a `\boxed{…}` that is all of a text; any other text as it is."""
+    r"""The content of a `\boxed{…}` that is the whole text; any other text unchanged."""
     begin = text.strip().removeprefix(_BOXED)
     if begin == text.strip() or not begin.endswith("}"):
         return text

@@ -1,8 +1,4 @@
-"""The licence that the licence or README file of a fetched repository states.
-
-Contract: only a licence named in a plain statement ("Licence: Apache-2.0", `license: apache-2.0` in a front matter) or
-the full text of a known licence counts; anything else is no statement.
-"""
+"""The licence stated by the licence or README file of a fetched repository."""
 
 from __future__ import annotations
 
@@ -30,20 +26,19 @@ _LONGEST = 64 << 10
 
 
 def stated_licence(folder: Path) -> str | None:
-    """The licence that the files of a folder state; None where they state none, or several that differ."""
-    found = set()
+    """The licence that a folder's files state; None if there is none, or several that differ."""
+    licences = set()
     for file in sorted(folder.iterdir()):
         inside = any(file.resolve().is_relative_to(root) for root in roots(folder))
         if _FILES.fullmatch(file.name) and inside and file.is_file():
             with file.open(encoding="utf-8", errors="replace") as lines:
                 text = lines.read(_LONGEST)
-            found |= {name for name, full in _TEXTS.items() if full.match(text)}
-            found |= {_spelled(match[1]) for match in _STATED.finditer(text)}
-    return found.pop() if len(found) == 1 else None
+            licences |= {name for name, full in _TEXTS.items() if full.match(text)}
+            licences |= {_spelled(match[1]) for match in _STATED.finditer(text)}
+    return licences.pop() if len(licences) == 1 else None
 
 
 def _spelled(stated: str) -> str:
-    """The usual spelling of a licence's name."""
     for name, form in _NAMES.items():
         if match := re.fullmatch(form, stated, re.IGNORECASE):
             rights = [part.upper().replace(" ", "-") for part in match.groups()]

@@ -1,8 +1,7 @@
-"""Makes the questions of a source: row by row here, or in processes beside this one where there are many rows.
+"""Makes the questions of a source, in this process or, for many rows, in worker processes.
 
-Contract: both ways give the same questions in the order of the rows, the same ids and the same lines of the log: what
-one row leads to is found out for itself, and what depends on the rows before it (ids, files that were taken for
-addresses) is settled here, in their order.
+Contract: both ways give the same questions, ids and log lines in the order of the rows: this process resolves in order
+the parts that depend on earlier rows (ids, files that replace addresses).
 """
 
 from __future__ import annotations
@@ -26,33 +25,33 @@ from livek12.dataset_builders.reading.soundness import sound
 from livek12.dataset_builders.reading.workers import Workers
 
 FEWEST_ROWS, FEWEST_BYTES = 2_000, 16 << 20
-"""A source with fewer rows than these, and fewer bytes, is made here: it takes half a second to start processes."""
+"""Smaller sources are processed here: starting processes takes half a second."""
 FEWEST_CORES = 2
-"""With one there is nobody to work beside this process. With two, a process beside makes rows while this one counts and
-writes them: a third less of its time, for a seventh more in all."""
+"""With one core, workers gain nothing. With two, a worker makes rows while this process counts and writes them: a third
+less wall time, for a seventh more in all."""
 MOST_WORKERS = 4
 CHUNK_ROWS, CHUNK_BYTES = 256, 4 << 20
-"""What a process is given at once, and the size of a piece of what it gives back."""
+"""Size of a worker's task, and of a piece of its result."""
 UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Maker(Protocol):
-    """Makes the question of a row; can be pickled. Raises BadRow, or pydantic's ValidationError, where it is none."""
+    """Makes the question of a row; picklable. Raises BadRow or pydantic's ValidationError where there is none."""
 
     @property
     def loader(self) -> ImageLoader:
-        """Loads its pictures."""
+        """The loader of its pictures."""
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        """The question, None for a row that is to hold none; what is worth knowing about it goes into the log."""
+        """The question, or None for a head; remarks go into the log."""
 
 
 class Pack(Protocol):
-    """What questions that were packed together, and go into the same tables, became."""
+    """Questions of the same tables, packed together."""
 
     @property
     def places(self) -> list[int]:
-        """Where each stood among those that were packed with it."""
+        """The positions of the questions among those packed in one call."""
 
     @property
     def ids(self) -> list[str]:
@@ -62,18 +61,14 @@ class Pack(Protocol):
         """Gives one of them another id."""
 
     def pictures(self) -> Iterable[str]:
-        """The names of their pictures, but for those of keys."""
+        """The names of their pictures, except those of keys."""
 
 
 P = TypeVar("P", bound=Pack)
 
 
 class Packing(Protocol[P]):
-    """Packs questions; can be pickled.
-
-    Attributes:
-        compares: whether near-duplicates are still looked for among them.
-    """
+    """Packs questions; picklable. `compares`: near-duplicates are still searched among them."""
 
     compares: bool
 
@@ -82,15 +77,7 @@ class Packing(Protocol[P]):
 
 
 class Head(NamedTuple):
-    """What came of a row, but for its question.
-
-    Attributes:
-        where: file:line of the row.
-        id: of its question; None where the row is left out.
-        shown: its id as the log shows it, where that may be needed.
-        log: what was said of the row; None where nothing was.
-        taken: the files beside the rows that were taken for addresses.
-    """
+    """The result of a row, without its question; `id` is None if the row is left out."""
 
     where: str
     id: str | None
@@ -100,28 +87,22 @@ class Head(NamedTuple):
 
 
 class PickledRows(NamedTuple):
-    """Rows on their way to another process.
-
-    Attributes:
-        pickled: one after the other.
-        rows: how many there are.
-        compares: see `Packing`, when they were sent.
-    """
+    """Concatenated pickles of `rows` rows for another process; `compares` as in `Packing`."""
 
     pickled: bytes
     rows: int
     compares: bool = True
 
     def unpickled(self) -> Iterator[SourceRow]:
-        """The rows."""
+        """Yields the rows."""
         unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
         return (SourceRow(*unpickler.load()) for _ in range(self.rows))
 
 
 Chunk = tuple[list[Head], Any]
-"""What came of some rows: their heads, and their questions or packs of them."""
+"""The result of some rows: their heads, and their questions or packs."""
 Before = tuple[Log | None, bool]
-"""What was logged on the way to a row, and whether there is one."""
+"""The log before a row, and whether a row follows."""
 
 
 def to_questions(
@@ -132,18 +113,7 @@ def to_questions(
     other_files: Collection[str] = (),
     forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
 ) -> Iterator[Question]:
-    """The question of each row of a source with a unique id; a row that gives none is logged.
-
-    Args:
-        source: the file or folder, see `read_rows`.
-        make: makes the questions.
-        log: takes what is said of the rows.
-        other_files: names of files that hold no rows of questions.
-        forms: gives the rows one a question, where the source's are not.
-
-    Raises:
-        UserError: the source is not there or holds no file of a known kind, or a process ended.
-    """
+    """The question of each row of a source with a unique id; a row without one is logged."""
     ids = UniqueIds()
     for befores, _, (heads, questions) in _chunks(make, None, _read(source, other_files, forms)):
         waiting = iter(questions)
@@ -164,19 +134,7 @@ def to_packs(
     other_files: Collection[str] = (),
     forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
 ) -> Iterator[list[P]]:
-    """As `to_questions`, but the questions come packed, some at a time, by whichever process made them.
-
-    Args:
-        source: the file or folder, see `read_rows`.
-        make: makes the questions.
-        log: takes what is said of the rows.
-        pack: packs questions.
-        other_files: names of files that hold no rows of questions.
-        forms: gives the rows one a question, where the source's are not.
-
-    Raises:
-        UserError: the source is not there or holds no file of a known kind, or a process ended.
-    """
+    """As `to_questions`, but with the questions packed by the process that made them."""
     ids = UniqueIds()
     make.loader.by_name = True
     for befores, rows, (heads, packs) in _chunks(make, pack, _read(source, other_files, forms)):
@@ -184,14 +142,14 @@ def to_packs(
         made = list(packs)
         if any(refused):
             _, pieces = make_chunk((make, pack), rows, [place for place, reason in enumerate(refused) if reason])
-            made = [one for piece in pieces for one in pickle.loads(piece)]
+            made = [packed for piece in pieces for packed in pickle.loads(piece)]
         place = 0
         for head, reason in zip(_told(befores, heads, log), refused, strict=True):
             if _is_said(head, reason, log) and head.id is not None:
                 unique = _claimed(head, ids, log)
                 if unique != head.id:
-                    one = next(one for one in made if place in one.places)
-                    one.rename(one.places.index(place), unique)
+                    packed = next(packed for packed in made if place in packed.places)
+                    packed.rename(packed.places.index(place), unique)
                 place += 1
         yield made
     make.loader.report(log, source.name)
@@ -200,7 +158,6 @@ def to_packs(
 def _read(
     source: Path, other_files: Collection[str], forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]]
 ) -> Iterator[tuple[Log | None, SourceRow | None]]:
-    """The rows, each with what was logged on the way to it, if anything was; at last what was logged behind them."""
     log = Log()
     for row in forms(read_rows(source, log, other_files=other_files)):
         yield log.take() if log.says_anything else None, row
@@ -208,7 +165,6 @@ def _read(
 
 
 def _told(befores: Iterable[Before], heads: Iterable[Head], log: Log) -> Iterator[Head]:
-    """The heads in their order; what was logged on the way to each is said before it."""
     waiting = iter(heads)
     for before, has_row in befores:
         if before is not None:
@@ -218,7 +174,6 @@ def _told(befores: Iterable[Before], heads: Iterable[Head], log: Log) -> Iterato
 
 
 def _refused(head: Head, make: Maker) -> BadRow | None:
-    """Why a row is left out for what an earlier one took."""
     try:
         for file, url in head.taken.items():
             make.loader.take(file, url)
@@ -228,7 +183,6 @@ def _refused(head: Head, make: Maker) -> BadRow | None:
 
 
 def _is_said(head: Head, reason: BadRow | None, log: Log) -> bool:
-    """Says what there is to say of a row; whether it is not refused."""
     if reason is not None:
         log.skip(head.where, head.shown, reason)
     elif head.log is not None:
@@ -237,7 +191,6 @@ def _is_said(head: Head, reason: BadRow | None, log: Log) -> bool:
 
 
 def _claimed(head: Head, ids: UniqueIds, log: Log) -> str:
-    """The id that the question of a row gets."""
     own = head.id or ""
     if (unique := ids.claim(own)) != own:
         log.note(head.where, own, f"an earlier question has this id: named {unique}")
@@ -247,7 +200,6 @@ def _claimed(head: Head, ids: UniqueIds, log: Log) -> str:
 def _chunks(
     make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]]
 ) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
-    """What was logged before some rows, these rows where another process made them, and what came of them."""
     if cores() < FEWEST_CORES:
         yield from _made_here(make, pack, rows)
         return
@@ -271,7 +223,6 @@ def _chunks(
 def _made_here(
     make: Maker, pack: Packing[Any] | None, rows: Iterable[tuple[Log | None, SourceRow | None]]
 ) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
-    """What comes of rows in this process: one at a time, or some where they are packed."""
     befores, heads, questions, size = list[Before](), list[Head](), list[Question](), 0
     log = Log()
     for before, row in rows:
@@ -293,7 +244,6 @@ def _made_here(
 def _pickled(
     rows: Iterable[tuple[Log | None, SourceRow | None]], pack: Packing[Any] | None
 ) -> Iterator[tuple[list[Before], PickledRows]]:
-    """Some rows at a time, pickled; with what was logged before each, and whether there is one."""
     befores, chunk, count = list[Before](), io.BytesIO(), 0
     pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)  # what rows have in common is told once
     for before, row in rows:
@@ -312,7 +262,6 @@ def _pickled(
 def _unpickled(
     chunks: Iterable[tuple[list[Before], PickledRows]],
 ) -> Iterator[tuple[Log | None, SourceRow | None]]:
-    """The rows again, each with what was logged before it."""
     for befores, pickled in chunks:
         rows = pickled.unpickled()
         yield from ((before, next(rows) if has_row else None) for before, has_row in befores)
@@ -321,12 +270,9 @@ def _unpickled(
 def make_chunk(
     given: tuple[Maker, Packing[Any] | None], rows: PickledRows, left_out: Collection[int] = ()
 ) -> tuple[list[Head], list[bytes]]:
-    """What comes of pickled rows, in a process beside the main one; questions in pieces of a bounded size.
+    """Processes pickled rows in a worker; questions are returned in pieces of bounded size.
 
-    Args:
-        given: makes the questions, and packs them if they are to be packed.
-        rows: the rows.
-        left_out: places of those that are passed over.
+    `left_out` holds the positions of rows to skip.
     """
     make, pack = given
     loader = make.loader
@@ -359,14 +305,7 @@ def _size(image: Image) -> int:
 
 
 def _made(make: Maker, row: SourceRow, log: Log, taken: dict[str, str] | None = None) -> tuple[Head, Question | None]:
-    """What comes of a row by itself.
-
-    Args:
-        make: makes its question.
-        row: the row.
-        log: an empty one, which the head has if anything is said of the row.
-        taken: the files that are taken for addresses, as they come.
-    """
+    """Makes the question of a row independently of other rows; `log` must be empty."""
     question = None
     try:
         if (made := make(row, log)) is not None:
@@ -380,13 +319,13 @@ def _made(make: Maker, row: SourceRow, log: Log, taken: dict[str, str] | None = 
         log.skip(row.where, _row_id(row), error)
     except UNFORESEEN as error:  # a hostile row must not end the build
         log.skip(row.where, _row_id(row), f"it cannot be read ({type(error).__name__}: {error})")
-    said = log if log.says_anything else None
+    messages = log if log.says_anything else None
     shown = _row_id(row) if taken else None
-    return Head(row.where, question.id if question else None, shown, said, taken or {}), question
+    return Head(row.where, question.id if question else None, shown, messages, taken or {}), question
 
 
 def _row_id(row: SourceRow) -> str | None:
-    """The id to show: none where it is no text, and nothing but the place of a row without id or index."""
+    """The id for the log; without id or index only the place of the row."""
     own = row.data.get("id") or row.data.get("index")
     try:
         return row.id if isinstance(own, str | int) else None

@@ -1,8 +1,4 @@
-"""Image marks: where in a question its pictures belong.
-
-Contract: what comes out has one mark a picture, and the pictures in the order of their marks, first those of the
-question, then those of its options.
-"""
+"""Image marks: the positions of pictures in a question."""
 
 from __future__ import annotations
 
@@ -17,29 +13,29 @@ _INLINE = re.compile(
     r"|<img\s[^<>]{0,500}?src\s*=\s*[\"']([^\"'<>]{1,2000})[\"'][^<>]{0,500}>",
     re.IGNORECASE,
 )
-"""A picture written into a text, in Markdown or HTML."""
+"""A Markdown or HTML picture in a text."""
 
 _NAMED = re.compile(r"[\[<](?:image|img|figure|fig|picture|그림|图)\s?[_.-]?\s?(\d{1,2})?[\]>]", re.IGNORECASE)
-"""The place of a picture, by its number or as the next one: [figure1], <image 2>, [image]."""
+"""A placeholder of a picture, numbered or not: [figure1], <image 2>, [image]."""
 ABSENT = "[image]"
-"""Stands in a text for a picture that its source has a mark for and does not give."""
+"""Replaces a mark whose picture the source lacks."""
 _ANY = re.compile(rf"{re.escape(IMAGE_MARK)}|{_INLINE.pattern}|{_NAMED.pattern}", re.IGNORECASE)
 _BETWEEN = "\x1e"
 
 
 def named_pictures(text: str) -> tuple[list[int], int]:
-    """The numbers of pictures that a text names, each once in its order, and how many it names without a number."""
+    """The distinct numbers of pictures named in a text, in order, and the count of unnumbered names."""
     if _has_marks_only(text):
         return [], 0
-    found = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
-    return list(dict.fromkeys(int(number) for number in found if number)), sum(number is None for number in found)
+    numbers = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
+    return list(dict.fromkeys(int(number) for number in numbers if number)), sum(number is None for number in numbers)
 
 
 def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
-    """Marks in place of the pictures written into a text, and all references in the order of their marks.
+    """Replaces the pictures written into a text by marks; returns all references in the order of their marks.
 
-    A picture is written in Markdown or HTML, or named: by its number among `refs`, or as the next of them. A name that
-    comes again stays, its first place too. What `refs` do not have stays as it is written; those left over come last.
+    Pictures are in Markdown or HTML, or named, by number among `refs` or as the next of them. A repeated name is kept,
+    including its first occurrence. Names without a reference are kept; remaining references come last.
     """
     if _has_marks_only(text):
         return text, list(refs)
@@ -69,7 +65,7 @@ def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
 def without_absent(
     question: str, options: Sequence[Option], refs: Sequence[object]
 ) -> tuple[str, list[Option], list[object]]:
-    """A question without the references that name no picture (null); a mark that stands for one becomes `ABSENT`."""
+    """Removes references that name no picture (null); their marks become `ABSENT`."""
     if not any(map(_is_absent, refs)):
         return question, list(options), list(refs)
     places = iter(refs)
@@ -83,14 +79,12 @@ def without_absent(
 
 
 def _is_absent(ref: object) -> bool:
-    """Whether a reference names no picture: null, an empty text, nan, or a picture without bytes and path."""
     if isinstance(ref, Mapping):
         return not any(ref.values())
     return ref is None or (isinstance(ref, str) and not ref.strip()) or (isinstance(ref, float) and math.isnan(ref))
 
 
 def _has_marks_only(text: str) -> bool:
-    """Whether no picture is written into a text or named in it: whatever could be one is a mark."""
     return "[" not in text and ("<" not in text or text.count("<") == text.count(IMAGE_MARK))
 
 
@@ -101,7 +95,7 @@ def _comes_again(text: str, match: re.Match[str]) -> bool:
 def take_all_inline(
     question: str, options: Sequence[Option], refs: Sequence[object]
 ) -> tuple[str, list[Option], list[object]]:
-    """As `take_inline`, of a question and then its options: a mark in an option takes what the question leaves."""
+    """As `take_inline`, for a question and then its options, which take the remaining references."""
     text, ordered = take_inline(_BETWEEN.join([question, *(option.text for option in options)]), refs)
     if text.count(_BETWEEN) != len(options):  # a text with such characters of its own
         text, ordered = take_inline(question, refs)
@@ -116,11 +110,8 @@ def place_marks(
 ) -> tuple[str, list[Option], list[Image], str | None]:
     """Makes the image marks of a question and its options agree with its images.
 
-    Images without a mark are put at the end of the question; marks without an image, the last ones, become `ABSENT`.
-
-    Returns:
-        Question, options, images in the order of their marks, and what did not agree (None: nothing; a text
-        without any mark does not disagree).
+    Images without a mark are put at the end of the question; the last marks become `ABSENT` if images are missing.
+    Returns question, options, images in order, and the disagreement (None if there is none, or no mark at all).
     """
     in_question = question.count(IMAGE_MARK)
     marks = in_question + sum(option.text.count(IMAGE_MARK) for option in options)

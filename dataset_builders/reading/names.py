@@ -1,7 +1,7 @@
-"""What a source calls its keys, and what they are called here: one table for all builders.
+"""Names of keys in sources and their names here: one table for all builders.
 
-Contract: keys are compared in lower case with underscores, so `answerOptionList` and "Answer option list" are
-`answer_option_list`. Where several keys of a row mean the same, the one that stands first here goes before the others.
+Contract: keys are compared in lower case with underscores. Of several keys with one meaning, the first listed takes
+precedence.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAMES: dict[str, str] = {
     "visual_subcategory": "image_subcategory image_sub_category visual_sub_category sub_category subcategory",
     "has_text_in_image": "text_in_image in_image_text has_in_image_text image_has_text contains_text has_text",
 }
-"""Other names of what a question holds, in lower case with underscores, the better ones first."""
+"""Other names of a question's fields, in lower case with underscores, in order of precedence."""
 OURS = {name: ours for ours, names in NAMES.items() for name in names.split()}
 RANK = {name: place for names in NAMES.values() for place, name in enumerate(names.split(), start=1)}
 

@@ -1,8 +1,6 @@
-"""Gives the rows of any source the names that a builder reads, and counts what has no place.
+"""Renames the keys of a source's rows to those of the builder, and counts content without a place.
 
-Contract: `Naming` gives a row by the names of `Question`'s fields (and a few more, such as `passage`), whatever its
-source calls them (`names`), and counts what it cannot place: nothing that holds text or a picture is dropped unseen.
-What a builder reads by a name of its own keeps that name.
+Contract: no text or picture is dropped unseen. Names specific to a builder are kept.
 """
 
 from __future__ import annotations
@@ -25,26 +23,25 @@ from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list
 
 JOINED = frozenset({"images", "solution_images", "passage", "knowledge_points"})
-"""What several keys of a row may hold parts of."""
+"""Fields whose content may be spread over several keys."""
 HEADS = ("information", "general_information")
-"""Keys of a row that asks nothing and says what holds for the rows of its file behind it."""
+"""Keys of a row that asks nothing and gives context for the rows after it."""
 _NUMBERED_PICTURE = re.compile(r"(?:question_)?(?:image|img|picture|figure)_?\d{1,2}")
 _LETTERED_OPTION = re.compile(r"(?:(?:option|choice|opt|ans)_?)?([a-j])|(?:option|choice)_?(\d{1,2})")
 _FEWEST_OPTIONS = 2
 FEW = 3
-"""A key that so many rows hold is told of; more fail a build."""
+"""A key in so many rows is reported; more fail a build."""
 MOST_BYTES = 64 << 10
-"""The size of a map of keys."""
+"""The size of a key map."""
 _NOTHING = re.compile(r"(?:none|null|n/?a)?[.。]?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Given:
-    """What whoever builds says of a source.
+    """The user's statements about a source.
 
     Attributes:
-        names: their key (members with dots: `question.content`) → ours.
-        dropped: keys that are meant to be left out.
+        names: source key (members with dots: `question.content`) → our key.
         language: of the rows that state none.
     """
 
@@ -58,12 +55,7 @@ NOTHING = Given()
 
 @dataclass(frozen=True)
 class Naming:
-    """Gives rows the names that a builder reads.
-
-    Attributes:
-        keys: what the builder reads; empty where it does not say, and then only `given` is applied.
-        given: what whoever builds says of the keys.
-    """
+    """Renames the keys of rows to `keys`, those the builder reads; if empty, only `given` is applied."""
 
     keys: frozenset[str]
     given: Given = NOTHING
@@ -73,26 +65,22 @@ class Naming:
         return {}
 
     def check(self) -> None:
-        """Refuses a map to names that the builder does not read.
-
-        Raises:
-            UserError: there is one.
-        """
+        """Refuses a map to names that the builder does not read."""
         unknown = sorted({*self.given.names.values()} - self.keys) if self.keys else []
         if unknown:
             raise UserError(f"--map: no question has {', '.join(unknown)}; one has {', '.join(sorted(self.keys))}")
 
     def __call__(self, row: SourceRow, log: Log) -> SourceRow:
-        """The row by our names; what has no place in a question is counted in the log."""
+        """The row by our names; unplaced content is counted in the log."""
         data = dict(row.data)
         named = {ours: value for theirs, ours in self.given.names.items() if (value := _take(data, theirs)) is not None}
         if not self.keys:
             return row.holding({**data, **named})
         if row.context:
-            said = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
+            context = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
             placeless = (key for key, value in row.context.items() if _holds_text(value) and self.place(key) is None)
             log.unread |= {*placeless} - {*HEADS} - self.given.dropped
-            data = {**said, **data}
+            data = {**context, **data}
         plan = self._plan(data)
         log.unread |= plan.unread
         for key in _fill(named, data, plan):
@@ -104,23 +92,21 @@ class Naming:
         return row.holding(named)
 
     def _plan(self, data: Mapping[str, Any]) -> _Plan:
-        """Where the keys of a row go; found out once for all rows of the same keys."""
         if (keys := tuple(data)) not in self._plans:
             self._plans[keys] = _Plan.of(keys, self)
         return self._plans[keys]
 
     def place(self, key: str) -> str | None:
-        """Our name of a key; None where it has none that the builder reads."""
+        """Our name of a key; None if the builder reads none."""
         name = spelled(key)
         ours = "images" if _NUMBERED_PICTURE.fullmatch(name) else OURS.get(name, name)
-        return next((known for known in (key, name, ours) if known in self.keys), None)
+        return next((candidate for candidate in (key, name, ours) if candidate in self.keys), None)
 
     def _said_of_all(self, key: str) -> bool:
-        """Whether what a file says of all its rows is what a question has: not which one it is, or what it asks."""
+        """True if a file-level key may apply to all rows: not an id, and nothing that is asked."""
         return self.place(key) not in (None, "id", "index", "question", "answer")
 
     def _place_source(self, named: dict[str, Any], log: Log) -> None:
-        """A source that is a text is an address, or the exam."""
         source = named.get("source")
         if not isinstance(source, str) or not source.strip() or source.lstrip().startswith("{"):
             return
@@ -132,43 +118,34 @@ class Naming:
 
 
 def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
-    """The rows without those that hold nothing but a head (`HEADS`), which the rows behind have in their context."""
+    """The rows without those that consist of a head (`HEADS`), which becomes context."""
     file: Path | None = None
-    said = ""
+    head = ""
     for row in rows:
         if row.file is not file and row.file != file:
-            file, said = row.file, ""
+            file, head = row.file, ""
         if HEADS[0] not in row.data and HEADS[1] not in row.data:
-            yield _under(row, said)
+            yield _under(row, head)
             continue
-        held = [key for key, value in row.data.items() if value not in (None, "", [])]
-        if len(held) == 1 and held[0] in HEADS and isinstance(row.data[held[0]], str):
-            said = row.data[held[0]].strip()
-            said = "" if _NOTHING.fullmatch(said) else said
+        keys = [key for key, value in row.data.items() if value not in (None, "", [])]
+        if len(keys) == 1 and keys[0] in HEADS and isinstance(row.data[keys[0]], str):
+            head = row.data[keys[0]].strip()
+            head = "" if _NOTHING.fullmatch(head) else head
             continue
-        yield _under(row, said)
+        yield _under(row, head)
 
 
-def _under(row: SourceRow, said: str) -> SourceRow:
-    return replace(row, context={**row.context, HEADS[0]: said}) if said else row
+def _under(row: SourceRow, head: str) -> SourceRow:
+    return replace(row, context={**row.context, HEADS[0]: head}) if head else row
 
 
 def lost_keys(log: Log) -> dict[str, int]:
-    """The keys that hold text or pictures in more than a few rows of a source, or in most, and have no place."""
+    """The keys without a place that hold text or pictures in more than a few rows, or in most."""
     return {key: count for key, count in sorted(log.lost.items()) if count > min(FEW, log.read // 2)}
 
 
 def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
-    """What whoever builds says of a source.
-
-    Args:
-        file: YAML, their key: ours.
-        dropped: keys that are meant to be left out, with commas between them.
-        language: of the rows that state none.
-
-    Raises:
-        UserError: the file cannot be read as that, or the language is none of ours.
-    """
+    """Reads the user's statements: a YAML file of source key: our key, and keys to leave out, separated by commas."""
     names: object = {}
     if file:
         import yaml
@@ -188,11 +165,7 @@ def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
 
 
 def refuse_losses(source: Path, log: Log) -> None:
-    """Refuses to build what would lose text or pictures of its source.
-
-    Raises:
-        UserError: keys without a place in a question hold some; it names them.
-    """
+    """Refuses to build if text or pictures of the source would be lost; names the keys."""
     if lost := lost_keys(log):
         named = ", ".join(f"{one_line(key, 60)} ({count} rows)" for key, count in lost.items())
         raise UserError(
@@ -202,28 +175,21 @@ def refuse_losses(source: Path, log: Log) -> None:
 
 
 def _take(data: dict[str, Any], key: str) -> Any:
-    """Takes a member out of a row, by its key or by keys with dots between them."""
     if key in data:
         return data.pop(key)
     first, dot, rest = key.partition(".")
     if not dot or not isinstance(inner := data.get(first), Mapping):
         return None
     data[first] = inner = dict(inner)
-    found = _take(inner, rest)
+    member = _take(inner, rest)
     if not inner:
         del data[first]
-    return found
+    return member
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Where the keys of rows go.
-
-    Attributes:
-        places: each key with our name, the best name of several first; None where it has no place.
-        options: the keys of options that have one each, by label.
-        unread: the keys without a place.
-    """
+    """Destinations of the keys of rows; of several keys with one name, the best is first in `places`."""
 
     places: tuple[tuple[str, str | None], ...]
     options: Mapping[str, str]
@@ -245,7 +211,6 @@ class _Plan:
 
 
 def _fill(named: dict[str, Any], data: Mapping[str, Any], plan: _Plan) -> Iterator[str]:
-    """Puts what a row holds under our names; gives the keys whose text is left over."""
     for key, ours in plan.places:
         value = data[key]
         if ours is None:
@@ -273,13 +238,11 @@ def _joined(ours: str, first: Any, second: Any) -> Any:
 
 
 def _add_pictures_beside(row: SourceRow, named: dict[str, Any]) -> None:
-    """A question that is a file of its own, and names no picture, has those that lie beside it."""
     if row.alone and stated(named, "images") is None:
         named["images"] = sorted(file.name for file in row.file.parent.iterdir() if is_picture(file))
 
 
 def _holds_text(value: Any) -> bool:
-    """Whether a value holds text, a path or the bytes of a picture; a number and yes or no are none."""
     if isinstance(value, str):
         return bool(value.strip())
     if isinstance(value, Mapping):

@@ -1,9 +1,7 @@
-"""Options that stand apart from their question, in whatever shape.
+"""Options stored apart from their question, in any form.
 
-Contract: a list of texts (with labels in them or not), of {label, text} under any usual names (each in a list of its
-own or not), of pairs, an object of label → text, an object of two lists, or a text with a line for each. Where no label
-is given, the place in the list is one. A picture of an option, its own member or all of its text, is written into the
-text in Markdown. `other_members` are those that hold anything else.
+Contract: accepts a list of texts (labelled or not), of {label, text} under usual names, of pairs, an object of label →
+text, an object of two lists, or a text with a line for each. An option's picture is written into the text in Markdown.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _PICTURES = ("image", "img", "picture", "figure", "image_path", "image_url")
 _RIGHT = ("is_correct", "isCorrect", "correct", "is_answer", "is_right")
 _PATH = re.compile(r"[^\s()<>]{1,300}\.(?:png|jpe?g|webp|gif|bmp)", re.IGNORECASE)
 _REFERS = r"(?!\s*(?:$|and\b|or\b|only\b|[,，、&와과및和与或是]|[-–—→>]?\s*[①-⑳⑴-⒇(（]))"
-"""What follows a label that is one, and not the name of a statement: "(A) and (C)", "① ②", "(B) only", "(c) - (b)"."""
+"""Text after a label that refers to statements: "(A) and (C)", "① ②", "(B) only", "(c) - (b)"."""
 _DECORATED = r"(?:\*\*|__|\$)?"
 _LETTERS, _OTHER_LETTERS = list("ABCDEFGHIJ"), list("ABCDEFGHIJ")
 _DIGITS = [str(number) for number in range(1, 21)]
@@ -41,25 +39,17 @@ _IN_TEXT = [
 _ENCLOSED = re.compile(r"\s*(?:[(（]|[Ⓐ-Ⓙⓐ-ⓙ①-⑳⑴-⒇])")
 """A label in brackets or a circle, which may name a statement of the question."""
 _CLOSED = re.compile(rf"\s*{_DECORATED}([A-Ja-j])\s*[)）]\s*{_DECORATED}\s*{_REFERS}")
-"""A label before one bracket, which hardly anything else is."""
+"""A label before one bracket, which is almost always an option's."""
 _NUMBERED = re.compile(r"\s*[(（]?\s*[①⑴1A]")
-"""How options with labels in them begin; (가) and ㄱ in them name what the question is about."""
+"""The beginning of labelled options; (가) and ㄱ in them name statements of the question."""
 LETTERS = "ABCDEFGHIJ"
 _PAIR = 2
 _FEWEST = 2
-"""Options that show whether labels are any."""
+"""Options needed to recognise labels."""
 
 
 def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
-    """The options, and whether they came without labels.
-
-    Args:
-        given: as the row has them.
-        letters: whether those without labels get letters, as far as these go, or numbers.
-
-    Raises:
-        BadRow: they hold something that is not a text.
-    """
+    """The options, and whether they lacked labels; `letters` gives such options letters instead of numbers."""
     value = parse_object(given)
     if isinstance(value, Mapping):
         return _of_object(value), False
@@ -88,13 +78,10 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
 
 
 def _labelled(texts: Sequence[str]) -> list[Option]:
-    """The options by the labels in their texts, in whatever order they stand; none where the texts have no labels.
+    """The options by the labels in their texts, in any order; none if the texts have no labels.
 
-    Numbers, small and decorated letters that come in their order are left to the caller.
-
-    Raises:
-        BadRow: each text begins with a label of one kind, and these are not the first labels of that kind, each once;
-            or only some begin with a label, and not with that of their place.
+    The caller handles numbers, small and decorated letters in order. BadRow if the labels are not the first ones of
+    their kind, each once, or if only some options have one that is not that of its position.
     """
     for pattern, kind in _IN_TEXT:
         matches = [match for text in texts if (match := pattern.match(text))]
@@ -121,13 +108,9 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
 
 
 def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
-    """The labels of the options that a row names by their places: `answer_index` from 0, `answer_place` from 1.
-
-    Raises:
-        BadRow: there is no option at such a place.
-    """
+    """The labels of options given by position: `answer_index` from 0, `answer_place` from 1."""
     for name, first in (("answer_index", 0), ("answer_place", 1)):
-        places = [whole_of({name: one}, name) for one in numbers_of(data, name)]
+        places = [whole_of({name: number}, name) for number in numbers_of(data, name)]
         if places and not all(place is not None and first <= place < len(options) + first for place in places):
             raise BadRow(f"{name} {places} names no option of {len(options)}")
         if places:
@@ -136,18 +119,17 @@ def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
 
 
 def other_members(given: object) -> set[str]:
-    """The members of options that hold a text and have no place in an option."""
+    """The text members of options without a place in an option."""
     items = [_alone(item) for item in given] if isinstance(given, list) else []
-    found = set[str]()
+    members = set[str]()
     for item in items:
         if isinstance(item, Mapping) and len(item) > 1:
             taken = {_name(item, names) for names in (_LABELS, _TEXTS, _PICTURES)}
-            found |= {name for name, value in item.items() if name not in taken and isinstance(value, str) and value}
-    return found - {*_RIGHT}
+            members |= {name for name, value in item.items() if name not in taken and isinstance(value, str) and value}
+    return members - {*_RIGHT}
 
 
 def _flagged(given: object, options: Sequence[Option]) -> list[str]:
-    """The labels of the options that say of themselves that they are right."""
     items = [_alone(item) for item in parse_list(parse_object(given))]
     flags = [truth_of(stated(item, *_RIGHT)) if isinstance(item, Mapping) else None for item in items]
     right = [option.label for option, flag in zip(options, flags, strict=False) if flag]
@@ -155,7 +137,6 @@ def _flagged(given: object, options: Sequence[Option]) -> list[str]:
 
 
 def _of_object(value: Mapping[Any, Any]) -> list[Option]:
-    """The options of label → text, or of two lists, one of labels and one of texts."""
     if value and all(isinstance(item, Mapping) for item in value.values()):
         return [_of_pair({"label": label, **item}, 0) for label, item in value.items()]
     labels, texts = _first(value, _LABELS), _first(value, _TEXTS)
@@ -186,7 +167,6 @@ def _name(value: Mapping[Any, Any], names: Sequence[str]) -> str | None:
 
 
 def _pictured(text: str) -> str:
-    """A text that is nothing but the path of a picture, as a picture."""
     return f"![]({text.strip()})" if _PATH.fullmatch(text.strip()) else text
 
 

@@ -1,8 +1,7 @@
-"""Pictures of a source: the page images beside its rows, and whether bytes are a whole picture of an acceptable size.
+"""Pictures of a source: its page images, and the check of a picture's integrity and size.
 
-Contract: pages lie in a folder `pages/`, one file a page, named PAPER_N.png (or .jpg, .jpeg, .webp), N from 1. The
-size is read from the header before anything is decoded. A PNG carries checksums, which are verified; of the other
-formats it is known how they end, so that what was cut off shows without decoding. `decode` decodes as well.
+Contract: pages are in `pages/`, one file per page, PAPER_N.png (or .jpg, .jpeg, .webp), N from 1. The size is read from
+the header before decoding.
 """
 
 from __future__ import annotations
@@ -25,44 +24,37 @@ MAX_PIXELS = 89_478_485
 """Pillow's own bound against decompression bombs; an A4 page at 600 dpi has 35 million."""
 MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM")
 ENDS = 2048
-"""Bytes at each end of a picture that tell it from others."""
+"""Bytes at each end of a picture that distinguish it."""
 _PAGE = re.compile(r"(.+)_0*([1-9]\d{0,4})\.(?:png|jpe?g|webp)", re.IGNORECASE)
 _MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
 
 
 def is_picture(file: Path) -> bool:
-    """Whether a file is named like a picture that can be read."""
+    """True if the file name is that of a readable picture."""
     return file.suffix.lower() in _SUFFIXES
 
 
 def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
-    """The pictures below a source's folder, its pages apart, whose names are not among `used`."""
-    found = []
+    """The pictures below a source's folder, except pages, whose names are not in `used`."""
+    unused = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "pages")
         names = (name for name in sorted(files) if name not in used and is_picture(Path(name)))
-        found += [str(Path(folder, name).relative_to(root)) for name in names]
-    return found
+        unused += [str(Path(folder, name).relative_to(root)) for name in names]
+    return unused
 
 
 def find_pages(root: Path) -> dict[PageKey, Path]:
-    """The page files below `root/pages` by paper and page number, in that order."""
-    found = {}
+    """The files below `root/pages` by paper and page number, in order."""
+    pages = {}
     for file in sorted((root / "pages").glob("*")):
         if match := _PAGE.fullmatch(file.name):
-            found[match[1], int(match[2])] = file
-    return dict(sorted(found.items()))
+            pages[match[1], int(match[2])] = file
+    return dict(sorted(pages.items()))
 
 
 class Look(NamedTuple):
-    """What is measured of a picture.
-
-    Attributes:
-        size: its bytes.
-        pixels: width and height; None where its bytes do not say.
-        outline: tells it from others: its length, and a checksum of its ends (a PNG's last bytes are checksums of all
-            of it).
-    """
+    """Measurements of a picture; `outline` is its length and a checksum of its ends, where a PNG keeps checksums."""
 
     size: int
     pixels: tuple[int, int] | None
@@ -70,12 +62,12 @@ class Look(NamedTuple):
 
 
 def look_at(data: bytes, pixels: tuple[int, int] | None = None) -> Look:
-    """What is measured of a picture, whose width and height may be known."""
+    """Measures a picture, whose width and height may be known."""
     return Look(len(data), pixels or pixels_of(data), f"{len(data)} {zlib.crc32(data[:ENDS] + data[-ENDS:])}")
 
 
 def pixels_of(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a picture in pixels; None where its bytes do not say."""
+    """Width and height in pixels; None if unknown."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     from PIL import Image as Pillow
@@ -88,14 +80,7 @@ def pixels_of(data: bytes) -> tuple[int, int] | None:
 
 
 def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, int]:
-    """Proves that the bytes are a picture.
-
-    Returns:
-        Its width and height.
-
-    Raises:
-        BadRow: they are not, in words that name the picture.
-    """
+    """Checks that the bytes are a picture and returns its width and height; BadRow names the picture."""
     from PIL import Image as Pillow
     from PIL import UnidentifiedImageError
 
@@ -129,13 +114,12 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, i
             raise BadRow(f"{shown} is an HTML page, not a picture") from None
         if not data.startswith(MAGIC):
             raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
-        # Pillow names the object it read from, which says nothing to a person.
+        # Pillow's text names a Python object, which is of no use to a reader.
         why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
         raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
 
 
 def _is_whole(data: bytes, format: str) -> bool:
-    """Whether a picture of a format other than PNG goes on to its end."""
     match format:
         case "JPEG":
             return data.find(_END, _scan_of(data)) >= 0
@@ -148,13 +132,13 @@ def _is_whole(data: bytes, format: str) -> bool:
 
 
 def _scan_of(data: bytes) -> int:
-    """Where the coded picture of a JPEG begins, behind its headers (which may hold a small JPEG of their own)."""
-    at = 2
-    while at + 4 <= len(data) and data[at] == _MARKER:
-        if data[at + 1] == _SCAN:
-            return at
-        if data[at + 1] == _MARKER:
-            at += 1  # a fill byte
+    """The offset of a JPEG's image data, after its headers (which may hold a thumbnail)."""
+    offset = 2
+    while offset + 4 <= len(data) and data[offset] == _MARKER:
+        if data[offset + 1] == _SCAN:
+            return offset
+        if data[offset + 1] == _MARKER:
+            offset += 1  # a fill byte
         else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+            offset += 2 + int.from_bytes(data[offset + 2 : offset + 4], "big")
     return len(data)

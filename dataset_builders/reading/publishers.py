@@ -1,9 +1,8 @@
-"""Origins of rows: who published them, under which licence, and where.
+"""Origins of rows: publisher, licence and address.
 
-Contract: an origin is proved and never inferred from names, ids or the shape of a row. It is the repository that
-`--source hub` fetches, or that of a file that is byte for byte one that its publisher has (`published_files.txt`: its
-SHA-256, size and path, by publisher and commit). What a row itself states is read by `fields.review_of` and
-`fields.source_of`.
+Contract: an origin is proved, never inferred from names, ids or the form of a row. It is the repository that `--source
+hub` fetches, or the publisher of a byte-identical file (`published_files.txt`: SHA-256, size and path, by publisher and
+commit).
 """
 
 from __future__ import annotations
@@ -18,13 +17,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Origin:
-    """Where rows come from; None where that is not known.
-
-    Attributes:
-        published_by: the repository, ORG/NAME; its questions count as reviewed there.
-        licence: the licence that the publisher states for them.
-        url: the address of the published rows.
-    """
+    """The origin of rows; None where unknown. Questions of `published_by` (ORG/NAME) count as reviewed there."""
 
     published_by: str | None = None
     licence: str | None = None
@@ -36,13 +29,7 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True)
 class Publisher:
-    """A publisher of exam sets, apart from what a benchmark fetches from the Hub.
-
-    Attributes:
-        licence: the licence in its repository; None where that has none, or states one for each row.
-        url: the address of the published rows.
-        citation: the article in BibTeX.
-    """
+    """A publisher of exam sets that no benchmark fetches."""
 
     licence: str | None = None
     url: str | None = None
@@ -79,15 +66,13 @@ PUBLISHERS = {
     "rladmstn1714/CLIcK": Publisher(),
     "analogyai/CFE_Benchmark": Publisher(),
 }
-"""By what `review.by` says of their rows."""
+"""By `review.by` of their rows."""
 
 
 def origin_of(file: Path, known: Mapping[str, Origin] | None = None) -> Origin:
-    """The origin of a file that a publisher has byte for byte; `UNKNOWN` for any other.
+    """The origin of a file that is byte-identical to a publisher's; else `UNKNOWN`.
 
-    Args:
-        file: the file of rows.
-        known: origins by the SHA-256 of a file, beside those that ship here.
+    `known` adds origins by SHA-256 to those that ship here.
     """
     size = file.stat().st_size
     published, sizes = _published_files()
@@ -100,7 +85,6 @@ def origin_of(file: Path, known: Mapping[str, Origin] | None = None) -> Origin:
 
 @cache
 def _published_files() -> tuple[dict[str, Origin], frozenset[int]]:
-    """The origins of published files by SHA-256, and the sizes of these files."""
     text = resources.files(__package__).joinpath("published_files.txt").read_text(encoding="utf-8")
     origins, sizes, origin = dict[str, Origin](), set[int](), UNKNOWN
     for line in text.splitlines():

@@ -1,7 +1,7 @@
-"""Reads the rows of JSON, JSONL, Parquet, CSV and TSV files, one at a time.
+"""Streams the rows of JSON, JSONL, Parquet, CSV and TSV files.
 
-Contract: every row comes with the place it stands at (file:line, or file:row for Parquet). What is no row there
-(broken, not UTF-8, not an object, too long) is logged and passed over; a file that breaks off gives what came before.
+Contract: every row has its place (file:line, or file:row for Parquet). Invalid rows are logged and skipped; a truncated
+file gives the rows before the break.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")
 PARQUET_BATCH = 64
 PARQUET_BUFFER = 1 << 20
-"""With buffering ahead (`pre_buffer`) a whole row group would be held instead."""
+"""With buffering ahead (`pre_buffer`) a whole row group would be in memory instead."""
 JSONL_BUFFER = 1 << 18
 _FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", ".txt")
 _ABOUT = re.compile(
@@ -38,18 +38,14 @@ Found = tuple[Any, str, Mapping[str, Any], bool]
 
 @dataclass
 class SourceRow:
-    """One row as found, and where. Nobody changes one; that it is not frozen spares each of them two microseconds.
+    """One row and its place. Treat as immutable; freezing it would cost two microseconds per row.
 
     Attributes:
-        data: what it holds.
-        file: the file it stands in.
-        number: its place among the rows of the file, from 1.
+        number: its position among the rows of the file, from 1.
         where: file:line, for the log.
-        context: what the file says of all its rows.
-        alone: whether it is the whole file.
-        found: what it held in its source, where `data` is not that any more.
-        origin: who published its file, where that is proved.
-        language: of the rows of its file.
+        context: the file's statements about all its rows.
+        found: its original content, if `data` was changed.
+        origin: the proved publisher of its file.
     """
 
     data: dict[str, Any]
@@ -63,27 +59,23 @@ class SourceRow:
     language: FileLanguage = NOT_TOLD
 
     def holding(self, data: dict[str, Any]) -> SourceRow:
-        """The row with other data. A copy by `dataclasses.replace` takes four times as long."""
+        """The row with other data; four times as fast as `dataclasses.replace`."""
         place = (self.file, self.number, self.where, self.context, self.alone)
         return SourceRow(data, *place, self.as_found, self.origin, self.language)
 
     @property
     def folder(self) -> Path:
-        """Where its file lies."""
+        """The folder of its file."""
         return _folder_of(self.file)
 
     @property
     def as_found(self) -> Mapping[str, Any]:
-        """What the row held in its source, by the source's own keys."""
+        """The original content of the row, by the source's keys."""
         return self.data if self.found is None else self.found
 
     @property
     def id(self) -> str:
-        """The row's own id; where it has none, the file's name with its index or the row's number in the file.
-
-        Raises:
-            BadRow: it has one that is neither a text nor a number.
-        """
+        """The row's own id, else the file's name with the row's index or number."""
         id, index = self.data.get("id"), self.data.get("index")
         if id is None or (isinstance(id, str) and not id.strip()):
             number = f"{self.number:04d}" if index in (None, "") or not isinstance(index, str | int) else index
@@ -95,36 +87,28 @@ class SourceRow:
 
 @lru_cache(maxsize=64)
 def _folder_of(file: Path) -> Path:
-    """The same object for all rows of a file: a path finds out its hash once."""
+    """The same object for all rows of a file, since a path caches its hash."""
     return file.parent
 
 
 def source_root(source: Path) -> Path:
-    """The folder a source's files may lie in: the source itself, or the folder of the file.
-
-    Raises:
-        UserError: there is no such file or folder.
-    """
+    """The folder of a source's files: the source itself, or the folder of the file."""
     if not source.exists():
         raise UserError(f"{source}: no such file or folder")
     return source if source.is_dir() else source.parent
 
 
 def roots(root: Path) -> tuple[Path, ...]:
-    """The resolved folders that the files of a source may lie in.
+    """The resolved folders that may hold files of a source.
 
-    A snapshot in the Hub's cache is a folder of links into `blobs` beside it, so those are the source's too.
+    A snapshot in the Hub's cache consists of links into `blobs`, so that folder is included.
     """
     root = root.resolve()
     return (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
 
 
 def hub_snapshot(name: str) -> Path:
-    """The folder of a data set fetched from the Hub (or of its copy in the cache): its rows, images and texts.
-
-    Raises:
-        UserError: the Hub cannot be reached or has no such data set.
-    """
+    """The folder of a dataset fetched from the Hub or its cache: rows, images and texts."""
     from livek12.core.hub import NotFetched, fetch
 
     try:
@@ -134,16 +118,7 @@ def hub_snapshot(name: str) -> Path:
 
 
 def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> Iterator[SourceRow]:
-    """The rows of a file, or of all files of a folder in the order of their names.
-
-    Args:
-        source: the file or folder.
-        log: takes what is no row.
-        other_files: names of files of a folder that hold no rows of questions.
-
-    Raises:
-        UserError: the source is not there or holds no file of a known kind.
-    """
+    """Yields the rows of a file, or of all files of a folder in the order of their names."""
     root = source_root(source)
     files = [source] if source.is_file() else sorted(f for f in source.rglob("*") if _is_data(f, root, other_files))
     if not files or files[0].suffix.lower() not in SUFFIXES:
@@ -157,8 +132,8 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
             if note := pointer_note_of(file):
                 log.skip(name, None, f"is {note}")
                 continue
-            found = _READERS[file.suffix.lower()](file, name, log)
-            for number, (data, where, context, alone) in enumerate(found, start=1):
+            rows = _READERS[file.suffix.lower()](file, name, log)
+            for number, (data, where, context, alone) in enumerate(rows, start=1):
                 log.read += 1
                 if isinstance(data, dict):
                     yield SourceRow(data, file, number, where, context, alone and source.is_dir())
@@ -169,12 +144,12 @@ def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> I
 
 
 def unread_files(source: Path, other_files: Collection[str]) -> list[str]:
-    """The files of a folder that hold no rows as they are read here, and are no pictures, pages or words about it."""
+    """The files of a folder without readable rows, except pictures, pages and documentation."""
     if not source.is_dir():
         return []
     files = (file for file in sorted(source.rglob("*")) if file.is_file() and file.name not in other_files)
-    told = (file for file in files if file.suffix.lower() not in SUFFIXES and not is_picture(file))
-    names = (file.relative_to(source) for file in told if not _ABOUT.match(file.name))
+    others = (file for file in files if file.suffix.lower() not in SUFFIXES and not is_picture(file))
+    names = (file.relative_to(source) for file in others if not _ABOUT.match(file.name))
     return [str(name) for name in names if not any(part.startswith(".") for part in name.parts)]
 
 
@@ -184,10 +159,10 @@ def _shown_id(data: Any) -> str | None:
 
 
 def _is_data(file: Path, root: Path, other_files: Collection[str]) -> bool:
-    """Whether a file is to be read; a link to nothing is, so that it is not passed over in silence."""
+    """True if a file is to be read, including broken links, which must not be skipped silently."""
     hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
-    known = file.suffix.lower() in SUFFIXES and file.name not in other_files
-    return known and not hidden and (file.is_file() or file.is_symlink())
+    readable = file.suffix.lower() in SUFFIXES and file.name not in other_files
+    return readable and not hidden and (file.is_file() or file.is_symlink())
 
 
 def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -212,7 +187,6 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
 
 
 def _loads(text: str) -> Any:
-    """As `json.loads`, without a new decoder for every line."""
     return json.loads(text) if text.startswith("\ufeff") else _DECODER.decode(text)
 
 
@@ -243,7 +217,7 @@ def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
     try:
         with pq.ParquetFile(file, buffer_size=PARQUET_BUFFER, pre_buffer=False) as parquet:
             names = parquet.schema_arrow.names
-            if twice := next((one for one in names if names.count(one) > 1), None):
+            if twice := next((column for column in names if names.count(column) > 1), None):
                 log.skip(name, None, f"column {twice!r} is there more than once")
                 return
             groups = range(parquet.num_row_groups)  # asked for all at once, pyarrow keeps each until the last is read
@@ -262,7 +236,6 @@ def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
 
 
 def _dicts(batch: Any) -> Iterator[dict[str, Any] | str]:
-    """The rows of a batch, or what is wrong with one."""
     try:
         yield from batch.to_pylist()
     except UnicodeDecodeError:
@@ -277,7 +250,6 @@ _READERS = {".json": _json, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _pa
 
 
 def _has_utf8(text: str, data: Any, where: str, log: Log) -> bool:
-    """Whether all texts of a row have a UTF-8 form: no bad bytes, and no lone surrogate escape; else logs it."""
     try:
         if not text.isascii():
             text.encode()

@@ -1,4 +1,4 @@
-"""Whether a question agrees with itself: asked when it is read from a source, and again of a built data set."""
+"""Consistency of a question, checked when it is read from a source and again in a built dataset."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from livek12.dataset_builders.base import BadRow, Log
 _LARGEST = 99_999
 _LONGEST_ID, _LONGEST_TEXT = 200, 1_000_000
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
-"""Control characters that no text has: what stood in their place is lost."""
+"""Control characters that no text has: the original character is lost."""
 
 
 def sound(question: Question, where: str, log: Log) -> Question:
-    """The question as it is kept: what `problems` finds wrong would spoil the data set.
+    """The question as kept; BadRow if `problems` finds an error that would spoil the dataset.
 
-    Args:
-        question: as it was read.
-        where: it stands, as file:line.
-        log: takes what is left empty: points and units of parts that are not as many as the answers.
-
-    Raises:
-        BadRow: it cannot be kept.
+    Points and units of parts that do not match the number of answers are emptied and logged.
     """
     _check_bounds(question)
     answers = len(question.answer)
@@ -40,11 +34,6 @@ def sound(question: Question, where: str, log: Log) -> Question:
 
 
 def _check_bounds(question: Question) -> None:
-    """Refuses what can only be a mistake, long before it fits no column, no file name or no prompt.
-
-    Raises:
-        BadRow: it is one.
-    """
     if not question.id.isprintable() or len(question.id) > _LONGEST_ID:
         raise BadRow(f"its id is longer than {_LONGEST_ID} characters, or holds some that cannot be printed")
     if abs(question.year or 0) > _LARGEST or not all(0 < page <= _LARGEST for page in question.page_numbers):
@@ -59,12 +48,7 @@ def _check_bounds(question: Question) -> None:
 
 
 def problems(question: Question, image_only: bool = False) -> Iterator[str]:
-    """What in a question contradicts something else in it, one phrase each.
-
-    Args:
-        question: as read or as stored.
-        image_only: stored for its page images, without its own figures.
-    """
+    """The contradictions within a question, one phrase each; `image_only` questions are stored without figures."""
     if not question.id.strip():
         yield "it has no id"
     texts = [question.question, *(option.text for option in question.options)]
@@ -88,7 +72,6 @@ def problems(question: Question, image_only: bool = False) -> Iterator[str]:
 
 
 def _names_none(entry: str, labels: Collection[str]) -> bool:
-    """Whether an answer in the labels' own kind of characters (capitals, or digits) has one that is no label."""
     if entry in labels:
         return False
     joined = "".join(labels)

@@ -1,7 +1,6 @@
 """Reads structure out of question texts: options, sub-questions, blanks, lists.
 
-Contract: pure functions of text. Each changes a text only where its rule is certain, and gives it back as it
-was otherwise; nothing is evaluated.
+Contract: pure functions; each changes a text only where its rule is certain; nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _CLOSING = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
 _LETTERS, _CIRCLED = "ABCDEFGHIJ", CIRCLED[:10]
 _JAMO, _SYLLABLES, _RINGED = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ", "가나다라마바사아자차", "㉠㉡㉢㉣㉤㉥㉦㉧㉨㉩"
 _NUMBERS = [str(number) for number in range(1, 21)]
-# A pattern that begins with a set of characters is looked for many times as fast as one that looks behind first.
+# A pattern that begins with a set of characters matches many times as fast as one that begins with a lookbehind.
 _OPTION_LABELS = [
     *(
         (re.compile(rf"([A-JＡ-Ｊ])(?<![A-Za-z0-9\\][A-J])\s?{mark}"), list(_LETTERS))
@@ -31,7 +30,7 @@ _OPTION_LABELS = [
     ),
     (re.compile(r"([A-JＡ-Ｊ])(?<![A-Za-z0-9\\][A-J])(?<![(（].)(?<![(（]\s.)\s?[)）]"), list(_LETTERS)),
     (re.compile(r"[(（]\s?([A-JＡ-Ｊ])\s?[)）]"), list(_LETTERS)),
-    # Behind a digit only where nothing else is found: "A. 6B. 9C. 12".
+    # After a digit only if nothing else matches: "A. 6B. 9C. 12".
     (re.compile(r"([A-J])(?<![A-Za-z\\][A-J])[.．、]"), list(_LETTERS)),
     (re.compile(rf"([{_CIRCLED}])"), list(_CIRCLED)),
     (re.compile(r"([⑴-⒇])"), [chr(code) for code in range(ord("⑴"), ord("⒇") + 1)]),
@@ -55,7 +54,7 @@ _KEY_LABELS = [
     (re.compile(rf"([{_RINGED}])(?:\s*[:：=])?"), list(_RINGED)),
     (re.compile(r"(?:^|(?<=[\s,，;；]))([ㄱ-ㅎ])\s?[.．):：=]"), list(_JAMO)),
 ]
-"""How the entries of a key are labelled, and the parts of the question they answer."""
+"""Labels of the entries of a key, and of the parts of the question they answer."""
 _ENTRY_LABELS = [*_KEY_LABELS, (re.compile(r"(\d{1,2})\s?(?:[.．、](?!\d)|[)）])"), _NUMBERS)]
 _NUMBERED_LINE = re.compile(r"^[ \t]*(\d{1,3})\s?[.．、](?!\d)", re.MULTILINE)
 _LETTERED_LINE = re.compile(r"^[ \t]*[(（]?\s?([A-Ja-jＡ-Ｊ])\s?[.．、:：)）]", re.MULTILINE)
@@ -65,7 +64,7 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code
 _WIDE = {chr(plain): chr(wide) for wide, plain in _FULL_WIDTH.items()}
 _TRAILING = "；;，,、。 \t\r\n"
 _MAX_LABELS = 400
-"""Texts with more label-like marks than this are not taken apart: the search is quadratic in them."""
+"""Texts with more label-like marks than this are not split: the search is quadratic in them."""
 _BLANK = re.compile(
     r"(?:\\?_){2,}(?:\s?\d{1,3}\s?(?:\\?_){2,})?"
     r"|\\underline\s*\{(?:\s|~|\\[,;:!> ]|\\q?quad|\\hspace\*?\{[^{}]*\}|\\h?phantom\{[^{}]*\}|(?:\\?_))*\}"
@@ -73,7 +72,7 @@ _BLANK = re.compile(
 _ENTRY_NUMBER = re.compile(r"(?<![\d.])(\d{1,3})[.．](?=\s|[^\d\s])")
 _KEY_HEAD = re.compile(r"\s*(?:[【\[]?(?:答案|정답|answers?)[】\]]?)?\s*[:：]?\s*", re.IGNORECASE)
 _NUMBERED_GAP = re.compile(r"(?<=\s{2})(\d{1,3})(?=\s{2})")
-"""A gap that holds nothing but the number of its question."""
+"""A gap that contains only the number of its question."""
 _FEWEST_GAPS = 5
 _PARSE_LIMIT = 100_000
 _INVISIBLE = re.compile(
@@ -86,7 +85,7 @@ _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
 
 
 def without_invisible(value: Any) -> Any:
-    """A value of a row without characters that nobody sees and comparing stumbles over; itself where it has none."""
+    """A value without invisible characters that break comparisons; the same object if it has none."""
     if isinstance(value, str):
         return value if value.isascii() or _FILE_NAME.search(value) else _INVISIBLE.sub("", value)
     if isinstance(value, list):
@@ -99,16 +98,13 @@ def without_invisible(value: Any) -> Any:
 
 
 def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Option]]:
-    """Takes the options out of a question text.
+    """Splits the options off a question text; returns the text unchanged and no options if uncertain.
 
-    A run of labels counts when it is complete (A, B, C, ... in order, all in one style, outside formulas),
-    has at least three members (two, when each begins a line), leaves no option empty, and contains the
-    `chosen` labels of the key; no line in them begins with the next label, and no table or environment is open where
-    one begins. Letters go before ① and (1), which often number statements: those count only
-    when the key names them. A text with a second complete run before it asks several things, and stays whole.
-
-    Returns:
-        The text before the options, and the options; or the text as it was and no options.
+    A run of labels counts when it is complete (A, B, C, ... in order, in one style, outside formulas), has at least
+    three members (two, when each begins a line), leaves no option empty, and contains the `chosen` labels of the key;
+    no line in them begins with the next label, and no table or environment is open where one begins. Letters take
+    precedence over ① and (1), which count only when the key names them. A text with a second complete run before it is
+    not split.
     """
     for pattern, labels in _OPTION_LABELS:
         marks = _marks(text, pattern, labels)
@@ -119,8 +115,8 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
         options = [Option(label=name, text=piece) for name, piece in zip(names, _pieces(text, run), strict=True)]
         enough = len(run) > 2 or all(_begins_line(text, start) for _, start, _ in run)
         lettered = labels[0] == "A"
-        known = set(names) if lettered or labels[0] in "ㄱ가" else {*names, *_NUMBERS[: len(run)]}
-        fits = known.issuperset(chosen) and (lettered or bool(chosen))
+        allowed = set(names) if lettered or labels[0] in "ㄱ가" else {*names, *_NUMBERS[: len(run)]}
+        fits = allowed.issuperset(chosen) and (lettered or bool(chosen))
         if not lettered and _are_statements(text, run, labels):
             continue
         stem = text[: run[0][1]].rstrip()
@@ -133,8 +129,8 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
 def split_parts(question: str, answer: str) -> list[str]:
     """The answers to the numbered sub-questions of a question.
 
-    The answer is taken apart where it begins with (1) and numbers as many parts, in the same style, as the
-    question does; otherwise it is one answer.
+    The answer is split if it begins with (1) and numbers as many parts, in the same style, as the question; otherwise
+    it is one answer.
     """
     for pattern, labels in _KEY_LABELS:
         run = _labels(answer, pattern, labels)
@@ -147,7 +143,7 @@ def split_parts(question: str, answer: str) -> list[str]:
 
 
 def unlabelled(entries: Sequence[str]) -> list[str]:
-    """The entries of a key without their labels, where those number all of them from 1 on in one style."""
+    """The entries of a key without their labels, if these number all entries from 1 in one style."""
     for pattern, labels in _ENTRY_LABELS if len(entries) > 1 else ():
         matches = [pattern.match(entry) for entry in entries]
         if [plain_width(match[1]) for match in matches if match] != list(labels[: len(entries)]):
@@ -159,21 +155,21 @@ def unlabelled(entries: Sequence[str]) -> list[str]:
 
 
 def plain_width(text: str) -> str:
-    """The text with its full-width digits and letters as plain ones; as long as it was."""
+    """Replaces full-width digits and letters by plain ones; the length is unchanged."""
     return text if text.isascii() else text.translate(_FULL_WIDTH)
 
 
 def trim_part(part: str) -> str:
-    r"""A part of a key without the separators or the full stop it ends in; LaTeX's spaces `\,` and `\;` stay."""
+    r"""A part of a key without trailing separators or full stop; LaTeX's spaces `\,` and `\;` are kept."""
     bare = part.rstrip(_TRAILING)
     return part[: len(bare) + 1] if bare.endswith("\\") else bare
 
 
 def has_parts(stem: str, options: Sequence[Option], count: int) -> bool:
-    """Whether a choice question asks `count` things: as many numbered sub-questions, or sets of options.
+    """True if a choice question has `count` numbered sub-questions or sets of options.
 
-    Before one common set of options, numbers count only where every piece asks something: a list of statements
-    or steps does not.
+    Before one common set of options, numbers count only if every piece asks something: a list of statements or steps
+    does not.
     """
     sets = ["".join(_found(stem, pattern)).count("ABC") for pattern, labels in _OPTION_LABELS if labels[0] == "A"]
     if count in sets:
@@ -185,9 +181,9 @@ def has_parts(stem: str, options: Sequence[Option], count: int) -> bool:
 
 
 def count_blanks(text: str) -> int:
-    r"""How many blanks a text has: runs of underscores (a number within them or not), or `\underline` around space.
+    r"""The number of blanks: runs of underscores (with or without a number inside), or `\underline` around space.
 
-    Where it has none, gaps that hold nothing but consecutive numbers count, five at least.
+    Without these, five or more gaps that contain only consecutive numbers count.
     """
     if blanks := len(_BLANK.findall(text)):
         return blanks
@@ -197,10 +193,10 @@ def count_blanks(text: str) -> int:
 
 
 def split_blanks(answer: str, blanks: int) -> list[str]:
-    """The answers to `blanks` blanks when the text splits cleanly into that many, else the text alone.
+    """The answers to `blanks` blanks if the text splits cleanly into that many, else the text alone.
 
     Numbered pieces are tried first (from 1, or by the numbers of the blanks), then line breaks, semicolons and commas
-    outside brackets and formulas; a comma between digits that groups thousands does not separate.
+    outside brackets and formulas; commas that group thousands do not separate.
     """
     if blanks < 2:
         return [answer]
@@ -209,8 +205,8 @@ def split_blanks(answer: str, blanks: int) -> list[str]:
         pieces = [trim_part(piece) for piece in _pieces(answer, run)]
         if len(run) == blanks and not answer[: run[0][1]].strip() and all(pieces):
             return pieces
-    if found := _by_number(answer, blanks):
-        return found
+    if numbered := _by_number(answer, blanks):
+        return numbered
     for separators in ("\n", ";；", "，", "、", ","):
         pieces = [trim_part(piece.strip()) for piece in _split_top_level(answer, separators)]
         if len(pieces) == blanks and all(pieces):
@@ -219,10 +215,10 @@ def split_blanks(answer: str, blanks: int) -> list[str]:
 
 
 def parse_list(value: Any) -> list[Any]:
-    """A list as such; a text that spells a list of texts or objects (JSON or Python) as that list.
+    """A list unchanged; a text that spells a list of texts or objects (JSON or Python) as that list.
 
-    Anything else is a list of one, also "[1, 2]", which is an interval. None and an empty text are the empty
-    list. Python's spelling is read as data, never evaluated, and only up to a bounded length.
+    Other values become a list of one, also "[1, 2]", which is an interval; None and "" the empty list. Python literals
+    are parsed, never evaluated, up to a bounded length.
     """
     if value is None or value == "":
         return []
@@ -233,29 +229,28 @@ def parse_list(value: Any) -> list[Any]:
             return list(texts)
         for parse in (json.loads, _parse_python):
             try:
-                found = parse(value)
+                parsed = parse(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            if isinstance(found, list) and all(isinstance(item, str | dict) for item in found):
-                return found
+            if isinstance(parsed, list) and all(isinstance(item, str | dict) for item in parsed):
+                return parsed
     return [value]
 
 
 def parse_object(value: Any) -> Any:
-    """A text that spells an object (JSON or Python) as that object; anything else as it is. Never evaluated."""
+    """A text that spells an object (JSON or Python) as that object; other values unchanged. Never evaluated."""
     if isinstance(value, str) and value.lstrip().startswith("{") and value.rstrip().endswith("}"):
         for parse in (json.loads, _parse_python):
             try:
-                found = parse(value.strip())
+                parsed = parse(value.strip())
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            if isinstance(found, dict):
-                return found
+            if isinstance(parsed, dict):
+                return parsed
     return value
 
 
 def _quoted(inside: str) -> list[str] | None:
-    """Texts in quotes with commas or spaces between them, however many and long; None for anything else."""
     texts, position = [], 0
     while match := _QUOTED.match(inside, position):
         texts.append(match[1] if match[1] is not None else match[2])
@@ -268,12 +263,10 @@ def _parse_python(text: str) -> object:
 
 
 def _labels(text: str, pattern: re.Pattern[str], labels: Sequence[str]) -> list[tuple[str, int, int]]:
-    """The longest run of consecutive labels from the first on, the last such run of several as long."""
     return _run(_marks(text, pattern, labels), labels)
 
 
 def _marks(text: str, pattern: re.Pattern[str], labels: Sequence[str]) -> list[tuple[str, int, int]]:
-    """All that is written like a label, with its place; nothing where the first label is not there."""
     if labels[0] not in text and _WIDE.get(labels[0], labels[0]) not in text:
         return []
     return [(plain_width(m[1]), m.start(), m.end()) for m in pattern.finditer(mask_formulas(text))]
@@ -300,10 +293,10 @@ def _found(text: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequence[str]) -> bool:
-    """Whether a run without letters numbers what the question speaks of: statements under their heading.
+    """True if a run without letters numbers statements under their heading.
 
-    ㄱ and 가 behind such a heading always do, numbers where they follow it at once, and any run within whose last
-    piece another style numbers three or more: those are the options.
+    ㄱ and 가 after such a heading always do, numbers directly after it, and any run whose last piece contains three or
+    more labels of another style: those are the options.
     """
     headings = list(_STATEMENTS.finditer(text, 0, run[0][1]))
     if headings and (labels[0] in "ㄱ가" or not text[headings[-1].end() : run[0][1]].strip()):
@@ -313,7 +306,6 @@ def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequ
 
 
 def _goes_on(options: Sequence[Option], labels: Sequence[str]) -> bool:
-    """Whether a later label begins a line in the options, or the next one follows a digit: the run is not all."""
     later = labels[len(options) :]
     if later and later[0] in options[-1].text and re.search(rf"\d{re.escape(later[0])}[.．、]", options[-1].text):
         return True
@@ -329,12 +321,10 @@ def _lettered_lines(text: str) -> Iterable[re.Match[str]]:
 
 
 def _is_closed(piece: str) -> bool:
-    """Whether every environment and table that begins in a text ends there."""
     return piece.count("\\begin{") == piece.count("\\end{") and piece.count("<table") == piece.count("</table")
 
 
 def _numbered_lines(text: str) -> list[tuple[str, int, int]]:
-    """The lines that begin with a number, when each is one more than the one before; the first may be any."""
     marks = [(m[1], m.start(), m.end()) for m in _NUMBERED_LINE.finditer(mask_formulas(text))]
     follow = all(int(mark[0]) == int(marks[0][0]) + place for place, mark in enumerate(marks))
     return marks if follow else []
@@ -346,7 +336,7 @@ def _asks(piece: str) -> bool:
 
 @lru_cache(maxsize=4)  # one text is looked through for several kinds of labels
 def mask_formulas(text: str) -> str:
-    """The text with every closed formula blanked out, all else where it was. One pass, whatever the text."""
+    """The text with every closed formula blanked out, at unchanged offsets. One pass."""
     escaped = "\\(" in text or "\\[" in text or "\\$" in text
     if not escaped and "$" not in text:
         return text
@@ -373,7 +363,6 @@ def _begins_line(text: str, start: int) -> bool:
 
 
 def _by_number(answer: str, blanks: int) -> list[str]:
-    """The pieces of "61. that 62. poorly ...": as many as there are blanks, each number one more; else nothing."""
     marks = list(_ENTRY_NUMBER.finditer(answer))
     follow = all(int(mark[1]) == int(marks[0][1]) + place for place, mark in enumerate(marks))
     if len(marks) != blanks or not follow or not _KEY_HEAD.fullmatch(answer[: marks[0].start()]):

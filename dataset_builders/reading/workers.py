@@ -1,7 +1,7 @@
-"""Processes that work beside this one, each on one piece at a time.
+"""Worker processes, each with one piece at a time.
 
-Contract: answers come in the order of the pieces, of which only a few are on the way. What is raised there is raised
-here; a process that ends by itself is a UserError.
+Contract: results are in the order of the pieces, of which few are in flight. Exceptions of a worker are raised here; a
+worker that dies is a UserError.
 """
 
 from __future__ import annotations
@@ -17,20 +17,17 @@ from livek12.core.errors import UserError
 from livek12.core.process import Ended, Link, ProcessPool, requests
 
 COLLECTED: Final = 100_000
-"""Objects between two runs of the garbage collector, where rows by the thousand come and go and hold no cycles: with
-Python's own 700, a fifth of the time goes into looking through those that are waiting to be written."""
+"""Allocations between two garbage collections, where rows by the thousand come and go and hold no cycles: with Python's
+own 700, a fifth of the time goes into scanning those waiting to be written."""
 AHEAD: Final = 2
-"""Pieces on the way for each process."""
+"""Pieces in flight for each process."""
 T = TypeVar("T")
 
 
 class Workers:
-    """Processes that call one function. Use as a context manager.
+    """Context manager of processes that call `call(given, piece)`.
 
-    Args:
-        call: called as `call(given, piece)`; a function of a module.
-        given: handed over once, pickled.
-        count: how many processes.
+    `call` is a module-level function; `given` is pickled once.
     """
 
     def __init__(self, call: Callable[[Any, Any], Any], given: object, count: int) -> None:
@@ -38,11 +35,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(count)
 
     def answers(self, pieces: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
-        """What the function gives for the second part of each piece, beside the first part.
-
-        Raises:
-            UserError: a process ended.
-        """
+        """The result for the second part of each piece, with its first part."""
         waiting: deque[tuple[T, Future[Any]]] = deque()
         for name, piece in pieces:
             waiting.append((name, self._threads.submit(self._ask, piece)))

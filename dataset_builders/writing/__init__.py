@@ -1,1 +1,1 @@
-"""Writing data sets: Parquet, card, statistics, releases, and the check of what was written."""
+"""Writing datasets: Parquet, card, statistics, releases, and validation."""

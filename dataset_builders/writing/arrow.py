@@ -1,7 +1,7 @@
-"""Columns as Arrow has them, out of rows and of packed questions.
+"""Arrow columns of rows and of packed questions.
 
-Contract: what `RecordBatch.from_pylist` gives, without its many copies of growing picture columns. Nor is
-`pyarrow.array` used, the first call of which imports pandas: a second of a processor for every build.
+Contract: the result of `RecordBatch.from_pylist`, without its many copies of picture columns. `pyarrow.array` is
+avoided too: its first call imports pandas, a second of CPU time per build.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.RecordBatch:
-    """The rows as a record batch; records in them are laid out as the rows they are."""
+    """The rows as a record batch, with nested records as rows."""
     import pyarrow as pa
 
     arrays = [column_of(list(map(itemgetter(field.name), rows)), field.type) for field in columns]
@@ -27,67 +27,64 @@ def to_batch(rows: Sequence[Mapping[str, Any]], columns: pa.Schema) -> pa.Record
 
 
 def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values of one of the types that `core.features` knows, laid out as Arrow has them; None is null."""
+    """Values of one of the types of `core.features` as an Arrow array; None is null."""
     import pyarrow as pa
 
     if is_struct := pa.types.is_struct(kind):
         values = [value if value is None or type(value) is dict else vars(value) for value in values]
-    known = None
+    validity = None
     if missing := values.count(None):
         if missing == len(values):
             return pa.nulls(len(values), kind)
-        known = _bits([value is not None for value in values])
-    buffers, children = [known], list[pa.Array]()
+        validity = _bits([value is not None for value in values])
+    buffers, children = [validity], list[pa.Array]()
     if is_struct:
-        if known:
+        if validity:
             nothing = dict.fromkeys(field.name for field in kind)
             values = [nothing if value is None else value for value in values]
         children = [column_of(list(map(itemgetter(field.name), values)), field.type) for field in kind]
     elif pa.types.is_list(kind):
-        lists = [value or () for value in values] if known else values
+        lists = [value or () for value in values] if validity else values
         buffers.append(_offsets(lists))
         items = list(chain.from_iterable(lists))
         children = [column_of(items, kind.value_type) if items else pa.nulls(0, kind.value_type)]
     elif pa.types.is_boolean(kind):
         buffers.append(_bits(values))
     elif pa.types.is_string(kind):
-        texts = [value or "" for value in values] if known else values
+        texts = [value or "" for value in values] if validity else values
         coded = list(map(str.encode, texts))
         buffers += [_offsets(coded), pa.py_buffer(b"".join(coded))]
     elif pa.types.is_binary(kind):
-        pieces = [value or b"" for value in values] if known else values
+        pieces = [value or b"" for value in values] if validity else values
         buffers += [_offsets(pieces), _joined(pieces)]
     else:
-        numbers = [value or 0 for value in values] if known else values
+        numbers = [value or 0 for value in values] if validity else values
         buffers.append(pa.py_buffer(array("q" if pa.types.is_integer(kind) else "d", numbers)))
     return pa.Array.from_buffers(kind, len(values), buffers, children=children)
 
 
 def _offsets(values: Sequence[Any]) -> pa.Buffer:
-    """Where each value begins when all stand one after the other, and where the last ends."""
     import pyarrow as pa
 
     return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
 
 
 def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
-    """All pieces one after the other; files are read to their places."""
     import pyarrow as pa
 
     joined = pa.allocate_buffer(sum(map(len, pieces)))
-    places, at = memoryview(joined).cast("B"), 0
+    places, offset = memoryview(joined).cast("B"), 0
     for piece in pieces:
-        place = places[at : at + len(piece)]
+        place = places[offset : offset + len(piece)]
         if isinstance(piece, PictureFile):
             piece.read_into(place)
         else:
             place[:] = piece
-        at += len(piece)
+        offset += len(piece)
     return joined
 
 
 def _bits(values: Sequence[Any]) -> pa.Buffer:
-    """One bit a value, from the lowest of the first byte on: whether it is true."""
     import pyarrow as pa
 
     digits = "".join("1" if value else "0" for value in reversed(values))
@@ -95,7 +92,7 @@ def _bits(values: Sequence[Any]) -> pa.Buffer:
 
 
 def size_of(row: Mapping[str, Any]) -> int:
-    """About how many bytes a row takes in its columns; its small structs count as nothing."""
+    """The approximate bytes of a row in its columns, without small structs."""
     total = 8 * len(row)
     for value in filter(None, row.values()):  # most are empty
         kind = type(value)

@@ -1,7 +1,6 @@
-"""Writes what describes a data set, beside its tables: README.md, `statistics.json` and `croissant.json`.
+"""Metadata of a dataset: README.md, `statistics.json` and `croissant.json`.
 
-Contract: every number is counted from the rows; configs, splits and files are those that exist; the same rows give
-the same bytes. The card's text lies in a template, beside the builder of a benchmark, else in `hub_cards`.
+Contract: every number is counted from the rows; the same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ if TYPE_CHECKING:
     import jinja2
 
 MARK = "Built with `livek12 build`"
-"""Stands in every card, and tells a build which folders it may replace."""
+"""In every card; a build may replace only folders with it."""
 CROISSANT = "croissant.json"
 WITHDRAWN = "withdrawn.csv"
 WITHDRAWN_COLUMNS = ("id", "removed_in", "reason")
-"""Why questions were withdrawn: columns id, removed_in, reason."""
+"""Reasons of withdrawals: columns id, removed_in, reason."""
 VARIANTS = "variants.jsonl"
-"""What `livek12 vary` drew for each question, and what became of it."""
+"""The values `livek12 vary` drew for each question, and their outcome."""
 METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS)
-"""Every file of a data set that is no table."""
+"""Every file of a dataset that is no table."""
 CARD_FILES = (CARD, STATISTICS, CROISSANT)
-"""Those that are made of the others."""
+"""Files generated from the others."""
 CANARY = "Benchmark questions, not for training. Canary GUID livek12:96b945c0-14b5-464b-9b67-6e213cdda2b5"
-"""Stays the same in all releases, so that one search finds every copy."""
+"""The same in all releases, so that one search finds every copy."""
 HUB_LICENCES = frozenset(
     {"apache-2.0", "mit", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"}
 )
@@ -98,13 +97,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[str, tuple[str, ...]]) -> None:
-    """Writes the card, `statistics.json` and `croissant.json` of a data set whose tables are written.
-
-    Args:
-        folder: the data set.
-        summary: `Statistics.summary` of what it holds.
-        configs: the tables of each config, the default config first.
-    """
+    """Writes the card, `statistics.json` and `croissant.json` of a dataset whose tables are written."""
     described = describe_configs(folder, summary, configs)
     write_statistics(folder, summary)
     for name, text in _rendered(folder, summary, described).items():
@@ -112,7 +105,6 @@ def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[st
 
 
 def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str, Any]]) -> dict[str, str]:
-    """The card and `croissant.json`."""
     cite = "\n".join(cited(summary["all"]["by"]))
     whole = [*described, *describe_flat(folder)]
     return {
@@ -122,29 +114,19 @@ def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str
 
 
 def rewrite_metadata(folder: Path) -> None:
-    """Counts a data set again, whose rows or files were changed, and writes everything that describes it.
-
-    Configs of which no file is left go.
-
-    Raises:
-        UserError: the folder is no data set of `livek12 build`, or a file is damaged.
-    """
+    """Recounts a dataset after changes and rewrites its metadata; configs without files are removed."""
     summary, configs = _counted(folder)
     write_metadata(folder, summary, configs)
 
 
 def describe_again(folder: Path) -> None:
-    """Writes card and `croissant.json` again for a data set whose `statistics.json` holds.
-
-    Raises:
-        UserError: the folder is no data set of `livek12 build`.
-    """
+    """Rewrites card and `croissant.json` of a dataset whose `statistics.json` is valid."""
     configs, _ = tables_of(folder, missing_ok=True)
     write_metadata(folder, read_statistics(folder), configs)
 
 
 def metadata_problems(folder: Path) -> list[str]:
-    """One line for each figure or file beside the tables that does not say what the tables do."""
+    """The disagreements of the metadata with the tables, one line each."""
     try:
         summary, configs = _counted(folder)
         problems = list(differences(read_statistics(folder), summary))
@@ -195,7 +177,7 @@ def describe_configs(
 
 
 def describe_flat(folder: Path) -> list[dict[str, Any]]:
-    """Each flat config in the same form."""
+    """The flat configs in the same form."""
     return [
         {"name": name, "rows": rows, "splits": [{"name": SPLIT, "rows": rows, "paths": [f"{name}/{SPLIT}-*.parquet"]}]}
         for name, rows in flat_rows(folder).items()
@@ -203,11 +185,7 @@ def describe_flat(folder: Path) -> list[dict[str, Any]]:
 
 
 def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str, Any]]) -> str:
-    """The text of README.md.
-
-    Raises:
-        UserError: there is no template for this data set.
-    """
+    """Renders README.md."""
     import jinja2
 
     everything = summary["all"]
@@ -265,24 +243,23 @@ def _templates() -> jinja2.Environment:
 
 
 def _own(template: str) -> str | None:
-    """The template of a benchmark's own data set."""
     return text_of(template.removesuffix(".md.jinja"), TEMPLATE)
 
 
 def citations(benchmarks: Iterable[str]) -> list[str]:
-    """BibTeX of the articles that questions come from."""
+    """BibTeX of the benchmarks' articles."""
     return [text.strip() for benchmark in benchmarks if (text := text_of(benchmark, CITATION))]
 
 
 def cited(by: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """BibTeX of those who released the questions, where it is known, then of the benchmarks."""
+    """BibTeX of the publishers, if known, then of the benchmarks."""
     names = {name.rpartition(": ")[0] for name in by["attribution"]}
     others = [publisher.citation for name, publisher in PUBLISHERS.items() if name in names]
     return [*others, *citations(by["benchmark"])]
 
 
 def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:
-    """Name, type and meaning of every column of a record class in a data set of these benchmarks."""
+    """Name, type and meaning of every column of a record class in a dataset of these benchmarks."""
     explained = meanings(record, benchmarks)
     return [
         {"name": name, "type": _type(feature), "meaning": explained[name]} for name, feature in columns(record).items()
@@ -290,7 +267,7 @@ def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[
 
 
 def read_withdrawn(folder: Path) -> list[dict[str, str]]:
-    """The rows of `withdrawn.csv`; none where there is no such file."""
+    """The rows of `withdrawn.csv`; none without the file."""
     if not (folder / WITHDRAWN).is_file():
         return []
     rows = csv_rows((folder / WITHDRAWN).read_text("utf-8"))
@@ -314,7 +291,6 @@ def _figures(block: Mapping[str, Any]) -> int:
 
 
 def _axes(by: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """The axes on which anything is stated."""
     for axis, label in AXES.items():
         if set(by[axis]) - {NOT_STATED, "none"}:
             yield label, _most(by[axis], by_count=axis not in ("release", "year"))
@@ -332,24 +308,26 @@ def _release(release: Mapping[str, Any], everything: Mapping[str, Any]) -> str:
 
 
 def kept_back(everything: Mapping[str, Any]) -> list[str]:
-    """What a publish would not let out, as far as the figures tell: a sentence for licences, one for reviews."""
+    """The rows that a publish would withhold, judged by the statistics: a sentence for licences, one for reviews."""
     total = everything["questions"]
     unstated = sum(count for name, count in everything["by"]["licence"].items() if not is_stated(name))
     unseen = total - sum(everything["by"]["review"].get(state, 0) for state in REVIEWED)
-    said = [
+    sentences = [
         f"{unstated} of {total} questions state no licence: `livek12 publish` withholds them unless a rights file names"
         " a permission"
     ] * bool(unstated)
     forbidden = sum(count for name, count in everything["by"]["licence"].items() if licence_refusal(name) == FORBIDDEN)
-    said += [
+    sentences += [
         f"{forbidden} of {total} questions state a licence that forbids to pass them on: `livek12 publish` withholds"
         " them unless a rights file names a permission"
     ] * bool(forbidden)
-    return said + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(unseen)
+    return sentences + [f"{unseen} of {total} questions are not reviewed: `livek12 publish` withholds them"] * bool(
+        unseen
+    )
 
 
 def _licence(counts: Mapping[str, int]) -> dict[str, Any]:
-    """The Hub's identifier where all rows state one and the same known licence; else "other", with the names."""
+    """The Hub's identifier if all rows state the same known licence; else "other", with the names."""
     names = sorted(counts, key=lambda name: (-counts[name], name))
     slugs = [_slug(name) for name in names]
     stated = [name for name in names if name != NOT_STATED]
@@ -359,12 +337,10 @@ def _licence(counts: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _slug(name: str) -> str:
-    """A licence's name in the letters of an identifier of the Hub."""
     return "-".join("".join(c if c.isascii() and (c.isalnum() or c == ".") else " " for c in name.lower()).split())[:60]
 
 
 def _cell(value: object) -> str:
-    """A value as text of a Markdown table: nothing in it can end the cell or mark up the page."""
     text = visible(" ".join(str(value).split()))
     return "".join(f"\\{character}" if character in "\\|<>*_`[]#" else character for character in text)
 

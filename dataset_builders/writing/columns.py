@@ -1,4 +1,4 @@
-"""What each column of a data set means, as the cards say it."""
+"""The meaning of each column of a dataset, for the cards."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
 
 
 def meanings(record: type[Record], benchmarks: Iterable[str]) -> dict[str, str]:
-    """What each column means in a data set of these benchmarks."""
-    found, names = MEANINGS[record], sorted(benchmarks)
-    known = re.findall(r"\w+", found.get("benchmark", ""))
-    return found if not known or set(names) <= set(known) else {**found, "benchmark": " or ".join(names)}
+    """The meaning of each column in a dataset of these benchmarks."""
+    texts, names = MEANINGS[record], sorted(benchmarks)
+    named = re.findall(r"\w+", texts.get("benchmark", ""))
+    return texts if not named or set(names) <= set(named) else {**texts, "benchmark": " or ".join(names)}

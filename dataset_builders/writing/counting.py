@@ -1,7 +1,6 @@
-"""Counts questions of the same tables and split, wherever they are: here, or in the process that made them.
+"""Counts questions of the same tables and split, in any process.
 
-Contract: what is counted in pieces and merged is what is counted at once. Nothing that is kept grows with a question's
-texts but what near-duplicates are looked for in, as long as these are.
+Contract: counts of parts merge to the count of the whole.
 """
 
 from __future__ import annotations
@@ -21,14 +20,7 @@ from livek12.dataset_builders.writing.measures import NOT_STATED, Block, content
 
 
 class Compared(NamedTuple):
-    """A question that near-duplicates are looked for among.
-
-    Attributes:
-        id: of the question.
-        benchmark: of the question.
-        content: what `stem_of_compared` makes its stem of; the same for questions that are the same.
-        pictures: its figures, where its text is so short that they may count.
-    """
+    """A question for the near-duplicate search; `pictures` are its figures, if its text is too short without them."""
 
     id: str
     benchmark: str
@@ -38,15 +30,12 @@ class Compared(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """What is counted of some questions of the same tables and split.
+    """Counts of some questions of the same tables and split.
 
     Attributes:
-        block: their figures.
-        contents: what makes each the same to the letter, see `content_of`.
-        added: how many there are of a benchmark, a release and a language.
-        withdrawn: benchmark, release that withdrew it, and id of those that are withdrawn, by their places.
-        pages: on how many of those asked from page images each page is.
-        compared: what near-duplicates are looked for in.
+        contents: identity of each question's content, see `content_of`.
+        withdrawn: benchmark, withdrawing release and id, by position.
+        pages: image-only questions on each page.
     """
 
     block: Block = field(default_factory=Block)
@@ -58,32 +47,31 @@ class PartCounts:
 
     @classmethod
     def of(cls, questions: Sequence[Question], tables: Sequence[str], *, compares: bool = True) -> PartCounts:
-        """Counts some questions that are stored in these tables; near-duplicates may be looked for among them."""
+        """Counts questions that are stored in these tables; `compares` includes the near-duplicate search."""
         looks = [list(map(look_of, question.images)) for question in questions]
         counted = cls(
             contents=array("Q", map(content_of, questions, looks)),
-            added=Counter((one.benchmark, one.release or NOT_STATED, one.language) for one in questions),
-            withdrawn={n: (one.benchmark, one.removed_in, one.id) for n, one in enumerate(questions) if one.removed_in},
-            pages=Counter(key for one in questions if IMAGE_ONLY in tables for key in page_keys(one)),
+            added=Counter((entry.benchmark, entry.release or NOT_STATED, entry.language) for entry in questions),
+            withdrawn={
+                n: (entry.benchmark, entry.removed_in, entry.id)
+                for n, entry in enumerate(questions)
+                if entry.removed_in
+            },
+            pages=Counter(key for entry in questions if IMAGE_ONLY in tables for key in page_keys(entry)),
             compared=list(map(compared_of, questions)) if compares else [],
         )
         counted.block.add(questions, looks)
         return counted
 
     def rename(self, number: int, id: str) -> None:
-        """Gives a question another id, as long as nothing was merged.
-
-        Args:
-            number: its place among those counted, from 0.
-            id: the new one.
-        """
+        """Changes the id of the question at position `number` (from 0); only before any merge."""
         if self.compared:
             self.compared[number] = self.compared[number]._replace(id=id)
         if (withdrawn := self.withdrawn.get(number)) is not None:
             self.withdrawn[number] = (*withdrawn[:2], id)
 
     def merge(self, other: PartCounts) -> None:
-        """Takes in what was counted of other questions of these tables and split; but what they are compared in."""
+        """Adds other counts of these tables and split, except `compared`."""
         first = self.block.questions
         self.withdrawn.update((first + place, entry) for place, entry in other.withdrawn.items())
         self.block.merge(other.block)
@@ -93,7 +81,7 @@ class PartCounts:
 
 
 def compared_of(question: Question) -> Compared:
-    """What near-duplicates of a question are looked for in."""
+    """The input of the near-duplicate search for a question."""
     options = [(option.label, option.text) for option in question.options]
     content = question.language, question.question, options, question.answer
     short = sum(map(len, [question.question, *(text for _, text in options)])) < 10 * SHORT

@@ -1,8 +1,6 @@
-"""Renders `croissant.json`: the data set as Croissant 1.1 describes data sets (JSON-LD).
+"""Renders `croissant.json`: the dataset in Croissant 1.1 (JSON-LD).
 
-Contract: one record set a config, with a field for every column; files are named by the same patterns as in the card,
-and all lie in one repository: the folder of the file, or the address where the data set is published. Croissant knows
-texts, numbers, pictures, lists and records of one level; deeper members of a column are left to the Parquet schema.
+Contract: Croissant supports records of one level; deeper members of a column are left to the Parquet schema.
 """
 
 from __future__ import annotations
@@ -21,9 +19,9 @@ from livek12.dataset_builders.writing.published import Publication
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 REPOSITORY = "repo"
-"""The id of the repository among the files, as in the descriptions that the Hub makes itself."""
+"""The id of the repository among the files, as in the Hub's own descriptions."""
 _NO_SUM = "https://github.com/mlcommons/croissant/issues/80"
-"""What stands for the checksum of a repository, which Croissant asks for and does not define yet."""
+"""Placeholder for the checksum of a repository, which Croissant requires and does not define yet."""
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -84,15 +82,7 @@ def render_croissant(
     cite: str,
     published: Publication | None = None,
 ) -> str:
-    """The description of a data set, as text.
-
-    Args:
-        summary: `Statistics.summary`.
-        configs: the configs as `card.describe_configs` gives them.
-        note: what has to go with every copy.
-        cite: BibTeX of the papers.
-        published: where it is published; None for a folder.
-    """
+    """Renders the description of a dataset; `note` is required in every copy."""
     listed = list(configs)
     described = {
         "@context": _CONTEXT,
@@ -112,7 +102,7 @@ def render_croissant(
 
 
 def licence_address(name: str) -> str:
-    """Where a licence stands on the web; its name where that is not known."""
+    """The address of a licence; its name if unknown."""
     slug = "-".join(name.lower().split())
     if match := re.fullmatch(r"cc-by((?:-(?:nc|nd|sa))*)-(\d\.\d)", slug):
         return f"https://creativecommons.org/licenses/by{match[1]}/{match[2]}/"

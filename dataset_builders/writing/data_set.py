@@ -1,7 +1,6 @@
-"""Writes records as a data set: Parquet and what describes it.
+"""Writes records as a dataset: Parquet and metadata.
 
-Contract: what fails or is killed leaves an earlier data set as it was (see `workspace`); rows that were left out are in
-the log, and what is sound is still written.
+Contract: a failed or killed write leaves an earlier dataset unchanged (see `workspace`).
 """
 
 from __future__ import annotations
@@ -37,16 +36,7 @@ MIB = 1 << 20
 
 @dataclass
 class BuildReport:
-    """What a build read, wrote and left out.
-
-    Attributes:
-        rows_read: rows found in the sources.
-        skipped: one line a row that is left out.
-        notes: one line a thing worth knowing about what was kept.
-        configs: rows of each config, by split.
-        statistics: what `statistics.json` holds.
-        bytes: size of the data set.
-    """
+    """The report of a build; `statistics` is the content of `statistics.json`, `configs` the rows by split."""
 
     benchmark: str
     out: Path
@@ -59,16 +49,16 @@ class BuildReport:
 
     @property
     def written(self) -> int:
-        """Questions in the data set, each counted once."""
+        """Distinct questions in the dataset."""
         return int(self.statistics["all"]["questions"])
 
     def as_json(self) -> dict[str, Any]:
-        """The whole for a program."""
-        said = {name: value for name, value in vars(self).items() if name != "statistics"}
-        return {**said, "out": str(self.out), "questions": self.written}
+        """The report as JSON."""
+        fields = {name: value for name, value in vars(self).items() if name != "statistics"}
+        return {**fields, "out": str(self.out), "questions": self.written}
 
     def lines(self) -> list[str]:
-        """The report for a person, one line a fact."""
+        """The report for a person, one line per fact."""
         images = self.statistics["all"]["numbers"].get("image_bytes", {}).get("n", 0)
         pages = self.statistics["pages"]["pages"]
         return [
@@ -84,7 +74,7 @@ class BuildReport:
         ]
 
     def _sizes(self) -> list[str]:
-        """What storing pages once comes to, against storing them with each of their questions."""
+        """Size with pages stored once, and with pages stored per question."""
         pages = self.statistics["pages"]
         if not pages["image_only_questions"]:
             return []
@@ -99,7 +89,7 @@ class BuildReport:
 
 @dataclass(frozen=True)
 class Carried:
-    """What a data set has besides the records that are written: an earlier one's, and members of subsets."""
+    """Further content of a dataset: an earlier revision, and members of subsets."""
 
     older: Base | None = None
     base: str = ""
@@ -118,22 +108,10 @@ def write(
     beside: Callable[[Path], None] = lambda folder: None,
     packer: Packer | None = None,
 ) -> BuildReport:
-    """Writes records as a data set, which takes the place of `out` once it is whole.
+    """Writes records (pages, then questions) as a dataset, which replaces `out` once it is complete.
 
-    Args:
-        benchmark: the name of the data set.
-        records: pages, then questions; these may be packed, by `packer`.
-        layout: configs and splits.
-        out: folder of the data set.
-        log: takes what is worth knowing.
-        step: called once a record.
-        shown: the source, for messages.
-        carried: what it has besides.
-        beside: writes further files of `METADATA` into the folder.
-        packer: packs what is not packed; default one that follows the layout.
-
-    Raises:
-        UserError: no question was among the records, or `out` cannot be written.
+    `beside` writes further files of `METADATA` into the folder; `packer` packs unpacked questions, by default by the
+    layout; `step` is called once per record.
     """
     carried = carried or Carried()
     out, older = out.absolute(), carried.older
@@ -177,7 +155,6 @@ def write(
 
 
 def _at_fault(error: OSError, out: Path) -> str:
-    """What could not be used: the file that the error names, unless it is the build's own."""
     named = Path(error.filename) if isinstance(error.filename, str) else out
     own = (
         named in (out, *out.parents)
@@ -216,10 +193,10 @@ def _write(
                 packer.pages.add((record.paper_id, record.page_number))
                 continue
             writers.take(record)
-            for one in record:
-                statistics.take(one.counted, one.tables, one.split)
-                unpaged[one.split] += len(one.not_on_pages)
-                for _ in one.places:
+            for packed in record:
+                statistics.take(packed.counted, packed.tables, packed.split)
+                unpaged[packed.split] += len(packed.not_on_pages)
+                for _ in packed.places:
                     step()
             packer.compares = statistics.compares
             for split, id, why in not_on_pages(record):
@@ -234,7 +211,6 @@ def _write(
 
 
 def _packed(records: Iterable[Page | Question | list[Packed]], packer: Packer) -> Iterator[Page | list[Packed]]:
-    """The records in their order, all questions packed."""
     waiting, size = list[Question](), 0
     for record in records:
         if isinstance(record, Question):
@@ -252,7 +228,6 @@ def _packed(records: Iterable[Page | Question | list[Packed]], packer: Packer) -
 
 
 def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
-    """The configs that hold rows, with the tables they are made of; the pages last."""
     present = {config: tuple(part for part in parts if part in tables) for config, parts in layout.configs.items()}
     if PAGES in tables:
         present[PAGES] = (PAGES,)
@@ -260,11 +235,6 @@ def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
 
 
 def _check_names(layout: Layout) -> None:
-    """Refuses the names of flat configs.
-
-    Raises:
-        UserError: a config has one.
-    """
     if reserved := next(filter(is_flat, layout.configs), None):
         raise UserError(f"config {reserved}: names that begin with {PREFIX} are kept for `livek12 publish`; rename it")
 

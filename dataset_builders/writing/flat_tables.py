@@ -1,4 +1,4 @@
-"""The flat tables of a data set (`core.features`): written, found again, and described for cards."""
+"""Flat tables of a dataset (`core.features`)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ FORMS: dict[Form, str] = {
 
 @dataclass(frozen=True)
 class FlatConfig:
-    """A flat config that was written.
-
-    Attributes:
-        task: the task's name.
-        description: of the task.
-        form: of its rows (see `core.features`).
-        pictures: whether a row has any.
-        rows: how many.
-    """
+    """A flat config on disk; `form` as in `core.features`."""
 
     task: str
     description: str
@@ -42,11 +34,7 @@ class FlatConfig:
 
 
 def write_flat(folder: Path, tasks: Iterable[FlatTask]) -> list[FlatConfig]:
-    """Writes the rows of each task as a table of its own.
-
-    Raises:
-        UserError: a picture of a row cannot be read.
-    """
+    """Writes the rows of each task as its own table."""
     written = []
     for task in tasks:
         with TableWriters(folder) as writers:
@@ -58,11 +46,7 @@ def write_flat(folder: Path, tasks: Iterable[FlatTask]) -> list[FlatConfig]:
 
 
 def flat_rows(folder: Path) -> dict[str, int]:
-    """The flat configs that lie in a folder, with their rows.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """The flat configs in a folder, with their numbers of rows."""
     return {
         table.name: sum(map(_rows, table.glob(f"{SPLIT}-*.parquet")))
         for table in sorted(folder.glob(f"{PREFIX}*"))

@@ -1,11 +1,9 @@
-"""Configs and splits of a data set, from the layouts of the benchmarks in it.
+"""Configs and splits of a dataset, from the layouts of its benchmarks.
 
-Contract: a question is stored in the tables that its benchmark's layout gives; a config is one table or several that
-share no row, so that no question is stored again for being in a large config: only image-only rows (which have no
-pictures) and members of subsets have rows of their own besides. A config of several tables has their rows one table
-after the other, each in the order of the source. Pages are split by language and release. The first config is the
-default. In the merged data set the configs of all benchmarks but livek12 carry the benchmark's name as prefix, and a
-few have a name without it besides (`NAMED`): the same files, under the name that people ask for.
+Contract: a config is one table or several without a common row, so that large configs do not duplicate questions: only
+image-only rows (without pictures) and members of subsets are stored again. Pages are split by language and release. In
+the merged dataset the configs of all benchmarks but livek12 have the benchmark's name as prefix; a few also have a
+familiar name without it (`NAMED`) for the same files.
 """
 
 from __future__ import annotations
@@ -27,25 +25,21 @@ NAMED = {
     "hard": "kmmmu",
     "korean_specific": "kmmmu",
 }
-"""The names without a prefix that a merged data set is asked for, and whose they are."""
+"""Familiar names without a prefix in a merged dataset, with their benchmarks."""
 
 
 def split_of(record: Question | Page) -> str:
-    """The split a record belongs to.
-
-    Raises:
-        UserError: nothing here builds the record's benchmark.
-    """
+    """The split of a record."""
     return by_release(record) if isinstance(record, Page) else builder_of(record.benchmark).layout.split(record)
 
 
 def tables(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
-    """The tables of a question in the data set of its benchmark."""
+    """The tables of a question in the dataset of its benchmark."""
     return builder_of(question.benchmark).layout.tables(question, pages)
 
 
 def merged_tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
-    """The tables of a question in the data set of several benchmarks."""
+    """The tables of a question in the dataset of several benchmarks."""
     return (_prefixed(question.benchmark, table) for table in tables(question, pages))
 
 
@@ -55,11 +49,7 @@ def as_stored(table: str, question: Question) -> Question:
 
 
 def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
-    """The layout of one data set for several benchmarks.
-
-    Raises:
-        UserError: configs of two benchmarks would have one name.
-    """
+    """The common layout of several benchmarks; UserError if two configs share a name."""
     configs: dict[str, tuple[str, ...]] = {}
     for benchmark in sorted(benchmarks, key=lambda name: name != _UNPREFIXED):  # its default is that of all
         for config, parts in builder_of(benchmark).layout.configs.items():
@@ -74,11 +64,9 @@ def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
 
 
 def names_of(data_set: str, rows: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    """The names that a merged data set is asked for, each with its benchmark and its rows, 0 where it is not there.
+    """The familiar names in a merged dataset, each with its benchmark and its rows, 0 if it is missing.
 
-    Args:
-        data_set: as `statistics.json` calls it; others than the merged ones have no such names.
-        rows: of each config.
+    `data_set` is the name in `statistics.json`; datasets that are not merged have no such names.
     """
     listed = NAMED.items() if data_set in RESERVED else ()
     return [(name, benchmark, rows.get(name, 0)) for name, benchmark in listed]

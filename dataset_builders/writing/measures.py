@@ -1,7 +1,6 @@
-"""Measures questions: on which axes they are counted, what of them has a length, and how both are summed up.
+"""Measures questions: the axes of the counts, the lengths, and their summaries.
 
-Contract: exact and mergeable, whatever the order of the questions. What a source does not give is "not stated" on an
-axis and no value in a distribution.
+Contract: exact and mergeable in any order. A missing value is "not stated".
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SPACES, _RARE_SPACES = b" \t\n\v\f\r\x1c\x1d\x1e\x1f", "\x85\u1680\u2028\u2029"
 
 @dataclass
 class Distribution:
-    """How often each value of a number occurs: exact, whatever the order, and mergeable."""
+    """Exact, mergeable frequencies of a number's values."""
 
     counts: Counter[float] = field(default_factory=Counter)
 
@@ -64,7 +63,7 @@ class Block:
         self.numbers: defaultdict[str, Distribution] = defaultdict(Distribution)
 
     def add(self, questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> None:
-        """Counts some questions, with what is measured of the figures of each."""
+        """Counts questions, with the measurements of their figures."""
         self.questions += len(questions)
         for axis, values in _axes(questions).items():
             self.by[axis].update(values)
@@ -72,7 +71,7 @@ class Block:
             self.numbers[name].counts.update(numbers)
 
     def merge(self, other: Block) -> None:
-        """Takes in the questions of another block."""
+        """Adds another block."""
         self.questions += other.questions
         for axis, counts in other.by.items():
             self.by[axis].update(counts)
@@ -89,7 +88,6 @@ class Block:
 
 
 def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
-    """The values of the questions on each axis, one after the other."""
     licences = [question.source.licence or NOT_STATED for question in questions]
     return {
         "benchmark": [question.benchmark for question in questions],
@@ -104,18 +102,16 @@ def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
         "licence": licences,
         "review": [question.review.state for question in questions],
         "withdrawn": [question.removed_in or "no" for question in questions],
-        "attribution": [f"{_publisher(one)}: {licence}" for one, licence in zip(questions, licences, strict=True)],
+        "attribution": [f"{_publisher(entry)}: {licence}" for entry, licence in zip(questions, licences, strict=True)],
         "site": [_host(question.source.url) if question.source.url else NOT_STATED for question in questions],
     }
 
 
 def _publisher(question: Question) -> str:
-    """Who released the question, where it was released before."""
     return (question.review.by if question.review.state == "upstream" else None) or NOT_STATED
 
 
 def _measures(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> dict[str, list[float]]:
-    """What is measured of the questions, one after the other."""
     figures = [look for some in looks for look in some]
     sizes = [look.pixels for look in figures if look.pixels]
     return {
@@ -137,7 +133,7 @@ def _measures(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) ->
 
 
 def image_size(image: Image) -> tuple[int, int] | None:
-    """Width and height of a picture in pixels; None where its bytes do not say."""
+    """Width and height in pixels; None if unknown."""
     return look_of(image).pixels
 
 
@@ -149,12 +145,7 @@ def _host(url: str | None) -> str:
 
 
 def content_of(question: Question, looks: Sequence[Look]) -> int:
-    """What makes a question the same to the letter: texts without case, width and spaces, and the figures' bytes.
-
-    Args:
-        question: the question.
-        looks: what is measured of its figures.
-    """
+    """A hash of a question's texts without case, width and spaces, and of its figures' bytes."""
     texts = [question.language, question.question, *(option.text for option in question.options)]
     plain = folded("\0".join(texts))
     for space in _RARE_SPACES:

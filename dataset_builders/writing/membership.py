@@ -1,7 +1,4 @@
-"""How members of subsets got there: `subsets.csv` beside the tables, a row for each member that a sheet put in.
-
-Contract: members that the source itself lists have no row. A later build on this one keeps its rows.
-"""
+"""Provenance of subset members: `subsets.csv`, a row for each member added by a sheet."""
 
 from __future__ import annotations
 
@@ -19,12 +16,7 @@ class MemberRow(NamedTuple):
     """One member of a subset.
 
     Attributes:
-        subset: its name.
-        benchmark: of the question.
-        id: of the question.
-        how: `reviewed` where a person accepted it, `proposed` where runs or a seeded draw decided.
-        by: the reviewer.
-        at: the date of the review.
+        how: `reviewed` if a person accepted it, `proposed` if runs or a seeded draw decided.
         made_by: the rules, runs, seed or annotator that proposed it.
     """
 
@@ -38,7 +30,7 @@ class MemberRow(NamedTuple):
 
 
 def read_members(folder: Path) -> list[MemberRow]:
-    """The rows of the file; none where there is none."""
+    """The rows of the file; none without it."""
     if not (folder / FILE).is_file():
         return []
     rows = csv_rows((folder / FILE).read_text("utf-8"))
@@ -46,7 +38,7 @@ def read_members(folder: Path) -> list[MemberRow]:
 
 
 def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
-    """Writes the file, each member once; nothing where there are none."""
+    """Writes the file, each member once, if there are any."""
     rows = list(dict.fromkeys(members))
     if not rows:
         return

@@ -1,8 +1,4 @@
-"""`mended.json`: how many texts of a source a build had to mend, so that the card can say so.
-
-Contract: counted by the builders while they read (`Log.mended`), by benchmark and field; a build on an earlier one adds
-to its counts. Nothing is there where nothing was mended.
-"""
+"""`mended.json`: counts of source texts that a build repaired, by benchmark and field."""
 
 from __future__ import annotations
 
@@ -16,11 +12,7 @@ FILE = "mended.json"
 
 
 def read_mended(folder: Path) -> Counter[str]:
-    """How many texts were mended, by "BENCHMARK FIELD"; none where there is no such file.
-
-    Raises:
-        UserError: the file is not readable.
-    """
+    """The number of repaired texts, by "BENCHMARK FIELD"; none without the file."""
     file = folder / FILE
     if not file.is_file():
         return Counter()
@@ -31,6 +23,6 @@ def read_mended(folder: Path) -> Counter[str]:
 
 
 def write_mended(folder: Path, mended: Counter[str]) -> None:
-    """Writes the file; nothing where nothing was mended."""
+    """Writes the file if anything was repaired."""
     if mended:
         (folder / FILE).write_text(json.dumps(dict(sorted(mended.items()))) + "\n", encoding="utf-8")

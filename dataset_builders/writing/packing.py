@@ -1,7 +1,7 @@
-"""Packs questions where they are made: their columns as Arrow has them, and what is counted of them.
+"""Packs questions in the process that makes them: their Arrow columns and their counts.
 
-Contract: a packed question is written and counted as the question itself would be, without becoming Python objects
-again. Pictures of files travel by name and are read when they are written.
+Contract: a packed question is written and counted like the question itself. Pictures of files are passed by name and
+read when written.
 """
 
 from __future__ import annotations
@@ -29,19 +29,12 @@ FIGURES = "images"
 PICTURES = (FIGURES, "answer_images", "solution_images")
 """The columns of questions that hold pictures."""
 Named = tuple[str | None, Picture]
-"""The name and the content of a picture."""
+"""Name and content of a picture."""
 
 
 @dataclass
 class PackedRows:
-    """The rows of some questions.
-
-    Attributes:
-        ids: of the questions; may be set anew.
-        columns: all others but those of pictures, as a message of Arrow's.
-        pictures: those of each question, by column.
-        sizes: about how many bytes each question takes in its columns, and its figures alone.
-    """
+    """The rows of some questions; `sizes` are the bytes of each, and of its figures alone."""
 
     ids: list[str]
     columns: bytes
@@ -50,7 +43,7 @@ class PackedRows:
 
     @cached_property
     def batch(self) -> pa.RecordBatch:
-        """The columns but for ids and pictures."""
+        """The columns except ids and pictures."""
         import pyarrow as pa
 
         return pa.ipc.read_record_batch(pa.py_buffer(self.columns), _schema())
@@ -58,16 +51,12 @@ class PackedRows:
 
 @dataclass
 class Packed:
-    """Questions that go into the same tables.
+    """Questions of the same tables.
 
     Attributes:
-        tables: the tables.
-        split: of each of them.
-        places: where each question stood among those that were packed with it.
-        rows: as they are written.
-        counted: what is counted of them.
-        not_on_pages: why those that could be asked from page images are not ("" where they name no page), by their
-            number here.
+        places: the questions' positions among those packed in one call.
+        not_on_pages: by position here, the reasons why questions cannot be asked from page images ("" if they name no
+            page).
     """
 
     tables: tuple[str, ...]
@@ -83,19 +72,19 @@ class Packed:
         return self.rows.ids
 
     def pictures(self) -> Iterator[str]:
-        """The names of their pictures, but for those of keys."""
+        """The names of their pictures, except those of keys."""
         lists = chain(self.rows.pictures[FIGURES], self.rows.pictures["solution_images"])
         return (name or "" for pictures in lists for name, _ in pictures)
 
     def rename(self, number: int, id: str) -> None:
-        """Gives a question another id."""
+        """Changes the id of a question."""
         self.counted.rename(number, id)
         self.rows.ids[number] = id
 
 
 @dataclass
 class PackedRun:
-    """Packed rows that follow each other, from `start` on and before `stop`, with their figures or without."""
+    """Consecutive packed rows from `start` to before `stop`, with or without figures."""
 
     rows: PackedRows
     start: int
@@ -105,20 +94,14 @@ class PackedRun:
 
 @dataclass
 class Packer:
-    """Packs questions.
-
-    Attributes:
-        tables: the tables that a question goes into; a function of a module where processes pack.
-        pages: the pages that the data set holds.
-        compares: whether near-duplicates are still looked for among the questions.
-    """
+    """Packs questions; `tables` must be a module-level function if workers pack."""
 
     tables: Callable[[Question, Collection[PageKey]], Iterable[str]]
     pages: set[PageKey]
     compares: bool = True
 
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
-        """The questions, by the tables and the split that they go into."""
+        """The questions, grouped by tables and split."""
         groups: dict[tuple[tuple[str, ...], str], list[int]] = {}
         for place, question in enumerate(questions):
             key = (tuple(self.tables(question, self.pages)), split_of(question))
@@ -131,31 +114,27 @@ class Packer:
     def _packed(self, tables: tuple[str, ...], split: str, places: list[int], questions: list[Question]) -> Packed:
         counted = PartCounts.of(questions, tables, compares=self.compares)
         may_be = self.pages and IMAGE_ONLY not in tables
-        left = {
+        reasons = {
             number: not_from_pages(question, self.pages) if page_keys(question) else ""
             for number, question in enumerate(questions if may_be else ())
             if IMAGE_ONLY in builder_of(question.benchmark).layout.configs
         }
-        return Packed(tables, split, places, _rows(questions), counted, left)
+        return Packed(tables, split, places, _rows(questions), counted, reasons)
 
 
 def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
-    """Split, id and reason of the questions that name pages and cannot be asked from them, in their order."""
-    found = [
-        (one.places[number], one.split, one.ids[number], why)
-        for one in packs
-        for number, why in one.not_on_pages.items()
+    """Split, id and reason of the questions that name pages and cannot be asked from them, in order."""
+    entries = [
+        (packed.places[number], packed.split, packed.ids[number], why)
+        for packed in packs
+        for number, why in packed.not_on_pages.items()
         if why
     ]
-    return [(split, id, why) for _, split, id, why in sorted(found)]
+    return [(split, id, why) for _, split, id, why in sorted(entries)]
 
 
 def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
-    """The rows of some runs as the batch that `to_batch` makes of them.
-
-    Raises:
-        UserError: the file of a picture is not what it was.
-    """
+    """The rows of some runs as the batch that `to_batch` makes of them."""
     import pyarrow as pa
 
     joined = pa.concat_batches([run.rows.batch.slice(run.start, run.stop - run.start) for run in runs])
@@ -187,8 +166,13 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
     sizes = [
         (
             size_of(row)
-            + sum(len(held) for name in PICTURES for _, held in pictures[name][n] if isinstance(held, PictureFile)),
-            sum(len(held or b"") + len(called or "") for called, held in pictures[FIGURES][n]),
+            + sum(
+                len(content)
+                for name in PICTURES
+                for _, content in pictures[name][n]
+                if isinstance(content, PictureFile)
+            ),
+            sum(len(content or b"") + len(called or "") for called, content in pictures[FIGURES][n]),
         )
         for n, row in enumerate(rows)
     ]
@@ -198,7 +182,6 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
 
 @cache
 def _schema() -> pa.Schema:
-    """The columns of questions but for ids and pictures."""
     import pyarrow as pa
 
     return pa.schema([field for field in schema(Question) if field.name not in (ID, *PICTURES)])

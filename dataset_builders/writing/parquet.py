@@ -1,13 +1,11 @@
 """Writes tables as sharded Parquet, row by row, in bounded memory.
 
-Contract: `TABLE/SPLIT-00000-of-0000N.parquet`, readable by `datasets` with images as images. Row groups are
-bounded in rows and bytes, all buffers together in bytes; shards are bounded in bytes. The same rows in the same
-order give the same bytes. A file bears its final name only once it is whole.
+Contract: `TABLE/SPLIT-00000-of-0000N.parquet`. Row groups are bounded in rows and bytes, shards and the sum of all
+buffers in bytes. The same rows in the same order give the same bytes. A file gets its final name once it is complete.
 
-Texts are compressed with zstd; encoded pictures are stored as they are, since they do not shrink. Content-defined
-chunking makes the Hub store again only what changed between two builds. While further rows come, one thread lays out a
-row group and reads its pictures, and another writes the one before; an error there is raised by a later `write`, or at
-the end.
+Encoded pictures are not compressed, since they do not shrink. With content-defined chunking the Hub stores only changes
+between builds. One thread lays out a row group while another writes the previous one; their errors are raised by a
+later `write`, or at the end.
 """
 
 from __future__ import annotations
@@ -41,11 +39,7 @@ Rows = list[Mapping[str, Any]] | list[PackedRun]
 
 
 class TableWriters:
-    """All tables of a data set, written side by side. Use as a context manager.
-
-    Args:
-        folder: where the tables go; must exist.
-    """
+    """Context manager for all tables of a dataset, below an existing folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,7 +56,7 @@ class TableWriters:
         self._added(writer, size)
 
     def take(self, packs: Sequence[Packed]) -> None:
-        """Adds the rows of questions that were packed together, in the order that they were packed in."""
+        """Adds the rows of questions packed together, in the order of packing."""
         writers = [[(self._of(table, pack.split, Question), table) for table in pack.tables] for pack in packs]
         for _, which, number in sorted((p, w, n) for w, pack in enumerate(packs) for n, p in enumerate(pack.places)):
             rows = packs[which].rows
@@ -96,7 +90,6 @@ class TableWriters:
         return counts
 
     def _flush(self, writer: _ShardWriter) -> None:
-        """Hands what a writer has buffered to the threads, once little is left of what these had."""
         self._wait(WAITING)
         rows, size = writer.take()
         self._buffered -= size
@@ -104,8 +97,8 @@ class TableWriters:
             batch = self._layout.submit(writer.laid_out, rows)
             self._writing.append(self._files.submit(writer.write, batch, size))
 
-    def _wait(self, left: int = 0) -> None:
-        while len(self._writing) > left:
+    def _wait(self, remaining: int = 0) -> None:
+        while len(self._writing) > remaining:
             self._writing.popleft().result()
 
     def __enter__(self) -> TableWriters:
@@ -128,8 +121,6 @@ class TableWriters:
 
 
 class _ShardWriter:
-    """The shards of one split of one table: rows are added and taken by the reader, laid out and written by threads."""
-
     def __init__(self, folder: Path, split: str, columns: pa.Schema) -> None:
         self._folder, self._split, self._schema = folder, split, columns
         self._buffer: list[Any] = []
@@ -142,12 +133,10 @@ class _ShardWriter:
         self.rows = 0
 
     def add(self, row: Mapping[str, Any], size: int) -> None:
-        """Keeps a row of so many bytes for the next row group."""
         self._buffer.append(row)
         self._count(size)
 
     def add_packed(self, rows: PackedRows, number: int, size: int, *, figures: bool) -> None:
-        """The same of a packed question, with its figures or without."""
         last = self._buffer[-1] if self._buffer else None
         if last is not None and last.rows is rows and last.stop == number:
             last.stop += 1
@@ -162,27 +151,20 @@ class _ShardWriter:
 
     @property
     def full(self) -> bool:
-        """Whether what is buffered makes a row group."""
         return self.buffered >= GROUP_BYTES or self._buffered_rows >= GROUP_ROWS
 
     def take(self) -> tuple[Rows, int]:
-        """The rows that were buffered, and their bytes."""
         taken = self._buffer, self.buffered
         self._buffer, self._buffered_rows, self.buffered = [], 0, 0
         return taken
 
     def laid_out(self, rows: Rows) -> pa.RecordBatch:
-        """Rows as Arrow has them.
-
-        Raises:
-            UserError: the file of a picture is not what it was.
-        """
+        """Rows as Arrow; UserError if the file of a picture changed."""
         runs = [run for run in rows if isinstance(run, PackedRun)]
         plain = cast(Sequence[Mapping[str, Any]], rows)
         return unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
 
     def write(self, laid_out: Future[pa.RecordBatch], size: int) -> None:
-        """Writes rows of so many bytes as one row group, once they are laid out."""
         batch = laid_out.result()
         if self._writer is None:
             self._open()
@@ -192,13 +174,12 @@ class _ShardWriter:
             self._finish_shard()
 
     def close(self) -> None:
-        """Finishes the last shard and gives all of them their names."""
         self._finish_shard()
         for number, shard in enumerate(self._shards):
             shard.rename(self._folder / f"{self._split}-{number:05d}-of-{len(self._shards):05d}.parquet")
 
     def abandon(self) -> None:
-        """Lets go of an open file, whatever state it is in; nothing to do after `close`."""
+        """Releases an open file in any state; does nothing after `close`."""
         if self._writer is not None:
             with suppress(Exception):  # the error that led here is on its way already
                 self._writer.close()
@@ -222,10 +203,10 @@ class _ShardWriter:
 
 
 def writer_options(columns: pa.Schema) -> dict[str, Any]:
-    """How a table is written, as options of `pyarrow.parquet.ParquetWriter`."""
+    """Options of `pyarrow.parquet.ParquetWriter` for a table."""
     texts = [leaf for leaf in leaves(columns) if not leaf.endswith(".bytes")]
     return {
-        # The pages of a paper are one text in many flat rows, which a row group then holds once.
+        # A paper's pages are one text in many flat rows, stored once per row group.
         **({"dictionary_pagesize_limit": 2 * GROUP_BYTES} if "image" in texts else {}),
         "compression": {leaf: "zstd" if leaf in texts else "none" for leaf in leaves(columns)},
         "use_dictionary": texts,

@@ -1,8 +1,8 @@
-"""`published.json`: where a published data set stands, as which version, and which files of the repository are ours.
+"""`published.json`: the place and version of a published dataset, and our files in the repository.
 
-Contract: publishing owns the files that the file lists, and no other. In a repository published before there was such
-a file, tables and descriptions of a data set count as ours by their names; `eval.yaml` and `environment.yaml` do not.
-One of these two that was edited since is no longer ours. The date is that of the first publish of this content.
+Contract: publishing owns only the listed files. In an older repository without this file, tables and metadata are ours
+by their names, but not `eval.yaml` and `environment.yaml`, nor either of them if edited since. The date is that of the
+first publish of this content.
 """
 
 from __future__ import annotations
@@ -17,23 +17,20 @@ from typing import Literal, get_args
 FILE = "published.json"
 EVAL, ENVIRONMENT = "eval.yaml", "environment.yaml"
 SHARED = frozenset({EVAL, ENVIRONMENT})
-"""Names that the Hub gives, so that others may have put such a file there."""
+"""Names that the Hub gives, so that such a file may belong to others."""
 Gate = Literal["", "auto", "manual"]
 _SEMANTIC = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}")
 
 
 @dataclass(frozen=True)
 class Publication:
-    """Where a data set is published.
+    """The record of a publish.
 
     Attributes:
-        repo: ORG/NAME.
-        url: of its page.
-        tag: the name of this state.
-        date: of the publish, YYYY-MM-DD.
-        content: a hash of the tables and lists, by which a later publish knows the same content.
-        gated: how access is granted; "" where it is open.
-        files: every other file of ours with its SHA-256.
+        date: YYYY-MM-DD.
+        content: a hash of the tables and lists, which identifies the same content later.
+        gated: the access rule; "" if open.
+        files: our other files with their SHA-256.
     """
 
     repo: str
@@ -46,7 +43,7 @@ class Publication:
 
     @property
     def version(self) -> str:
-        """The tag as a semantic version, which Croissant asks for."""
+        """The tag as a semantic version, which Croissant requires."""
         if _SEMANTIC.fullmatch(self.tag):
             return self.tag
         return "0.0.0+" + ".".join(re.findall(r"[0-9A-Za-z-]+", self.tag))
@@ -57,18 +54,18 @@ class Publication:
 
 
 def read_published(folder: Path) -> Publication | None:
-    """Where a data set says it is published; None where it does not."""
+    """The record in a dataset; None if unpublished."""
     file = folder / FILE
     return parse_published(file.read_bytes()) if file.is_file() else None
 
 
 def parse_published(content: bytes) -> Publication | None:
-    """The same from the file's content; None where it says nothing readable."""
+    """The same from the file's content; None if it is unreadable."""
     try:
-        found = json.loads(content)
-        files = {str(path): str(digest) for path, digest in found["files"].items()}
-        texts = {name: str(found[name]) for name in ("repo", "url", "tag", "date", "content")}
-        gated: Gate = found["gated"] if found["gated"] in get_args(Gate) else ""
+        fields = json.loads(content)
+        files = {str(path): str(digest) for path, digest in fields["files"].items()}
+        texts = {name: str(fields[name]) for name in ("repo", "url", "tag", "date", "content")}
+        gated: Gate = fields["gated"] if fields["gated"] in get_args(Gate) else ""
         return Publication(**texts, gated=gated, files=files)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -1,10 +1,9 @@
-"""Adds a release to an earlier revision of a data set, and withdraws questions from it.
+"""Adds a release to an earlier revision of a dataset, and withdraws questions from it.
 
-Contract: the files of the earlier revision are carried over byte for byte, but for those that hold a question
-withdrawn now, or answers that were held back and are joined again; ids never change their meaning. A release
-(benchmark, language, name) that is already there must be the same to the letter, what was refused then apart, and adds
-nothing. A new question that is a near-duplicate (see `duplicates`) of an older release's, withdrawn ones apart, is left
-out with one line that shows the pair.
+Contract: the earlier files are carried over byte for byte, except those with a question withdrawn now, or with withheld
+answers that are joined again; ids never change their meaning. An existing release (benchmark, language, name) must be
+identical, apart from questions refused then. A new question that is a near-duplicate (see `duplicates`) of one of an
+older release, unless withdrawn, is left out and logged.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Release = tuple[str, str, str | None]
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """A question that is asked no longer: its id, since which release, and why."""
+    """A withdrawn question: its id, the release and the reason."""
 
     id: str
     release: str
@@ -49,52 +48,41 @@ class Withdrawal:
 
 
 def read_withdrawals(file: Path) -> list[Withdrawal]:
-    """The lines of a withdrawal list (CSV): id, reason, and the release that withdraws it.
+    """Reads a withdrawal list (CSV): id, reason, and the release that withdraws it.
 
-    A first line that says `id` is a heading; empty lines and lines that begin with # are passed over.
-
-    Raises:
-        UserError: the file is not readable, or a line has no id, reason or release, or an id is there twice.
+    A first line with `id` is a heading; empty lines and lines that begin with # are skipped. Every line needs all
+    three, and ids are unique.
     """
     try:
         rows = list(csv.reader(file.read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, ValueError, csv.Error) as error:
         raise UserError(f"{file}: cannot be read as a list of withdrawals ({why(error)})") from None
-    found: dict[str, Withdrawal] = {}
+    withdrawals: dict[str, Withdrawal] = {}
     for number, row in enumerate(rows, start=1):
         id, reason, release, *_ = [*(cell.strip() for cell in row), "", "", ""]
         if not any(row) or id.startswith("#") or (number == 1 and id.lower() == "id"):
             continue
         if not id or not reason or not release:
             raise UserError(f"{file}:{number}: a line is ID, REASON, RELEASE (the release that withdraws it)")
-        if id in found:
+        if id in withdrawals:
             raise UserError(f"{file}:{number}: {one_line(id, 80)} is already withdrawn by a line above")
-        found[id] = Withdrawal(id, release, reason)
-    if not found:
+        withdrawals[id] = Withdrawal(id, release, reason)
+    if not withdrawals:
         raise UserError(f"{file}: names no question to withdraw; a line is ID, REASON, RELEASE")
-    return list(found.values())
+    return list(withdrawals.values())
 
 
 class Base:
-    """The earlier revision that a build adds to.
-
-    Args:
-        place: its folder, or its name on the Hub.
-        name: the data set that is built, as `statistics.json` calls it.
-        withdrawals: what the new revision withdraws.
-        answers: the data set that has the answers which the earlier revision holds back, if it holds any back.
-
-    Raises:
-        UserError: there is no such data set, it is another one, a withdrawal names no question of it, or answers are
-            held back and not given.
-    """
+    """The earlier revision of a build; `answers` is the dataset with the answers that it withholds."""
 
     def __init__(self, place: str, name: str, withdrawals: list[Withdrawal], answers: str = "") -> None:
         self.folder = open_data_set(place)
         self._answers = _held_answers(place, self.folder, answers)
         _, self._tables = tables_of(self.folder)
-        if (found := read_statistics(self.folder).get("data_set")) != name:
-            raise UserError(f"{place} is a data set of {found}, not of {name}: give --base an earlier build of {name}")
+        if (stored_name := read_statistics(self.folder).get("data_set")) != name:
+            raise UserError(
+                f"{place} is a data set of {stored_name}, not of {name}: give --base an earlier build of {name}"
+            )
         self.statistics = Statistics()
         self.counts: Counts = {}
         self._place = place
@@ -129,11 +117,7 @@ class Base:
         return self.statistics.questions
 
     def new(self, records: Records, log: Log) -> Records:
-        """What the records add: not what is there already, and no near-duplicate of it.
-
-        Raises:
-            UserError: a release or page that is already there with other content.
-        """
+        """The new records: neither present already nor near-duplicates; UserError if an existing release differs."""
         ids = self._ids()
         seen: dict[Release, set[str]] = {}
         for record in records:
@@ -150,17 +134,13 @@ class Base:
                 if unique != record.id:
                     log.note(_shown(release), record.id, f"an older release has this id: named {unique}")
                 yield record.model_copy(update={"id": unique})
-        for release, found in seen.items():
-            if lost := sorted(set(self._contents[release]) - found):
+        for release, present in seen.items():
+            if lost := sorted(set(self._contents[release]) - present):
                 raise self._changed(release, f"{lost[0]} is missing now ({len(lost)} questions are)")
-            log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(found)} questions")
+            log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(present)} questions")
 
     def carry(self, folder: Path) -> None:
-        """Puts the earlier files beside the new ones; new files of a split that is there get names of their own.
-
-        Raises:
-            UserError: a file with a question to withdraw cannot be read.
-        """
+        """Puts the earlier files next to the new ones; new files of an existing split are renamed."""
         for table, splits in self._tables.items():
             (folder / table).mkdir(exist_ok=True)
             for split, files in splits.items():
@@ -173,12 +153,11 @@ class Base:
             write_atomically(folder / WITHDRAWN, csv_text([WITHDRAWN_COLUMNS, *rows]))
 
     def _entries(self) -> list[dict[str, str]]:
-        known = {entry["id"] for entry in read_withdrawn(self.folder)}
-        new = (withdrawal for id, withdrawal in self._withdrawals.items() if id not in known)
+        withdrawn = {entry["id"] for entry in read_withdrawn(self.folder)}
+        new = (withdrawal for id, withdrawal in self._withdrawals.items() if id not in withdrawn)
         return [{"id": entry.id, "removed_in": entry.release, "reason": entry.reason} for entry in new]
 
     def _taken(self, question: Question) -> Question:
-        """Notes what a question of the earlier revision holds; the question as the new revision has it."""
         content = fingerprint([question.model_copy(update={"removed_in": None})])
         self._contents.setdefault(_release(question), {})[question.id] = content
         withdrawal = self._withdrawals.get(question.id)
@@ -190,7 +169,6 @@ class Base:
         return question.model_copy(update={"removed_in": withdrawal.release})
 
     def _ids(self) -> defaultdict[str, UniqueIds]:
-        """The ids that are taken, by benchmark."""
         ids: defaultdict[str, UniqueIds] = defaultdict(UniqueIds)
         for (benchmark, _, _), contents in self._contents.items():
             for id in contents:
@@ -198,28 +176,27 @@ class Base:
         return ids
 
     def _is_new(self, page: Page) -> bool:
-        known = self._pages.get((page.paper_id, page.page_number))
-        if known not in (None, page.image.sha256):
+        digest = self._pages.get((page.paper_id, page.page_number))
+        if digest not in (None, page.image.sha256):
             raise UserError(
                 f"page {page.page_number} of paper {page.paper_id} is another picture in {self._place}: a page is"
                 " never rewritten; give the new paper an id of its own"
             )
-        return known is None
+        return digest is None
 
     def _known_as(self, question: Question, release: Release) -> str | None:
-        """The id under which the release has this very question: its own, or one made of it since that was taken."""
-        known = self._contents[release]
+        """The id of this question in the release: its own, or one made unique from it."""
+        contents = self._contents[release]
         plain = question.model_copy(update={"removed_in": None})
         for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):
-            if name in known and known[name] == fingerprint([plain.model_copy(update={"id": name})]):
+            if name in contents and contents[name] == fingerprint([plain.model_copy(update={"id": name})]):
                 return name
         return None
 
     def _is_taken(self, id: str) -> bool:
-        return any(id in known for known in self._contents.values())
+        return any(id in contents for contents in self._contents.values())
 
     def _check_refused(self, question: Question, release: Release, log: Log) -> None:
-        """A question that a release there already lacks must be one that is refused, as it was when that was added."""
         if question.id in self._contents[release]:
             raise self._changed(release, f"{question.id} has other content there")
         if not self._is_refused(question, log, by_key=True) and not self._is_refused(question, log):
@@ -232,10 +209,10 @@ class Base:
         )
 
     def _is_refused(self, question: Question, log: Log, *, by_key: bool = False) -> bool:
-        """Whether a question is one of the older ones again; says which, or of which it is a variant.
+        """True if a question repeats an older one; logs the original.
 
-        What a key has a part in is not compared: keys may be held back, and who sees which rows are there would learn
-        of them. With `by_key`, whatever was refused while keys had a part is refused too.
+        Fields derived from keys are not compared: keys may be withheld, and the published rows would disclose them.
+        `by_key` also refuses as before that rule.
         """
         own, release = stem(without_answers(question)), _release(question)
         others = self._index.matches(own, by_key=by_key)
@@ -278,7 +255,6 @@ def _pair(own: Stem, match: Match) -> str:
 
 
 def _make_room(folder: Path, split: str, old: list[Path]) -> None:
-    """Renames new files of a split that the earlier revision has files of: SPLIT-addNN-00000-of-00001.parquet."""
     new = sorted(folder.glob(f"{split}-*.parquet"))
     added = [int(match[1]) for file in old if (match := re.match(rf"{re.escape(split)}-add(\d+)-", file.name))]
     for file in new:
@@ -287,20 +263,15 @@ def _make_room(folder: Path, split: str, old: list[Path]) -> None:
 
 
 def _held_answers(place: str, folder: Path, answers: str) -> WithheldAnswers | None:
-    """The answers that an earlier revision holds back.
-
-    Raises:
-        UserError: it holds some back and they are not given, or the other way round.
-    """
-    held = read_withheld(folder)
-    if held and not answers:
+    withheld = read_withheld(folder)
+    if withheld and not answers:
         raise UserError(
-            f"{place} holds the answers of release {held.release} back, and a data set built on it would have lost"
-            f" them: add --base-answers {held.repo}, or build on a folder that has them"
+            f"{place} holds the answers of release {withheld.release} back, and a data set built on it would have lost"
+            f" them: add --base-answers {withheld.repo}, or build on a folder that has them"
         )
-    if answers and not held:
+    if answers and not withheld:
         raise UserError(f"{place} holds no answers back: leave --base-answers out")
-    return WithheldAnswers(held, answers, open_data_set(answers)) if held else None
+    return WithheldAnswers(withheld, answers, open_data_set(answers)) if withheld else None
 
 
 def _holds(file: Path, ids: Collection[str]) -> bool:
@@ -312,7 +283,6 @@ def _holds(file: Path, ids: Collection[str]) -> bool:
 
 
 def _rewrite(file: Path, target: Path, marks: dict[str, str], answers: WithheldAnswers | None) -> None:
-    """The same rows in the same row groups, those of `marks` with the release that withdraws them; with `answers`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

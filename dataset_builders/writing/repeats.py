@@ -1,6 +1,6 @@
-"""Counts the questions of a data set that are there again: to the letter, and nearly.
+"""Counts repeated questions of a dataset: identical, and near-duplicates.
 
-Contract: the same figures whatever the order of the questions, and whichever process makes their stems.
+Contract: independent of the order of the questions and of the process that makes their stems.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ from livek12.dataset_builders.reading.workers import Workers
 from livek12.dataset_builders.writing.counting import Compared
 
 FEWEST_STEMS = 4_096
-"""So many stems are made here; more are made in processes, which take half a second to start."""
+"""Up to so many stems are made here; starting processes takes half a second."""
 STEMS_AT_ONCE = 512
 
 
 def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
-    """Questions beyond the first of each content, in one split, and those whose content another split has.
-
-    Args:
-        splits: the contents of the questions of each split.
-    """
+    """Repetitions within a split, and questions whose content another split has."""
     import numpy as np
 
     counted = [np.unique(np.concatenate(contents), return_counts=True) for contents in splits]
@@ -41,9 +37,9 @@ def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
 
 
 def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
-    """Questions that have a near-duplicate before them (in the order of ids), in their own split or in another.
+    """Questions with a near-duplicate earlier in the order of ids, in their own split or in another.
 
-    Questions of which all that is compared is the same make one group, which is compared once.
+    Questions with equal compared content form one group, compared once.
     """
     entries = sorted(kept, key=lambda entry: (entry[0].benchmark, entry[0].id))
     stems = _stems([entry for entry, _ in entries])
@@ -58,20 +54,20 @@ def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
     add_questions(library, [stems[number] for number in firsts], pictures=False)
     near: dict[int, list[int]] = defaultdict(list)
     variants: dict[int, list[int]] = defaultdict(list)
-    for one, other, _, difference in find_pairs(library):
-        for number, neighbour in ((firsts[one], firsts[other]), (firsts[other], firsts[one])):
+    for former, other, _, difference in find_pairs(library):
+        for number, neighbour in ((firsts[former], firsts[other]), (firsts[other], firsts[former])):
             (variants if difference else near)[number].append(neighbour)
-    found = {"within_splits": 0, "across_splits": 0, "variants": 0}
+    counts = {"within_splits": 0, "across_splits": 0, "variants": 0}
     for members in groups.values():
         others = [first[number] for number in near[members[0]]]
         for number in members:
             earlier = {
                 split for group in [first[members[0]], *others] for split, before in group.items() if before < number
             }
-            found["within_splits"] += splits[number] in earlier
-            found["across_splits"] += bool(earlier - {splits[number]})
-            found["variants"] += not earlier and any(before < number for before in variants[members[0]])
-    return found
+            counts["within_splits"] += splits[number] in earlier
+            counts["across_splits"] += bool(earlier - {splits[number]})
+            counts["variants"] += not earlier and any(before < number for before in variants[members[0]])
+    return counts
 
 
 def stem_of_compared(one: Compared) -> Stem:
@@ -83,17 +79,16 @@ def stem_of_compared(one: Compared) -> Stem:
 
 
 def _stems(entries: Sequence[Compared | Stem]) -> list[Stem]:
-    """The stem of each question; those of equal questions are one."""
-    waiting = {(one.content, one.pictures): one for one in entries if isinstance(one, Compared)}
+    waiting = {(entry.content, entry.pictures): entry for entry in entries if isinstance(entry, Compared)}
     made = dict(zip(waiting, _made(list(waiting.values())), strict=True))
-    return [one if isinstance(one, Stem) else made[one.content, one.pictures] for one in entries]
+    return [entry if isinstance(entry, Stem) else made[entry.content, entry.pictures] for entry in entries]
 
 
 def _made(waiting: Sequence[Compared]) -> Iterator[Stem]:
     if len(waiting) <= FEWEST_STEMS or cores() == 1:
         yield from map(stem_of_compared, waiting)
         return
-    pieces = ((None, waiting[at : at + STEMS_AT_ONCE]) for at in range(0, len(waiting), STEMS_AT_ONCE))
+    pieces = ((None, waiting[start : start + STEMS_AT_ONCE]) for start in range(0, len(waiting), STEMS_AT_ONCE))
     with Workers(_stems_of, None, cores()) as workers:
         for _, answer in workers.answers(pieces):
             yield from answer
@@ -104,7 +99,6 @@ def _stems_of(_: None, some: Sequence[Compared]) -> list[Stem]:
 
 
 def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
-    """The first member in each split."""
     first: dict[str, int] = {}
     for number in members:
         first.setdefault(splits[number], number)

@@ -1,8 +1,7 @@
-"""Counts what a data set holds, question by question, and keeps it beside the data as `statistics.json`.
+"""Statistics of a dataset, counted per question and stored as `statistics.json`.
 
-Contract: every figure is computed from the rows; the same rows give the same bytes. A question is measured once
-whatever the number of tables it is stored in; the figures of a config are the merged ones of its tables. Values that
-a source does not give are counted as "not stated", never guessed.
+Contract: the same rows give the same bytes. A question is measured once, in however many tables it is stored. Missing
+values are "not stated".
 """
 
 from __future__ import annotations
@@ -26,16 +25,15 @@ from livek12.dataset_builders.writing.repeats import near, repeated, stem_of_com
 
 FILE = "statistics.json"
 NEAR_LIMIT = 50_000
-"""Near-duplicates are searched in data sets of at most so many questions: 0.15 milliseconds and 2 KB each. `livek12
-dedup` has no limit."""
+"""The largest dataset searched for near-duplicates (0.15 ms and 2 KB per question); `livek12 dedup` has no limit."""
 NEAR_BYTES = 64 << 20
-"""Pictures are held so long as it is open whether that will be: decoding them is the most of it."""
+"""Pictures in memory until the limit decides: decoding them takes most of the time."""
 Key = tuple[tuple[str, ...], str]
-"""The tables that questions are stored in, and their split."""
+"""The tables of questions, and their split."""
 
 
 class Statistics:
-    """What a data set holds, counted while it is written or read."""
+    """The statistics of a dataset, counted while it is written or read."""
 
     def __init__(self) -> None:
         self._counted: dict[Key, PartCounts] = {}
@@ -51,25 +49,19 @@ class Statistics:
         self._page_splits[split] += 1
 
     def add(self, question: Question, tables: Collection[str], split: str) -> None:
-        """Counts one question, with its figures.
-
-        Args:
-            question: the question.
-            tables: every table it is stored in.
-            split: the split of each of them that holds it.
-        """
+        """Counts one question, stored in `split` of each of `tables`."""
         self.take(PartCounts.of([question], tuple(tables)), tuple(tables), split)
 
     def take(self, counted: PartCounts, tables: tuple[str, ...], split: str) -> None:
-        """Takes in what was counted of questions that are stored in these tables, and of no others."""
+        """Adds the counts of questions stored in exactly these tables."""
         self._merge((tables, split), counted)
         self._unshared += sum(count * self._pages.get(page, 0) for page, count in counted.pages.items())
         if self._compared is not None:
-            self._compared += ((self._kept(one), split) for one in counted.compared)
+            self._compared += ((self._kept(compared), split) for compared in counted.compared)
             self._check_limit()
 
     def merge(self, other: Statistics) -> None:
-        """Takes in what another part of the data set holds; no question may be in both."""
+        """Adds another part of the dataset; no question may be in both."""
         for key, counted in other._counted.items():
             self._merge(key, counted)
         self._pages.update(other._pages)
@@ -82,11 +74,10 @@ class Statistics:
     def _merge(self, key: Key, counted: PartCounts) -> None:
         self._counted.setdefault(key, PartCounts()).merge(counted)
 
-    def _kept(self, one: Compared) -> Compared | Stem:
-        """What is kept of a question until it is known whether near-duplicates are looked for: few pictures."""
-        held = sum(len(picture) for picture in one.pictures if isinstance(picture, bytes))
-        self._held += held
-        return stem_of_compared(one) if held and self._held > NEAR_BYTES else one
+    def _kept(self, question: Compared) -> Compared | Stem:
+        size = sum(len(picture) for picture in question.pictures if isinstance(picture, bytes))
+        self._held += size
+        return stem_of_compared(question) if size and self._held > NEAR_BYTES else question
 
     def _check_limit(self) -> None:
         if self._compared is not None and len(self._compared) > NEAR_LIMIT:
@@ -94,12 +85,12 @@ class Statistics:
 
     @property
     def compares(self) -> bool:
-        """Whether near-duplicates are looked for, as far as is known."""
+        """True as long as near-duplicates may be searched."""
         return self._compared is not None
 
     @property
     def questions(self) -> int:
-        """Questions, each counted once."""
+        """Distinct questions."""
         return sum(counted.block.questions for counted in self._counted.values())
 
     @property
@@ -120,12 +111,7 @@ class Statistics:
         return math.fsum(value * number for count in counts for value, number in count.items())
 
     def summary(self, name: str, configs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-        """Everything as JSON.
-
-        Args:
-            name: the data set's template in `hub_cards`.
-            configs: the tables of each config.
-        """
+        """The statistics as JSON; `name` is the dataset's template in `hub_cards`, `configs` their tables."""
         return {
             "data_set": name,
             "all": self._merged(lambda _tables, _split: True).summary(),
@@ -142,7 +128,7 @@ class Statistics:
             splits[key[1]] += self._counted[key].block.questions
         if PAGES in tables:
             splits = self._page_splits
-        merged = self._merged(lambda held, _split: bool(tables & set(held)))
+        merged = self._merged(lambda names, _split: bool(tables & set(names)))
         return {"splits": dict(sorted(splits.items())), **(merged.summary() if keys else {})}
 
     def _merged(self, wanted: Any) -> Block:
@@ -164,7 +150,6 @@ class Statistics:
         }
 
     def _duplicates(self) -> dict[str, Any]:
-        """Questions beyond the first of each text, in one split, and those whose text an other split has."""
         contents: defaultdict[str, list[array[int]]] = defaultdict(list)
         for (_, split), counted in self._counted.items():
             contents[split].append(counted.contents)
@@ -172,7 +157,6 @@ class Statistics:
         return {"exact": exact, "near": None if self._compared is None else near(self._compared)}
 
     def _releases(self) -> list[dict[str, Any]]:
-        """What each release added, and withdrew."""
         added: Counter[tuple[str, str, str]] = Counter()
         withdrawn: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for counted in self._counted.values():
@@ -196,22 +180,14 @@ class Statistics:
 
 
 def recount(folder: Path, name: str) -> dict[str, Any]:
-    """The figures of a built data set, counted again from its files.
-
-    Args:
-        folder: the data set.
-        name: its template in `hub_cards`, as `statistics.json` has it.
-
-    Raises:
-        UserError: there is no card, or a file is damaged.
-    """
+    """Recounts a built dataset from its files; `name` is its template in `hub_cards`."""
     configs, tables = tables_of(folder, missing_ok=True)
     statistics = Statistics()
-    for record, held, split in stored(tables):
+    for record, names, split in stored(tables):
         if isinstance(record, Page):
             statistics.add_page(record, split)
         else:
-            statistics.add(record, held, split)
+            statistics.add(record, names, split)
     return statistics.summary(name, configs)
 
 
@@ -221,15 +197,11 @@ def write_statistics(folder: Path, summary: Mapping[str, Any]) -> None:
 
 
 def read_statistics(folder: Path) -> dict[str, Any]:
-    """What `statistics.json` of a data set says.
-
-    Raises:
-        UserError: it is not there or not readable.
-    """
+    """Reads `statistics.json` of a dataset."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return found
+        summary = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        if isinstance(summary, dict):
+            return summary
         reason = "not an object"
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
@@ -237,12 +209,12 @@ def read_statistics(folder: Path) -> dict[str, Any]:
 
 
 def as_json(value: Mapping[str, Any]) -> str:
-    """A summary as text, the same for the same summary."""
+    """A summary as deterministic text."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def differences(stated: Any, counted: Any, place: str = "") -> Iterator[str]:
-    """One line a figure that `statistics.json` gives otherwise than the data."""
+    """The figures in which `statistics.json` differs from the data, one line each."""
     if isinstance(stated, Mapping) and isinstance(counted, Mapping):
         for key in sorted({*stated, *counted}):
             yield from differences(stated.get(key), counted.get(key), f"{place}.{key}" if place else key)

@@ -1,10 +1,7 @@
-"""Checks a built data set against everything a reader relies on.
+"""Validates a built dataset.
 
-Contract: one line a problem, with the file, the row and its id where a row is meant; a damaged file or row costs one
-line and the rest is still checked. Every distinct picture is decoded once. Rows are read a few at a time; only ids and
-hashes are kept. Once the rows are sound, those of one question in several tables are compared, and then what
-stands beside the tables (card, statistics) with them.
-Nothing is changed.
+Contract: one line per problem; a damaged file or row costs one line and checking continues. Only ids and hashes remain
+in memory. Nothing is changed.
 """
 
 from __future__ import annotations
@@ -74,7 +71,6 @@ class _Validator:
         self.problems.append(one_line(f"{where}: {problem}"))
 
     def _files(self) -> dict[str, dict[Path, str]]:
-        """The files of each config with their splits, once it is said where card and folder differ."""
         files: dict[str, dict[Path, str]] = {}
         for config, splits in self._configs.items():
             files[config] = {}
@@ -82,9 +78,9 @@ class _Validator:
                 if not _SPLIT.fullmatch(split):
                     self._say(CARD, f"config {config}: {split!r} is no name for a split")
                 for pattern in patterns:
-                    found = data_files(self._folder, [pattern], missing_ok=True)
-                    files[config] |= dict.fromkeys(found, split)
-                    if not found:
+                    matches = data_files(self._folder, [pattern], missing_ok=True)
+                    files[config] |= dict.fromkeys(matches, split)
+                    if not matches:
                         self._say(CARD, f"config {config}, split {split}: no file matches {pattern}")
         named = {file for members in files.values() for file in members}
         for file in sorted(self._folder.rglob("*.parquet")):
@@ -98,7 +94,6 @@ class _Validator:
             self._check_pictures(where, [page.image])
 
     def _check_questions(self, file: Path, split: str) -> Iterator[str]:
-        """The ids of a file, as its questions are checked."""
         image_only = file.parent.name == IMAGE_ONLY
         for where, question in self._records(Question, file, split):
             problem = not_from_pages(question, self._pages) if image_only else ""
@@ -113,7 +108,6 @@ class _Validator:
             yield question.id
 
     def _check_same(self, where: str, question: Question) -> None:
-        """Whether a question that has rows in several tables says the same in each, its figures apart."""
         content = fingerprint([question])
         first, place = self._rows.setdefault((question.benchmark, question.id), (content, where))
         other = place.partition("/")[0]
@@ -132,7 +126,6 @@ class _Validator:
                     self._say(where, error)
 
     def _records(self, record: type[R], file: Path, split: str) -> Iterator[tuple[str, R]]:
-        """Each sound row with its place, once it is said what is wrong with the file and the other rows."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -141,8 +134,8 @@ class _Validator:
             with pq.ParquetFile(file) as parquet:
                 for problem in _schema_problems(record, parquet.schema_arrow):
                     self._say(name, problem)
-                known = [column for column in columns(record) if column in parquet.schema_arrow.names]
-                rows = (row for batch in iter_batches(parquet, known) for row in _rows(batch))
+                present = [column for column in columns(record) if column in parquet.schema_arrow.names]
+                rows = (row for batch in iter_batches(parquet, present) for row in _rows(batch))
                 for number, (row, unreadable) in enumerate(rows, start=1):
                     where = f"{name} row {number} ({_id(row)})"
                     self._step()
@@ -150,17 +143,17 @@ class _Validator:
                         self._say(where, f"{', '.join(unreadable)}: not valid UTF-8")
                         continue
                     try:
-                        found = from_row(record, row)
+                        parsed = from_row(record, row)
                     except ValidationError as error:
                         first = error.errors(include_url=False)[0]
                         self._say(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
                         continue
                     try:
-                        if (own := split_of(found)) != split:
+                        if (own := split_of(parsed)) != split:
                             astray.append(f"row {number} ({_id(row)}) belongs in {own}")
                     except UserError as error:  # of a benchmark that is not known here
                         self._say(where, error)
-                    yield where, found
+                    yield where, parsed
         except (pa.ArrowException, OSError) as error:
             self._say(name, f"damaged or not Parquet ({error}); build or fetch it again")
         if astray and _SPLIT.fullmatch(split):
@@ -171,7 +164,6 @@ class _Validator:
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """The rows of a batch, each with the columns that are left out of it because they are not UTF-8."""
     try:
         yield from ((row, []) for row in batch.to_pylist())
     except UnicodeDecodeError:
@@ -191,12 +183,12 @@ def _id(row: dict[str, Any]) -> str:
     return str(row.get("id") or page)
 
 
-def _schema_problems(record: type[Record], found: pa.Schema) -> Iterator[str]:
+def _schema_problems(record: type[Record], actual: pa.Schema) -> Iterator[str]:
     expected = schema(record)
     for name in columns(record):
-        if name not in found.names:
+        if name not in actual.names:
             yield f"has no column {name}"
-        elif not found.field(name).type.equals(expected.field(name).type):
-            yield f"column {name} is {found.field(name).type}, not {expected.field(name).type}"
-    if b"huggingface" not in (found.metadata or {}):
+        elif not actual.field(name).type.equals(expected.field(name).type):
+            yield f"column {name} is {actual.field(name).type}, not {expected.field(name).type}"
+    if b"huggingface" not in (actual.metadata or {}):
         yield "says nothing of its features: `datasets` would not know images for images"

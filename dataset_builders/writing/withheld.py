@@ -1,7 +1,6 @@
-"""Answers that are held back: `held_back.json`, which says so in a published data set, and bringing them back.
+"""Withheld answers: `held_back.json` in a published dataset, and restoring them.
 
-Contract: the file holds the release without answers and the private data set that has them, and nothing else. A row
-of it, or a translation of one, gets its answers back from the private row of its id, and from no other.
+Contract: a question, or a translation of one, gets its answers from the private row of its id only.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
 
 FILE = "held_back.json"
 FIELDS = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow")
-"""What tells the answer of a question."""
+"""The fields that tell the answer of a question."""
 INFERRED = ("question", "options", "question_type", "question_type_raw")
-"""What the answer may have had a part in, and is told as it is known without it."""
+"""Fields that may be derived from the answer, and are recomputed without it."""
 
 
 @dataclass(frozen=True)
 class Withheld:
-    """Which release's answers are kept where."""
+    """The release whose answers are withheld, and their private dataset."""
 
     release: str
     repo: str
@@ -40,30 +39,24 @@ class Withheld:
 
 
 def read_withheld(folder: Path) -> Withheld | None:
-    """What a data set says of held answers; None where all answers are there."""
+    """The record of withheld answers; None if there are none."""
     file = folder / FILE
     return parse_withheld(file.read_bytes()) if file.is_file() else None
 
 
 def parse_withheld(content: bytes) -> Withheld | None:
-    """The same from the file's content; None where it says nothing readable."""
+    """The same from the file's content; None if it is unreadable."""
     try:
-        found = json.loads(content)
-        return Withheld(str(found["release"]), str(found["repo"]))
+        fields = json.loads(content)
+        return Withheld(str(fields["release"]), str(fields["repo"]))
     except (ValueError, KeyError, TypeError):
         return None
 
 
 class WithheldAnswers:
-    """The answers that a private data set keeps, for the public rows without them.
+    """The answers in a private dataset, for the public rows without them.
 
-    Args:
-        held: whose answers they are.
-        place: the private data set, as the user names it.
-        folder: where it lies.
-
-    Raises:
-        UserError: there is no such data set.
+    `place` is the user's name of the dataset, `folder` its copy.
     """
 
     def __init__(self, held: Withheld, place: str, folder: Path) -> None:
@@ -72,15 +65,11 @@ class WithheldAnswers:
         self._rows = {(row.benchmark, row.id): row for row in records if isinstance(row, Question)}
 
     def ids(self) -> set[str]:
-        """The questions that it has."""
+        """The questions with answers here."""
         return {id for _, id in self._rows}
 
     def filled(self, question: Question) -> Question:
-        """A question of the public data set with its answers.
-
-        Raises:
-            UserError: they are not there, or those of another question.
-        """
+        """A public question with its answers; UserError if they are missing or belong to another question."""
         row = self._rows.get((question.benchmark, question.id))
         if question.release != self._held.release and not (row and row.translation_of):
             return question
@@ -93,7 +82,7 @@ class WithheldAnswers:
         return filled
 
     def fill(self, table: pa.Table) -> pa.Table:
-        """The rows of a table of questions with their answers, in their order."""
+        """The rows of a table of questions with their answers, in order."""
         import pyarrow as pa
 
         rows = table.to_pylist()

@@ -1,8 +1,7 @@
-"""Where a data set is written before it takes its place: a hidden folder beside it.
+"""Workspace of a build: a hidden folder next to the dataset.
 
-Contract: `out` is replaced at the end or not at all; a process that is killed leaves at most its hidden folder, which
-the next build of the same `out` removes. A living build holds its folder locked, so builds side by side do not hurt
-each other: the last to end is the one that stays.
+Contract: `out` is replaced at the end or not at all; a killed process leaves at most its hidden folder, which the next
+build of the same `out` removes. A running build locks its folder; of concurrent builds the last to finish wins.
 """
 
 from __future__ import annotations
@@ -22,11 +21,7 @@ from livek12.dataset_builders.writing.card import MARK, METADATA
 
 @contextmanager
 def workspace(out: Path) -> Iterator[Path]:
-    """An empty folder on the disk of `out`, locked by this process and removed at the end.
-
-    Args:
-        out: the data set that is to be built; its parent is made.
-    """
+    """An empty folder on the disk of `out`, locked by this process and removed at the end."""
     out.parent.mkdir(parents=True, exist_ok=True)
     _remove_dead(out)
     folder, lock = _locked(out)
@@ -38,7 +33,7 @@ def workspace(out: Path) -> Iterator[Path]:
 
 
 def replace(out: Path, new: Path, old: Path) -> None:
-    """Puts `new` in the place of `out`; what was there goes to `old`, and back if that fails."""
+    """Moves `new` to `out` and the former content to `old`, and back if that fails."""
     with suppress(FileNotFoundError):
         out.rename(old)
     try:
@@ -50,11 +45,7 @@ def replace(out: Path, new: Path, old: Path) -> None:
 
 
 def check_out(out: Path) -> None:
-    """Refuses to replace anything but an earlier build.
-
-    Raises:
-        UserError: there is something else.
-    """
+    """Refuses to replace anything but an earlier build."""
     if out.is_file():
         raise UserError(f"{out} is a file: give --out a folder")
     if not out.is_dir() or not any(out.iterdir()):
@@ -70,7 +61,7 @@ def check_out(out: Path) -> None:
 
 
 def prefix(out: Path) -> str:
-    """How the names of the hidden folders for `out` begin."""
+    """The prefix of the hidden folders for `out`."""
     return f".{out.name}.building-"
 
 
