@@ -1,7 +1,7 @@
-"""Answers that are none: "I don't know", "no option was chosen", an empty box. Rejects only, and only plain keys.
+"""Non-answers: "I don't know", "no option was chosen", an empty box. Rejects only.
 
-A phrase that may answer a question ("cannot be determined", 不存在) is wrong where the key is a number other than 0;
-the first person's ignorance is wrong beside a formula or a letter, too. Beside a key in words all stays open.
+"Cannot be determined" and 不存在 are wrong if the key is a nonzero number; first-person ignorance also for a formula or
+letter. Keys in words are undecided.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _MAYBE_NOTHING = late(
 
 
 class RefusalStage:
-    """Rejects where nothing is answered; a key in words may be that very phrase, and is left open."""
+    """Rejects non-answers to keys that are no words."""
 
     name = NAME
 
@@ -84,7 +84,7 @@ class RefusalStage:
 
 
 def is_given_up(answer: str) -> bool:
-    """Checks whether a text, or its last line, says only that it has no answer."""
+    """Checks whether a text or its last line only gives up."""
     if not answer.strip():
         return False
     if _EMPTY.fullmatch(answer):
@@ -96,7 +96,7 @@ def is_given_up(answer: str) -> bool:
 
 
 def _plain(text: str) -> str | None:
-    """A text without mark-up and marks at its edges; None for one that says more than that it says nothing."""
+    """A refusal without mark-up; None for a longer text."""
     if len(text) > 4 * MAX_CHARS:
         return None
     text = bare(text).strip(" \t()（）[]【】.。!！*_\"'“”")

@@ -1,13 +1,10 @@
 """Forms in which a text commits to option labels, and lists of labels ("A, C and D", "①③", "ㄱ, ㄴ").
 
-Each pattern has one way to read, so that a text of many labels stays cheap. A form has a group `run` (the labels) and a
-group `or` (an alternative behind them), or `open` and `content` for a region; its number is the strength of the
-commitment. A bare letter in prose is no form.
+Patterns are unambiguous, so that many labels stay cheap. Groups are `run` (labels) and `or` (an alternative), or `open`
+and `content` for a region. A bare letter in prose is no form.
 
-`LIST` matches a list; `written_plainly` gives it as labels with commas. `goes_on` detects labels behind a list that
-were not read, `shared` words that call another option right as well: then nothing is decided. A letter behind a weak
-joint (a comma, a space) that begins a clause or an option of its own ("A, B is wrong", "A, B. 12 cm") is not of the
-list.
+A letter behind a weak joint (comma, space) that begins its own clause or option ("A, B is wrong", "A, B. 12 cm") is not
+in the list.
 """
 
 from __future__ import annotations
@@ -108,7 +105,7 @@ _DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](
 
 
 def written_plainly(run: str) -> str:
-    """The text of a list with commas and without brackets, where labels are not read from it as it is."""
+    """A list with commas, without brackets, where labels are unreadable as written."""
     run = _LIST_SIGN.sub(", ", run)
     if read_labels(run) is not None:
         return run
@@ -120,24 +117,24 @@ _LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
 
 
 def as_list(text: str) -> str:
-    """A text that is nothing but a list of labels, plainly written; any other text as it is."""
+    """A plain list of labels; any other text unchanged."""
     return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
 
 
 def goes_on(text: str, start: int, end: int) -> bool:
-    """Checks whether the list that was read at `start` to `end` has more labels before it or behind it."""
+    """Checks for unread labels around the list."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
     return _MORE_BEHIND.match(text, end) is not None or _MORE_BEFORE.search(before) is not None
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks whether the words behind `end` go on to options without a name, or call another right too.
+    """Checks whether following words add unnamed options or call another right.
 
     Args:
-        text: a cleaned text.
-        end: where the answer ends.
-        labels: those of the answer.
-        wrong: whether the wrong option is asked for, as then the others are rightly called right.
+        text: cleaned.
+        end: of the answer.
+        labels: of the answer.
+        wrong: the wrong option is asked for, so others are rightly called right.
     """
     if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
         return True
@@ -225,14 +222,14 @@ FILLED = (
 
 @dataclass(frozen=True)
 class ClaimForm:
-    """A way to commit to labels, and how strongly.
+    """A way to commit to labels.
 
     Attributes:
-        strength: how strongly it commits.
+        strength: of the commitment.
         pattern: the form.
-        words: without one of which (in small letters) a text has it not.
-        begins: where alone it can begin; None for anywhere.
-        needs: what a text that has it must have somewhere; quicker than the form.
+        words: one of them (lower case) is required.
+        begins: possible beginnings; None for anywhere.
+        needs: a fast necessary condition.
     """
 
     strength: int
@@ -242,12 +239,7 @@ class ClaimForm:
     needs: re.Pattern[str] | None = None
 
     def matches(self, text: str, small: str) -> Iterator[re.Match[str]]:
-        """Those of the pattern, in their order.
-
-        Args:
-            text: a cleaned text.
-            small: the same in small letters.
-        """
+        """Matches in a cleaned text, in order; `small` is its lower case."""
         if not any(word in small for word in self.words) or (self.needs and not self.needs.search(text)):
             return
         if self.begins is None:
@@ -261,10 +253,7 @@ class ClaimForm:
 
 
 def _beginning(*words: str) -> re.Pattern[str]:
-    """The places where one of these words begins, in any case, found without trying a whole form at every letter.
-
-    A match is the first letter alone, so that no word hides another; literal first letters are what is quick.
-    """
+    """First letters of these words in any case: no word hides another, and literal letters are fast."""
     firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words]
     return late("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
 
