@@ -1,13 +1,12 @@
 """Comparison of two trees: values, lists, sets, tuples, regions, equations, matrices. Worker only.
 
-- A bare list is a set of values unless one side names them; tuples are ordered. Of several solutions (or, ±, a set,
-  points, one name) all are required and no other; one value of a plain list is undecided.
-- Intervals, inequalities and set-builders are regions. Brackets count, except where the question asks for monotony;
-  without a question, all finite ends open instead of closed are undecided. An unsolved inequality accepts no other
-  form, and a value accepts no unsolved equation.
+- A bare list is a set of values unless one side names them; tuples are ordered. Several solutions (or, ±, a set,
+  points, one name) must match exactly; one value of a plain list is undecided.
+- Brackets of regions count, except for questions of monotony; without a question, all finite ends open instead of
+  closed are undecided. Unsolved inequalities and equations match only their own form.
 - A name before a value ("x =") is dropped when only one side has it; other names are undecided.
-- Whole-number parameters may be renamed; with "for every integer" families are unions of arithmetic progressions.
-- A constant of integration may have another name and value.
+- Whole-number parameters and constants of integration may be renamed; with "for every integer" families are unions of
+  arithmetic progressions.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 
 
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
-    """Checks whether trees may differ only in notation that equals only itself, entry by entry."""
+    """Checks for differences only in notation that equals only itself."""
     values = [unnamed(node) for node in (gold, answer)]
     return any(value[0] not in _CONTAINERS and holds_kind(value, UNKNOWN) for value in values)
 
@@ -232,7 +231,6 @@ class Comparer:
         return self._single(gold, answer)
 
     def _finite(self, node: Node) -> Node:
-        """A union or difference of finite sets as a set; any other tree unchanged."""
         if node[0] == "union" and all(part[0] == "set" for part in node[1]):
             return ["set", [entry for part in node[1] for entry in part[1]]]
         if node[0] != "without" or not node[1][0] == node[2][0] == "set":
@@ -324,7 +322,7 @@ class Comparer:
 
     @staticmethod
     def integrated(gold: Value, answer: Value) -> bool:
-        """Checks whether both are F + C with any constant C."""
+        """Checks for F + C with any constants C."""
         plain, names = [], set()
         for value in (gold, answer):
             constants = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
@@ -358,7 +356,7 @@ class Comparer:
         return outcome, reason
 
     def _named(self, gold: Node, answer: Node) -> Said:
-        """Drops a name on one side; f(x) and f(z) are one function; y = … and x = … are equations."""
+        """Drops a name on one side; f(x) and f(z) are one function."""
         if gold[0] != "named" or answer[0] != "named":
             other = answer if gold[0] == "named" else gold
             if other[0] == "rel":
@@ -392,7 +390,6 @@ class Comparer:
         return "undecided", "another name"
 
     def _apart(self, gold: Node, answer: Node) -> bool:
-        """Checks whether two equally long chains (v = gt = at) differ before their last step, in no number."""
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]
         if len(earlier[0]) != len(earlier[1]) or not holds_symbol(gold[3]):
             return False
@@ -400,7 +397,7 @@ class Comparer:
 
     @staticmethod
     def _named_and_equation(gold: Node, answer: Node) -> Said:
-        """X = 3 and 2x = 6: still to be solved; y = 2x and 2x - y = 0: the same curve."""
+        """X = 3 and 2x = 6 differ in form; y = 2x and 2x - y = 0 are equal."""
         result = compare_equations(as_equation(gold), as_equation(answer))
         constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
         if result[0] == "accept" and constant:
@@ -456,7 +453,6 @@ class Comparer:
         return "undecided" if self.intervals and all(flips) and (len(flips) == 1 or alike) else "reject"
 
     def _pieces(self, golds: list[list[Node]], answers: list[list[Node]]) -> Said:
-        """Piecewise values: the same pieces under the same conditions, in any order."""
         if len(golds) != len(answers):
             return "undecided", "another number of pieces"
         left = list(answers)
@@ -552,7 +548,7 @@ class Comparer:
         return "accept", "entry by entry"
 
     def list_and_tuple(self, gold: Node, answer: Node) -> Said:
-        """X = 1, y = 2 and (1, 2); (x, y) = (1, 2) as a list; points and one point."""
+        """X = 1, y = 2 and (1, 2); points and one point."""
         entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
         if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
             both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]

@@ -1,18 +1,16 @@
 r"""Chemistry: formulas, ions, equations, electron configurations, in any notation.
 
 1. Formulas are equal when written alike after notation is unified (indices, charges, bonds, hydrate dots). The same
-   composition written otherwise (CH3COOH, C2H4O2) may be another substance: undecided. Another composition or charge
-   is rejected.
-2. Equations are equal with the same substances and coefficients on each side, in any order. An equation that conserves
-   atoms or charge in no reading is wrong if the key conserves them. All else is undecided.
+   composition written otherwise (CH3COOH, C2H4O2) is undecided, another composition or charge rejected.
+2. Equations are equal with the same substances and coefficients on each side, in any order; rejected if only the key
+   conserves atoms and charge; else undecided.
 3. States, ↑, ↓ and conditions count where the key prints them (missing: undecided).
 4. Electron configurations are sets of occupied subshells, noble-gas cores written out.
-5. A heat of reaction (ΔH = …) is compared as a quantity, and counts only with its equation.
+5. A heat of reaction (ΔH = …) is a quantity, and counts only with its equation.
 6. Lists of formulas are sets; rejected only when disjoint.
 
-`read_terms` and `read_reaction` return every reading: "Fe2+" is a charge of two, or two atoms and a charge of one. R, X
-and n are no elements. An arrow is "=" (=, →, \xlongequal{…}, \ce{->[…]}) or "⇌"; with several equals signs and no arrow
-nothing is read ("CH2=CH2" has bonds).
+All readings are returned: "Fe2+" is a charge of two, or two atoms and a charge of one. R, X and n are no elements. An
+arrow is "=" (=, →, \xlongequal{…}, \ce{->[…]}) or "⇌"; several equals signs are bonds ("CH2=CH2").
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ Structure = tuple["str | tuple[str | Structure, int]", ...]
 
 @dataclass(frozen=True)
 class Species:
-    """One formula; `structure` keeps its spelling, as one composition may be several substances."""
+    """One formula; `structure` keeps its spelling (isomers)."""
 
     structure: Structure
     atoms: tuple[tuple[str, int], ...]
@@ -92,7 +90,6 @@ def plain_formula(text: str) -> str:
 
 
 def _without_braces(text: str) -> str:
-    """Drops braces that hold no script: "{MnO}_4^{-}" as "MnO_4^{-}"."""
     kept: list[str] = []
     script: list[bool] = []
     for char in text:
@@ -124,8 +121,6 @@ _MINUS_ELECTRONS = late(r"\s*-(?=\s*\d*\s*e\s?(?:\^|-))")
 
 
 class _Reader:
-    """Recursive descent over all readings of unraised charges."""
-
     def __init__(self, text: str) -> None:
         self.text = text
 
@@ -152,7 +147,6 @@ class _Reader:
                     yield (term, *more)
 
     def species(self, start: int) -> Iterator[tuple[Species, int]]:
-        """Readings of the formula at `start`, each with its end."""
         if electron := _ELECTRON.match(self.text, start):
             yield Species(("e",), (), -1, 1), electron.end()
             return
@@ -183,7 +177,6 @@ class _Reader:
             yield _species(structure, 0, marks), end
 
     def groups(self, start: int, depth: int) -> tuple[Structure, int, int] | None:
-        """Structure, marks and end of the atoms and brackets from `start`."""
         parts: list[str | tuple[str | Structure, int]] = []
         marks, at, end = 0, start, start
         while depth <= MAX_DEPTH:
@@ -318,7 +311,7 @@ _WRITTEN = late(rf"[=-]+\s*[(（]?({_ON_IT}(?:[,，、/]{_ON_IT})?)[)）]?\s*[=-
 
 
 def _arrow(text: str) -> tuple[str, str, bool]:
-    """The text with its one arrow as "⟶", the conditions on it, and reversibility."""
+    """The text with its arrow as "⟶", conditions on it, reversibility."""
     conditions: list[str] = []
     both = False
     while stretched := _STRETCHED.search(text):
@@ -399,7 +392,7 @@ class ChemistryStage:
 
 
 def is_chemical(text: str) -> bool:
-    """Checks for an equation, a configuration, or a formula with a purely chemical sign."""
+    """Checks for an equation, a configuration, or a purely chemical sign."""
     return bool(_configuration(text) or _key_reactions(text) or _bears_marks(_formulas(text)))
 
 
@@ -452,14 +445,12 @@ _HEAT = late(
 
 
 def _with_heat(text: str) -> tuple[str, Number] | None:
-    """Equation and heat of reaction of a thermochemical equation."""
     match = _HEAT.fullmatch(bare(text)) if len(text) <= MAX_CHARS else None
     heat = read_number(match["heat"]) if match else None
     return (match["equation"], heat) if match and heat is not None and _key_reactions(match["equation"]) else None
 
 
 def _compare_heats(gold: tuple[str, Number], answer: tuple[str, Number]) -> Decision:
-    """Accepts equal equations and heats; rejects another heat for the key's equation."""
     result = _compare_reactions(_key_reactions(gold[0]), _reactions(answer[0]))
     outcome, reason = compare_quantities(gold[1], answer[1], None)
     if result.decision != "accept" or outcome == "accept":
@@ -474,7 +465,6 @@ Readings = tuple[FormulaTerm, ...]
 
 @lru_cache(maxsize=4096)
 def _formulas(text: str) -> tuple[Readings, ...]:
-    """Readings of each formula of a list; empty if one is no formula."""
     if len(text) > MAX_CHARS:
         return ()
     if formula := _formula(text):
@@ -535,7 +525,6 @@ _ROOM = {"s": 2, "p": 6, "d": 10, "f": 14}
 
 
 def _configuration(text: str) -> dict[str, int]:
-    """Electrons per subshell; empty for anything else."""
     plain = plain_formula(bare(text)) if len(text) <= MAX_CHARS else ""
     core = _CORE.match(plain)
     shells = {name[:2]: int(name[2:]) for name in _ORDER[: _CORES[core[1]]]} if core else {}

@@ -29,7 +29,7 @@ class ChoiceStage:
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accept or reject with partial credit; undecided when labels are unreadable."""
+        """Accept or reject with partial credit; undecided for unreadable labels."""
         if not comparison.is_choice:
             return _statements(comparison)
         gold = _labels(comparison, comparison.gold)
@@ -59,8 +59,8 @@ _ARROWS = late(r"(?<=[A-H①-⑩])\s?[-–]\s?(?=[A-H①-⑩])|\\(?:to|(?:long)?
 def _statements(comparison: AnswerComparison) -> Decision:
     """Keys of statement numbers ("②③") or ordered steps ("③①②", "CAB").
 
-    A key not in rising order is a sequence. A rising one may be a set: reordered labels are accepted only for two
-    labels and for ㄱ, ㄴ, ㄷ, which never denote a sequence.
+    A rising key may be a set: reordered labels are accepted only for two labels and for ㄱ, ㄴ, ㄷ, which never denote
+    a sequence.
     """
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
@@ -99,7 +99,6 @@ _DENIED = late(
 
 
 def _names_the_letter(gold: str, answer: str) -> bool:
-    """Checks for the key's letter followed by words that do not deny it."""
     pair = labelled_option(answer) if _LETTER.fullmatch(gold) else None
     if pair is None or pair[0] != gold or not _WORDS.search(pair[1]):
         return False
@@ -117,14 +116,14 @@ _NONE = late(
 
 
 def _says_none(comparison: AnswerComparison) -> bool:
-    """Checks for "none of the above" where all options are known and none says so or is a picture."""
+    """Checks for "none of the above" if no option says so or is a picture."""
     texts = [option.text.strip() for option in comparison.options]
     complete = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
     return complete and _NONE.fullmatch(bare(comparison.answer)) is not None
 
 
 def _is_no_option(comparison: AnswerComparison) -> bool:
-    """Checks whether all options are numbers and the answer is another number."""
+    """Checks for a number that differs from all numeric options."""
     value = read_number(comparison.answer)
     numbers = [read_number(option.text) for option in comparison.options]
     if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:
@@ -160,7 +159,7 @@ def _known(comparison: AnswerComparison) -> set[str]:
 
 
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
-    """The labels a text names; several digits ("135") are one label each unless an option bears them all."""
+    """Named labels; digits ("135") are one each unless an option bears them all."""
     digits, offered = bare(text), _known(comparison)
     if type_of(comparison.question_type).several and _DIGITS.fullmatch(digits) and digits not in offered:
         labels = frozenset(digits)
@@ -174,7 +173,6 @@ _SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
 
 
 def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
-    """The chosen labels, or None and the reason."""
     offered = _known(comparison)
     answer = comparison.answer
     small = _SMALL_LETTERS.fullmatch(bare(answer)) if type_of(comparison.question_type).several else None

@@ -20,7 +20,7 @@ HALF_DAY, DAY = 12 * 60, 24 * 60
 
 
 class Time(NamedTuple):
-    """Minutes since midnight as written; whether the half of the day is clear, and whether stated (a.m., 下午)."""
+    """Minutes since midnight; whether the half of the day is clear, and stated (a.m., 下午)."""
 
     minutes: int
     sure: bool

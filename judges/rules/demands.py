@@ -1,9 +1,8 @@
 """Demands of a question's wording on its answer: form, expression asked about, unit, all of several.
 
-Pure functions, linear in the text. They read an expression directly at its verb ("Factor $x^2-1$ completely",
-"化简：…", "…을 전개하시오", "2+3=____"), one operation in words ("the square root of 81"), fixed phrases ("in lowest
-terms", "用科学记数法") and units ("how many meters", "（单位：m）"); nothing where a question has several parts or
-phrases conflict.
+Pure functions, linear in the text. They read an expression at its verb ("Factor $x^2-1$ completely", "化简：…", "…을
+전개하시오", "2+3=____"), one spoken operation ("the square root of 81"), fixed phrases ("in lowest terms",
+"用科学记数法") and units ("how many meters", "（单位：m）"); nothing if parts or phrases conflict.
 """
 
 from __future__ import annotations
@@ -94,14 +93,14 @@ def asked_unit(question: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def shows_unit(question: str, gold: str) -> bool:
-    """Checks whether the question contains the text behind the key's last digit."""
+    """Checks for the key's unit in the question."""
     behind = _SPACING.sub("", _UP_TO_NUMBER.sub("", gold[-MAX_KEY:]))
     return behind != "" and behind in _SPACING.sub("", question[:MAX_QUESTION])
 
 
 @lru_cache(maxsize=4096)
 def asks_for_monotony(question: str) -> bool:
-    """Checks for questions on monotony, where intervals may be open or closed."""
+    """Checks for questions on monotony."""
     return _MONOTONY.search(question[:MAX_QUESTION]) is not None
 
 
@@ -143,7 +142,7 @@ MAX_VERBS = 60
 
 
 class Demand(NamedTuple):
-    """The kinds of form, in alphabetic order with spaces between, and the expression asked about; "" for neither."""
+    """Sorted kinds of form with spaces between, and the expression asked about; "" for neither."""
 
     form: str = ""
     expression: str = ""
@@ -334,7 +333,7 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
-    """Verbs with a preceding expression (Chinese, Korean), and blanks behind an equals sign."""
+    """Expressions before their verb, and blanks behind equals signs."""
     text = _EMPTY_BRACKETS.sub("__", text)
     for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]
@@ -360,7 +359,6 @@ _OPERATION = late(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|di
 
 
 def _counts(kind: str, expression: str) -> bool:
-    """Checks for more than a name; for "find", for something to work out."""
     if len(expression) > MAX_EXPRESSION or (_SYMBOL.fullmatch(expression) and kind != "round"):
         return False
     if kind in {"find", "evaluate"}:
@@ -369,7 +367,6 @@ def _counts(kind: str, expression: str) -> bool:
 
 
 def _expression(text: str, start: int) -> str:
-    """The formula or plain mathematics that begins at `start`."""
     formula = _FORMULA.match(text, start)
     if formula:
         inner = next(group for group in formula.groups() if group is not None)
@@ -394,7 +391,6 @@ def _before(text: str) -> str:
 
 
 def _words(text: str) -> tuple[str, list[Token]]:
-    """The text for the formula reader, and its words."""
     try:
         tokens, source = tokenize(text)
     except Unparsable:

@@ -1,14 +1,13 @@
 """Equality of two expressions. Worker only.
 
 Expressions are equal when they agree to 15 digits at every point of a fixed set (between 0 and 1, above 1, negative,
-whole) where both are defined and real, at least four: for the functions that the reader knows, identity on open sets is
-identity. They differ when they disagree at every such point. Agreement at some points (x² and x, sequences equal at
-whole n), or only one real value (ln|x| and ln x), is undecided. Agreement is checked again with many more digits (2^100
-and 2^100 + 1 differ in the thirty-first); rationals are compared exactly. Accepted risk: unequal expressions of at most
-2,000 characters that agree at all points.
+whole) where both are defined and real, at least four; they differ when they agree at none. Agreement at some points
+(x² and x, sequences equal at whole n), or only one real value (ln|x| and ln x), is undecided. Agreement is rechecked
+with many more digits (2^100 and 2^100 + 1 differ in the thirty-first); rationals are compared exactly. Accepted risk:
+unequal expressions of at most 2,000 characters that agree at all points.
 
-An expression with a symbol differs from one without, unless the symbol may be a known constant (c, g, …), bears a mark
-or arguments (a hat, f(x)), or was replaced by decimals. Renamed symbols are undecided.
+An expression with a symbol differs from one without, unless the symbol may be a constant (c, g, …), bears a mark or
+arguments (a hat, f(x)), or was replaced by decimals. Renamed symbols are undecided.
 """
 
 from __future__ import annotations
@@ -114,7 +113,6 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
 
 
 def _is_sum(expr: Expr) -> bool:
-    """Checks that an expression cannot be a number with a unit's letters."""
     parts = expr.args if expr.is_Mul else (expr,)
     return any(part.is_Add and part.free_symbols for part in parts)
 
@@ -147,7 +145,7 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
 
 
 def _holds_odd_root(*exprs: Expr) -> bool:
-    """Checks for a negative number under a root that is real or complex by convention."""
+    """Checks for a negative radicand (real or complex by convention)."""
     powers = {power for expr in exprs for power in expr.atoms(sympy.Pow) if power.exp.is_Rational}
     return any(power.base.is_negative and power.exp.q % 2 == 1 and power.exp.q > 1 for power in powers)
 
@@ -198,7 +196,6 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
 
 
 def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, str]:
-    """Confirms agreement far from 0 and to the last digit."""
     beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE))
     if beyond is None:
         return "undecided", "equal near 0, but not everywhere"
@@ -214,7 +211,6 @@ def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, 
 
 
 def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
-    """Rechecks a difference near 0 beyond the kinks."""
     beyond = further(left, right, search=False) if has_kinks(left, right) else None
     for side in (beyond.far, *(side.points for side in beyond.sides)) if beyond else ():
         values = [(at(left, point), at(right, point)) for point in side]
@@ -228,7 +224,7 @@ def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
 
 
 def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) -> list[Point] | None:
-    """Far points at which two expressions are `same`; None unless they are everywhere."""
+    """Far points at which two expressions are `same`; None unless everywhere."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     beyond = further(left, right)
     agreed: list[Point] = []
@@ -264,7 +260,7 @@ def real_together(left: Expr, right: Expr) -> bool:
 
 
 def surely(left: Expr, right: Expr, point: Point) -> bool | None:
-    """Compares two expressions at a point in all digits of a second evaluation; None where impossible."""
+    """Compares at a point in all digits of a second evaluation; None where impossible."""
     try:
         first, second = (evaluate(expr, point, SURE_DIGITS) for expr in (left, right))
     except OverflowError:

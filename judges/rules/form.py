@@ -1,8 +1,7 @@
 """Form guard: rejects answers that miss the form the question asks for, by tree shape alone.
 
-It runs before all accepts. It rejects certain misses (the asked expression itself, a sum for factors, a plain number
-for scientific notation), doubts debatable ones, and is silent otherwise. A demand that the key itself misses is
-ignored; an answer written like the key always passes. Nothing is computed.
+Runs before all accepts; rejects certain misses (the asked expression itself, a sum for factors), doubts debatable ones.
+A demand that the key itself misses is ignored; an answer written like the key passes.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def is_sum(node: Node) -> bool:
 
 
 def factors(node: Node) -> list[Node] | None:
-    """The factors of a product, powers split; None with a quotient by a symbol or a high power."""
+    """Factors of a product, powers split; None with a quotient by a symbol or a high power."""
     node = unsigned(node)
     if node[0] == "mul":
         parts = [factors(part) for part in node[1]]
@@ -216,7 +215,6 @@ def _stands(node: Node) -> bool:
 
 
 def _square_in(node: Node) -> bool:
-    """Checks for a square factor under a root."""
     number = integer(node[1])
     if node[2] != ["num", "2"] or number is None or not 1 < number < MAX_SQUARE:
         return False
@@ -259,7 +257,7 @@ class FormStage:
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Reject; undecided with a reason for a doubt, without one for silence."""
+        """Reject; undecided with a reason only for a doubt."""
         if comparison.is_choice or not (comparison.asked_form or comparison.asked_expression):
             return undecided(NAME)
         key = key_value(comparison.gold)
@@ -302,7 +300,6 @@ def _tree(text: str) -> Node | None:
 
 
 def _values(text: str) -> list[Node]:
-    """Members of a chain of equals; empty unless all are plain values."""
     node = _tree(text)
     values = sides(node) if node is not None else []
     return values if all(map(is_scalar, values)) else []
@@ -328,7 +325,6 @@ _UNFOLDED = late(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
 
 
 def _restated(key: str, answer: str, expression: str, kinds: tuple[str, ...]) -> Miss:
-    """Misses of an answer that repeats the printed expression."""
     if not expression or bool(_UNFOLDED.search(expression)) != bool(_UNFOLDED.search(answer)):
         return _FINE
     printed, given, gold = _tree(expression), _tree(answer), _tree(key)
@@ -351,7 +347,6 @@ def _restated(key: str, answer: str, expression: str, kinds: tuple[str, ...]) ->
 
 
 def _another_side(gold: Node | None, answer: Node | None) -> bool:
-    """Checks whether the key solves for a symbol and the answer does not."""
     if gold is None or answer is None or gold[0] != "named" or not holds_symbol(gold[3]):
         return False
     return answer[0] == "rel" or (answer[0] == "named" and answer[1] != gold[1] and "(" not in gold[1] + answer[1])
@@ -371,7 +366,6 @@ Check = Callable[[Node, Node, str, Asked], Miss]
 
 
 def _factored(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    """A sum, or fewer factors than the key has."""
     wanted, given = factors(gold), factors(answer)
     if is_sum(gold) or wanted is None or len(wanted) < 2:
         return _FINE
@@ -416,7 +410,7 @@ def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
 
 
 def _evaluated(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    """Arithmetic left to do (a fraction is a value); for formulas: sums and powers of whole numbers."""
+    """Arithmetic left to do; a fraction is a value."""
     if not task_kind or not is_number(gold) or standing(gold):
         return _FINE
     return _DOUBT if standing(answer, WORK if task_kind in {"arithmetic", "number"} else SIMPLE) else _FINE
@@ -468,7 +462,6 @@ def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
 
 
 def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
-    """More decimal places than demanded, or none."""
     gold, answer = unsigned(gold), unsigned(answer)
     places = int(kind.partition(":")[2])
     if not task_kind or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:

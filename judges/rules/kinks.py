@@ -83,8 +83,8 @@ class KinkSide:
     """Points between two kinks, or beyond the last.
 
     Attributes:
-        points: if `needed`, at least one must be evaluated.
-        of_sign: the only kink is 0, for one of several symbols (as a rule positive; log of a product ends there).
+        points: at least one must be evaluated if `needed`.
+        of_sign: the only kink is 0, for one of several (as a rule positive) symbols.
     """
 
     points: Sequence[Point]
@@ -102,7 +102,7 @@ class Further:
 
 
 def further(left: Expr, right: Expr, search: bool = True) -> Further:
-    """Points for a second comparison, the same in every process; `search` includes kinks of non-polynomials."""
+    """Points for a second comparison, the same in every process."""
     symbols = sorted(left.free_symbols | right.free_symbols, key=str)
     zeros = list(dict.fromkeys([*arguments(left), *arguments(right)]))[:MAX_ARGUMENTS]
     draw = random.Random(20260322)
@@ -118,7 +118,7 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
 
 
 def _is_kink(point: Point, zeros: Sequence[Expr]) -> bool:
-    """Checks for a whole-number point on a kink, where rounding would decide."""
+    """Checks for a whole-number point on a kink (rounding would decide)."""
     whole = any(value.is_Integer for value in point.values())
     return whole and any(zero.xreplace(dict(point)) == 0 for zero in zeros)
 
@@ -187,7 +187,6 @@ def kinks_of(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool = Tr
 
 
 def _polynomial_roots(section: Expr, symbol: Expr) -> list[float] | None:
-    """Real roots of a rational function; None for anything else."""
     if section.has(sympy.Abs, *_STEPPED, *_MOST) or section.count_ops() > 200:
         return None
     top, bottom = section.as_numer_denom()
@@ -219,7 +218,7 @@ _GRID = sorted(
 
 
 def _searched(section: Expr, symbol: Expr, kinks: Sequence[float]) -> list[float]:
-    """Zeros next to 0 on a grid and around known kinks: sign changes and dips."""
+    """Zeros on a grid around 0 and known kinks: sign changes and dips."""
     places = sorted({*_GRID, *(kink + step for kink in kinks for step in (-1, -0.01, 0.01, 1))})
     samples = [(place, _real(section, symbol, place)) for place in places]
     values = [(place, value) for place, value in samples if value is not None]
@@ -247,7 +246,6 @@ def _is_dip(low: float, middle: float, high: float) -> bool:
 
 
 def _dip(section: Expr, symbol: Expr, low: float, high: float, below: bool) -> list[float]:
-    """Zeros where the size touches 0 or passes it twice."""
     left, right = low, high
     value: float | None
     for _ in range(30):

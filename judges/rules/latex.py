@@ -80,7 +80,7 @@ def parse(text: str, letters: bool = False) -> Node:
 
 
 def bounds(nodes: list[Node], name: str) -> bool:
-    """Checks for an inequality in no other symbol: whole numbers in a ray are no ray."""
+    """Checks for an inequality in no other symbol."""
     return any(
         (node[0] == "rel" and "=" not in node[1] and symbols(node) == {name})
         or (node[0] in {"list", "builder"} and bounds(node[2] if node[0] == "list" else [node[1]], name))
@@ -105,7 +105,7 @@ _FAMILY = late(r"^\\?\{\s*([a-z]|\\[a-z]+)\s*(?:[|∣｜:：]|\\mid(?![a-z]))\s*
 
 
 def _of_family(text: str) -> str:
-    """The condition of a set over one letter: {x | x = kπ, k ∈ Z}."""
+    """The condition of {x | x = kπ, k ∈ Z}."""
     set_of = _FAMILY.match(text) if text.endswith("}") else None
     condition = text[set_of.end() : -1].removesuffix("\\") if set_of else ""
     return condition if _INTEGER.search(condition) else text
@@ -118,8 +118,6 @@ _INTEGER = late(
 
 
 class _Reader(ExpressionReader):
-    """Lists, items, relations and names."""
-
     # --- lists, items and relations -----------------------------------------------------------------------------
 
     def whole(self) -> Node:
@@ -129,7 +127,6 @@ class _Reader(ExpressionReader):
         return node
 
     def items(self) -> Node:
-        """Separated items; omits remarks such as "k ∈ Z"."""
         nodes: list[Node] = []
         kinds: set[str] = set()
         while True:
@@ -232,7 +229,6 @@ class _Reader(ExpressionReader):
         return rows[0][0] if len(rows) == 1 else ["list", "and", [row[0] for row in rows]]
 
     def piece(self, row_end: int) -> tuple[Node | None, Node | None]:
-        """A value and, behind & or a comma, its condition."""
         close = self.boundary(frozenset({"end"}), self.at)
         end, self.end = self.end, min(row_end, close)
         try:
@@ -307,7 +303,7 @@ class _Reader(ExpressionReader):
         return end > start
 
     def named(self, start: int, first: int) -> Node:
-        """A name with the last value of its chain; an exact value precedes an approximation."""
+        """A name with the last value of its chain, exact before approximate."""
         name = "".join(token.text for token in self.tokens[start:first] if token.text not in {"{", "}", "bold"})
         side = self.attempt(start, first)
         operator = self.tokens[first].text

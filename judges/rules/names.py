@@ -1,8 +1,8 @@
 r"""Names of variables in any notation: assigns answers to variables.
 
 `sigma_11`, `\sigma_{11}`, `σ₁₁` and `\mathrm{sigma\_11}` are one name, and so are `w_tilde_star` and `\tilde{w}^{*}`,
-`focal_length` and "The focal length". A name precedes the first sign that may end it ("=", a colon, an inequality, 为,
-는); an ambiguous name fits no variable. Pure functions, linear in the text.
+`focal_length` and "The focal length". A name precedes "=", a colon, an inequality, 为 or 는; an ambiguous one fits
+none.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _EMPTY_WORDS = frozenset({"the", "of", "is", "its"})
 
 
 def placed(answers: Sequence[str | None], names: Sequence[str]) -> list[str | None] | None:
-    """One answer a variable: named ones by name, the others in order.
+    """One answer a variable: by name, the others in order.
 
     Surplus answers are dropped only if each name occurs exactly once. None for duplicate names or unresolved counts.
     """
@@ -124,7 +124,6 @@ def _heads(answer: str) -> Iterator[_Head]:
 
 
 def _signs(text: str, end: int) -> Iterator[tuple[re.Match[str], int]]:
-    """Signs up to `end`, with their bracket depth."""
     depth = 0
     for sign in _SIGN.finditer(text, 0, end):
         depth += (sign["open"] is not None) - (sign["close"] is not None and depth > 0)
@@ -132,7 +131,6 @@ def _signs(text: str, end: int) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _matching(name: str, names: tuple[str, ...]) -> int | None:
-    """Matches as written, in any word order, without argument, in other cases."""
     for form in _FORMS:
         own = form(name)
         hits = [place for place, other in enumerate(names) if own and form(other) == own]

@@ -131,7 +131,7 @@ _CLOSED_GROUP = late(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
 
 
 def closed_up(text: str) -> str:
-    r"""Joins digits spaced by a text recogniser ("\frac { 7 } { 1 5 }"), only if all braces are spaced so."""
+    r"""Joins spaced digits ("\frac { 7 } { 1 5 }") if all braces are spaced."""
     if "{ " not in text or not _SPACED_GROUP.search(text) or _CLOSED_GROUP.search(text):
         return text
     return _SET_APART.sub("", text)
@@ -208,7 +208,6 @@ def bare(text: str) -> str:
 
 
 def _without_end(text: str) -> str:
-    r"""Removes closing punctuation, not that of a spacing command ("\;")."""
     short = text.rstrip(_END)
     return text[: len(short) + 1] if short.endswith("\\") and short != text else short
 
@@ -308,7 +307,7 @@ def without_labels(text: str) -> str:
 def split_values(text: str, count: int) -> list[str]:
     r"""The `count` top-level values of a list ("3\pi/2, 1" gives two).
 
-    Tries separators from ";" to all together, thousands separators last; without a match splits at any.
+    Tries separators from ";" to all together; without a match splits at any.
     """
     text = without_labels(_DELIMITERS.sub("", text))
     numbers = [match.span() for match in _THOUSANDS.finditer(text)]

@@ -3,18 +3,17 @@
 No floats. A decimal has a last digit (its quantum); integers and fractions are exact. The rule of precision:
 
 1. Equal values are equal.
-2. A key with three or more significant digits behind a point (two, if marked as approximate) accepts exact or longer
-   answers within half a unit of its last digit.
+2. A key with three or more significant digits behind a point (two, if approximate) accepts exact or longer answers
+   within half a unit of its last digit.
 3. An exact key (1/3, the root of 2), or a decimal longer than the answer, accepts its rounding to four or more
-   significant digits; a measured key (with a unit, or marked as approximate) to three.
+   significant digits; a measured key (with a unit, or approximate) to three.
 4. With a decimal: values within one per cent, or within the coarser rounding (one unit of the last digit between two
    decimals), are undecided.
 5. Everything else differs.
 
-Units: quantities are converted exactly into the key's unit; another dimension differs. A unit missing in the answer is
-a doubt, unless the question prints it, it is an angle's degree, or no change of units explains the difference. A
-capital directly behind the key's number ("0.64N") is unit or factor: unless the question has it, the bare number is
-wrong. Words behind a number ("5 people") are no units. Equal numbers in ℃ and K are a doubt.
+Units: quantities are converted exactly into the key's unit. A missing unit is a doubt, unless the question prints it,
+it is an angle's degree, or no change of units explains the difference. A capital directly behind the key's number
+("0.64N") is unit or factor: unless the question has it, the bare number is wrong. Equal numbers in ℃ and K are a doubt.
 
 Per cent: above 1, if it cannot be the share itself, 28 stands for a key of 28 %; a key of 28 is 28 % only if the
 question asks for per cent. A whole number above 1 and as many hundred per cent (5, 500 %) are a doubt.
@@ -49,8 +48,7 @@ PER_CENT = "%"
 class Number:
     """A number as written. `quantum` is the worth of its last digit, None if exact.
 
-    `digits` are significant; `marked`: "about"; `percent` is already applied; `name` precedes an equals sign; `size` is
-    that of a word such as "million" or 万.
+    `digits` are significant; `marked`: "about"; `percent` is already applied; `size` is that of "million" or 万.
     """
 
     value: Fraction
@@ -69,7 +67,7 @@ class NumberStage:
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accept or reject by the rule of precision; undecided for doubtful units or marks."""
+        """Accept or reject by precision; undecided for doubtful units."""
         if comparison.is_choice or (_FLAT.search(comparison.answer) and not _FLAT.search(comparison.gold)):
             return undecided(NAME)
         gold, answer = read_number(key_value(comparison.gold)), read_number(comparison.answer)
@@ -108,7 +106,7 @@ def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Sai
 
 
 def _money(gold: Number, answer: Number) -> Said | None:
-    """Sums in a currency and its hundredth. Cents and a bare number are a doubt."""
+    """Sums in a currency and its hundredth; cents and a bare number are a doubt."""
     words = gold.unit.word, answer.unit.word
     for own, other in (words, words[::-1]):
         size = SUBUNITS.get((own, other))
@@ -154,7 +152,7 @@ def compare(gold: Number, answer: Number) -> Said:
 
 
 def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
-    """Only one is in per cent: 28 stands for 28 % of the key or of the asked quantity; 0.28 is 28 %."""
+    """28 stands for 28 % of the key or the asked quantity; 0.28 is 28 %."""
     bare_one, share = (answer, gold) if gold.percent else (gold, answer)
     if gold.value == answer.value:
         whole = bare_one.value > 1 and bare_one.value.denominator == 1
@@ -207,7 +205,6 @@ def _temperatures(gold: Number, answer: Number) -> Said:
 
 
 def _lacks_its_unit(gold: Number, answer: Number, comparison: AnswerComparison) -> bool:
-    """Checks for a capital behind the key that neither answer nor question has."""
     capital = gold.unit.letter and not gold.unit.is_plain
     alone = not (answer.unit.symbol or answer.unit.word or gold.percent or answer.percent)
     return capital and alone and not (comparison.unit or comparison.unit_shown or comparison.variable_type)
@@ -229,7 +226,7 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
 
 
 def _is_a_year(number: Number) -> bool:
-    """Checks for a year (1919年, 1919년), often written without the word."""
+    """Checks for a year (1919年), often written without the word."""
     return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
@@ -340,7 +337,7 @@ _LARGE = late(rf"\s+({'|'.join(_IN_ENGLISH)})(?![a-z])")
 
 
 def _drop_name(text: str) -> tuple[str, str, bool]:
-    """Splits off "x = ", "f(2) = " or "离心率为"; a qualifier ("至少为5") remains. Flags "about equal"."""
+    """Splits off "x = ", "f(2) = " or "离心率为", but no qualifier ("至少为5")."""
     latin = _LATIN_NAME.match(text)
     if latin:
         return text[latin.end() :], re.sub(r"[\s{}]", "", latin["name"]), latin["is"] != "="
@@ -351,7 +348,6 @@ def _drop_name(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] | None:
-    """Value, quantum, significant digits and end; None out of bounds."""
     groups = match.groupdict()
     if any(len(group or "") > MAX_DIGITS for group in groups.values()):
         return None

@@ -1,7 +1,7 @@
 """Non-answers: "I don't know", "no option was chosen", an empty box. Rejects only.
 
-"Cannot be determined" and 不存在 are wrong if the key is a nonzero number; first-person ignorance also for a formula or
-letter. Keys in words are undecided.
+"Cannot be determined" and 不存在 are wrong for nonzero numbers; ignorance also for a formula or letter. Keys in words
+are undecided.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ def is_given_up(answer: str) -> bool:
 
 
 def _plain(text: str) -> str | None:
-    """A refusal without mark-up; None for a longer text."""
     if len(text) > 4 * MAX_CHARS:
         return None
     text = bare(text).strip(" \t()（）[]【】.。!！*_\"'“”")

@@ -1,7 +1,7 @@
 """Intervals, unions, set-builders and inequalities in one variable, as regions of the line. Worker only.
 
-With numeric ends, regions are disjoint ascending spans, hence equal exactly when their spans are. Inequalities of
-rational functions are solved (|u| and a number are squared); `solved` marks regions written as such.
+With numeric ends, regions are disjoint ascending spans. Inequalities of rational functions are solved (|u| and a number
+are squared); `solved` marks regions written as such.
 """
 
 from __future__ import annotations
@@ -97,7 +97,6 @@ def _joined(parts: list[Region | None]) -> Region | None:
 
 
 def _without(node: Node) -> Region | None:
-    """A difference of regions, also written with a minus."""
     if node[0] == "add":
         if len(node[1]) != 2 or node[1][1][0] != "neg" or node[1][1][1][0] != "set":
             return None
@@ -162,7 +161,6 @@ def _ray(operator: str, end: Value) -> tuple[LineSpan, ...]:
 
 
 def _isolate(side: Any, other: Value) -> tuple[Value, bool, str] | None:
-    """The other side of a relation in one variable, whether it turns, and the variable."""
     if side.free_symbols & other.expr.free_symbols:
         return None
     if side.is_Symbol:
@@ -271,17 +269,14 @@ def _sorted(ends: list[Value]) -> list[Value]:
 
 
 def _by_low(first: LineSpan, two: LineSpan) -> int:
-    """Orders by lower end, closed first."""
     return _order(first.low, two.low) or two.low_closed - first.low_closed
 
 
 def _by_high(first: LineSpan, two: LineSpan) -> int:
-    """Orders by upper end, open first."""
     return _order(first.high, two.high) or first.high_closed - two.high_closed
 
 
 def _normal(spans: tuple[LineSpan, ...]) -> tuple[LineSpan, ...]:
-    """Disjoint and ascending if all ends are numbers; else unchanged."""
     if len(spans) < 2:
         return spans
     try:
@@ -304,7 +299,6 @@ def _normal(spans: tuple[LineSpan, ...]) -> tuple[LineSpan, ...]:
 
 
 def _meeting(regions: list[Region]) -> Region | None:
-    """The intersection; None if empty or not numeric."""
     variables = {region.variable for region in regions}
     if len(variables) != 1:
         return None

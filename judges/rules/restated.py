@@ -1,8 +1,7 @@
 """Values in a sentence or twice: "The vertex is (2, 3).", "作者是李白", "3 (or 6/2)", "1/2 (=0.5)".
 
-A sentence that denies, hedges, supposes, counts, asks or gives one of several has no `complement`. A double value is
-right when both are, or one is and the other equals or rounds it; wrong when both are and agree. One right and one other
-value are undecided, unless "or" makes them a list.
+A double value is right when both are, or one is and the other equals or rounds it; wrong when both are and agree; else
+undecided, unless "or" makes a list.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _GLOSSED = late(r"(?P<word>[^()（）\d=<>+]{1,30}?)\s?[(（](?P<gloss>[^()（�
 
 
 def complement(text: str) -> str | None:
-    """The complement of the one copula of a plain sentence, in an answer or key."""
+    """The complement of the one copula of a plain, unqualified sentence."""
     if not 4 <= len(text) <= MAX_SENTENCE:
         return None
     plain = _TEXT.sub(r"\1", bare(text))
@@ -67,10 +66,7 @@ def complement(text: str) -> str | None:
 
 
 def glossed(text: str) -> list[str]:
-    """Readings of a word with a gloss in brackets: 삼투압(osmotic pressure), 碳酸钠（Na2CO3）, 임진왜란(1592).
-
-    A gloss is a number or in another script; in the same script it may be a correction.
-    """
+    """Readings of a word with a gloss (a number, another script): 삼투압(osmotic pressure), 碳酸钠（Na2CO3）."""
     match = _GLOSSED.fullmatch(bare(text)) if len(text) <= MAX_SENTENCE else None
     if match is None or _OTHERWISE.search(text):
         return []
@@ -129,7 +125,7 @@ def restated(text: str) -> Restated | None:
 
 
 def _in_brackets(text: str) -> Restated | None:
-    """A second value in brackets at the end; without a word only behind a number (it may be a factor)."""
+    """A second value in final brackets; without a word only behind a number (factor)."""
     opening = _opening(text)
     first, inner = text[:opening].strip(), text[opening + 1 : -1].strip()
     if opening < 1 or not first or not inner or first.endswith(("\\left", "_", "^")):
@@ -165,7 +161,6 @@ def _kind(lead: re.Match[str]) -> Literal["or", "same", "about"] | None:
 
 
 def _opening(text: str) -> int:
-    """Index of the bracket that closes at the end, or -1."""
     if text[-1:] not in _CLOSING:
         return -1
     depth = 0
@@ -185,7 +180,6 @@ def _balanced(text: str) -> bool:
 
 
 def _agree(first: Number | None, second: Number | None) -> bool:
-    """Checks for equal, rounded or truncated numbers."""
     if first is None or second is None:
         return False
     pairs = ((first, second), (second, first))
@@ -241,7 +235,6 @@ def weigh_key(
 
 
 def _as_a_whole(pair: Restated, comparison: AnswerComparison, whole: Decision) -> bool:
-    """Checks the text as written: not "2 (or 1)", whose product may be right."""
     product = whole.by == "symbolic" and normal_form(comparison.gold) != normal_form(comparison.answer)
     return whole.decision == "accept" and (pair.kind == "bare" or not product)
 

@@ -1,7 +1,7 @@
 """Second reader: routes formulas with max, min, gcd, lcm, sums or products to latex2sympy2_extended, if installed.
 
-Contract: imports neither it nor sympy; `second_trees` reads in a worker. Texts with words, decimals, slashes or bars,
-which it reads differently, are excluded. Its readings can only be accepted.
+Contract: imports neither it nor sympy (`second_trees` does, in a worker). Words, decimals, slashes and bars, which it
+reads differently, are excluded. Its readings can only be accepted.
 """
 
 from __future__ import annotations

@@ -82,7 +82,6 @@ def _line(node: Node) -> tuple[Any, Any] | None:
 
 
 def _residue(offset: Any, period: Any) -> Any:
-    """An offset within one period, as text to 12 digits."""
     number = at(offset / period, {})
     if number is None or number[1] != 0:
         return None
@@ -125,7 +124,6 @@ def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
 
 
 def _parts(expr: Any, names: list[Any]) -> tuple[list[Any], Any] | None:
-    """Functions behind the constants, and the rest; None if not linear."""
     slopes = [sympy.diff(expr, name) for name in names]
     if any(slope.free_symbols & set(names) for slope in slopes):
         return None

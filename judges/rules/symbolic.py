@@ -77,7 +77,6 @@ class SymbolicStage:
         return self._replied({"gold": gold, "answer": _in_the_keys_unit(gold, answer)}, comparison)
 
     def _read_again(self, key: str, comparison: AnswerComparison) -> Decision | None:
-        """The second reader's decision; None where it is not used."""
         if not second_reader.version():
             return None
         request: dict[str, Any] = {}
@@ -108,7 +107,7 @@ class SymbolicStage:
 
 
 def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
-    """Both trees, and whether a letter was taken as a unit (if only one side has a unit)."""
+    """Both trees, and whether a letter was taken as a unit."""
     try:
         plain = parse(gold), parse(answer)
         if (plain[0][0] == "unit") == (plain[1][0] == "unit"):
@@ -124,7 +123,6 @@ _GROUPED = late(r"[+-]?\d{1,3}(?:,\d{3})+")
 
 
 def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
-    """Reads a number with commas ("70,110") as a list."""
     texts = [bare(gold), bare(answer)]
     apart = [text.replace(",", ", ") if _GROUPED.fullmatch(text) else text for text in texts]
     return (apart[0], apart[1]) if apart != texts else None

@@ -1,8 +1,7 @@
 """Text normal forms: equality after unifying width, spacing, punctuation and mark-up. Accepts only.
 
-Case counts except in words: "Evelyn" is "evelyn", but AaBb is not AABB, CO not Co, Ω not ω. Quotes around Chinese and
-Korean words, list separators ("、", "和"), a leading English article and a final Korean copula are ignored. List order
-counts.
+Case counts except in words: "Evelyn" is "evelyn", but AaBb is not AABB, CO not Co, Ω not ω. CJK quotes, list separators
+("、", "和"), a leading English article and a final Korean copula are ignored.
 """
 
 from __future__ import annotations
@@ -67,7 +66,6 @@ _BOUND = late(r"\\(?:sum|prod)_\{?([a-zA-Z])=")
 
 
 def _rebound(text: str) -> str:
-    """Unifies the index letter of sums."""
     names = set(_BOUND.findall(text))
     name = names.pop() if len(names) == 1 else ""
     return re.sub(rf"(?<![A-Za-z\\]){name}(?![A-Za-z])", "□", text) if name else text

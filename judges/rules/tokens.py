@@ -226,7 +226,6 @@ def _command(name: str) -> list[tuple[str, str]]:
 
 
 def _word(text: str) -> list[tuple[str, str]]:
-    """A connector, symbol, function or word."""
     plain = text.strip(" ~")
     if joint := _JOINED.fullmatch(plain):
         kind = "and" if joint["last"].lower() in _AND else "or"
@@ -254,7 +253,6 @@ _PIECES = late("|".join([*sorted(_SPELLED, key=len, reverse=True), "[a-zA-Z]"]))
 
 
 def _letters(run: str) -> list[tuple[str, str]]:
-    """Known names, single-letter symbols, or a word."""
     if run.lower() in _AND or run.lower() in _OR:
         return _word(run)
     pieces = _PIECES.findall(run)

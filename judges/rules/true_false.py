@@ -105,7 +105,6 @@ def read_truth(text: str, signs: bool, reasoned: bool = False) -> bool | None:
 
 
 def _takes_back(rest: str, value: bool) -> bool:
-    """Checks for a condition or another truth value."""
     if _BUT.match(rest) or (value and _ONLY_IF.match(rest)):
         return True
     for piece in _PIECES.split(rest[:MAX_REST]):

@@ -1,12 +1,12 @@
 r"""Units in one canonical spelling ("米/秒", "m/s", "m\cdot s^{-1}"), and handwritten quantities.
 
-Names in Chinese, Korean and English, SI prefixes, "square", "平方", "제곱", "per", "每". Without brackets, all behind a
-slash ("J/mol·K") is denominator, marked doubtful. Conversion is exact (pint, imported lazily). Counting words ("3
-apples", "5个") are no units.
+Chinese, Korean and English names, SI prefixes, "square", "平方", "제곱", "per", "每". Without brackets, all behind a
+slash ("J/mol·K") is denominator, marked doubtful. Conversion is exact (pint, imported lazily). Counting words are no
+units.
 
 By hand: 2 h 30 min, 5 ft 6 in, 1小时20分钟; 2√3 cm, π/4 rad. Compound units are of one kind, descending, all but the
-last value whole and below the unit before. Letters are a unit only behind a space and a value without letters; one
-letter only if the other side has a unit (`letters`), as 2√3 m may be a formula in m.
+last value whole. Letters are a unit only behind a space and a value without letters; one letter only if the other side
+has a unit (`letters`), as 2√3 m may be a formula in m.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class Unit:
 
     @property
     def may_be_added(self) -> bool:
-        """Checks for units plain enough for a key without one: no speed, no letter of a product."""
+        """Checks for units plain enough for a key without one."""
         name, _, power = self.symbol.partition("^")
         area = name in _LENGTHS and power in {"2", "3"}
         return self.may_be_left_out or area or (self.symbol in _PLAINEST and not self.letter)
@@ -250,14 +250,12 @@ r"""A plain letter behind a number and before an upright unit, which is rather a
 
 
 def _small(word: re.Match[str]) -> str:
-    """Lowers a word if it is a unit's name only so."""
     small = word[0].lower()
     canonical = small in _CANONICAL or small in {"per", "square", "cubic"}
     return small if canonical and word[0] not in _CANONICAL else word[0]
 
 
 def _powers(text: str) -> tuple[dict[str, int], bool] | None:
-    """Exponents of a product of units, and whether a slash left a doubt."""
     if text[0] == "(" and text[-1] == ")" and text.count("(") == 1:
         text = text[1:-1].strip()
     powers: dict[str, int] = {}
@@ -333,8 +331,7 @@ def _in_base_units(symbol: str) -> tuple[Fraction, str]:
 def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
     """The fit of two canonical units, and the factor between them.
 
-    "doubtful": often confused (20度 and 20℃), or one dimension with two meanings (Hz, rad/s); "other": another
-    dimension.
+    "doubtful": often confused (20度 and 20℃), or two meanings of one dimension (Hz, rad/s); "other": another dimension.
     """
     if unit == into:
         return "same", Fraction(1)

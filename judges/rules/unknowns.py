@@ -1,11 +1,11 @@
 r"""Notation that equals only itself: vectors, operators, matrices, unknown functions. Worker only.
 
-- A letter before a bracket that may be a function (E, P, g, \Gamma, …) is a factor if it is alone somewhere.
+- A letter before a bracket (E, P, g, \Gamma, …) is a factor if it is alone somewhere.
 - Capitals multiplied with an inverse, transpose or adjoint are ordered matrices, unless a tree divides by one or puts
   one into a function; so are two that one tree multiplies in both orders.
 - Two operators in square brackets are a commutator, unless the other side is a region.
 - Bold may be an arrow, or nothing if the other side has neither.
-- Dot products are bilinear and symmetric, cross products antisymmetric, for sums of vectors with a factor each.
+- Dot and cross products are bilinear for sums of vectors with a factor each.
 - Vectors, matrices and operators do not commute, except in terms with only one.
 """
 
@@ -113,7 +113,6 @@ def _area(first_vector: Expr, two: Expr) -> Expr:
 
 
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
-    """The factor of each vector in a sum."""
     factors: dict[Expr, Expr] = {}
     for term in sympy.Add.make_args(expanded(expr)):
         scalar, vectors = term.args_cnc()
@@ -159,7 +158,6 @@ def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
 
 
 def _applied(node: Any, alone: set[str]) -> Any:
-    """Each letter before a bracket as factor (if alone somewhere) or function."""
     if not isinstance(node, list):
         return node
     node = [_applied(part, alone) for part in node]
@@ -198,7 +196,6 @@ def _matrices(gold: Node, answer: Node) -> set[str]:
 
 
 def _in_both_orders(node: Node) -> set[str]:
-    """Names multiplied in both orders."""
     names = [[_base_name(factor) for factor in factors] for factors in _products(node)]
     pairs = {pair for product in names for pair in pairwise(product) if all(map(is_matrix_name, pair))}
     return {name for pair in pairs if pair[0] != pair[1] and pair[::-1] in pairs for name in pair}
@@ -228,7 +225,6 @@ def _is_turned(factor: Node) -> bool:
 
 
 def _scalars(node: Any) -> set[str]:
-    """Names in denominators, function arguments or exponents."""
     if not isinstance(node, list):
         return set()
     if node[:1] == ["div"]:
@@ -249,7 +245,6 @@ def _ordered(node: Any, names: set[str]) -> Any:
 
 
 def _without_bold(node: Node, other: Node) -> Node:
-    """Bold letters as the other tree writes them."""
     names, others = symbols(node), symbols(other)
     bold = {name: name[len("bold(") : -1] for name in names if name.startswith("bold(") and name.endswith(")")}
     if not bold or any(name.startswith("bold(") for name in others):

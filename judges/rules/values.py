@@ -204,7 +204,6 @@ def _numbers(node: Any) -> Iterator[str]:
 
 
 def _written(node: Node) -> tuple[Fraction | None, int]:
-    """Quantum and significant digits of a decimal."""
     if node[0] == "neg":
         return _written(node[1])
     if node[0] == "percent":

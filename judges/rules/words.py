@@ -209,7 +209,6 @@ _PAIRS = late(r"(?:([A-Za-z])(?i:\1))+")
 
 
 def _compare_genotypes(gold: str, answer: str) -> Outcome | None:
-    """Genotypes of the same genes; else None."""
     plain = [bare(text) for text in (gold, answer)]
     if not all(len(text) >= MIN_ALLELES and _PAIRS.fullmatch(text) for text in plain):
         return None

@@ -1,9 +1,8 @@
 """Extraction of answers from a response: pure functions of text, linear in its length, independent of the key.
 
-Contract: `extract` returns one answer a part of the question, in order, or none. Only commitments count (a box, an
-answer tag, "answer" in JSON, "the answer is", "故选B", "정답은 ④", a bare answer), the last one wins; contradictory
-ones are returned as text, undecided by the judges. Open questions and proofs return the whole response. Thinking text
-is ignored.
+Contract: `extract` returns one answer a part, in order, or none. Only commitments count (a box, an answer tag, "answer"
+in JSON, "the answer is", "故选B", "정답은 ④", a bare answer), the last one wins; contradictory ones are returned as
+text. Open questions and proofs return the whole response. Thinking text is ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Extraction:
     Attributes:
         answers: one a part, in order; empty without an answer. An empty entry is a part left out.
         method: boxed, answer_tag, phrase, conclusion, labelled, named, line, sentence, whole or none.
-        truncated: the response hit its token limit.
+        truncated: at the token limit.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -40,8 +39,8 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     """Extracts the answers of one response.
 
     Args:
-        response_text: as the engine returned it, with or without thinking tags.
-        question: its type, options, parts and blanks are used, not its key.
+        response_text: with or without thinking tags.
+        question: its key is not used.
         finish_reason: "length" restricts to explicit commitments, as does an open box or clause at the end.
     """
     truncated = finish_reason == "length"

@@ -1,10 +1,8 @@
 """Forms in which a text commits to option labels, and lists of labels ("A, C and D", "①③", "ㄱ, ㄴ").
 
 Patterns are unambiguous, so that many labels stay cheap. Groups are `run` (labels) and `or` (an alternative), or `open`
-and `content` for a region. A bare letter in prose is no form.
-
-A letter behind a weak joint (comma, space) that begins its own clause or option ("A, B is wrong", "A, B. 12 cm") is not
-in the list.
+and `content` for a region. Bare letters in prose are none, nor letters behind a weak joint that begin a clause or
+option ("A, B is wrong", "A, B. 12 cm").
 """
 
 from __future__ import annotations
@@ -128,14 +126,7 @@ def goes_on(text: str, start: int, end: int) -> bool:
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks whether following words add unnamed options or call another right.
-
-    Args:
-        text: cleaned.
-        end: of the answer.
-        labels: of the answer.
-        wrong: the wrong option is asked for, so others are rightly called right.
-    """
+    """Checks for following words that add unnamed options or call another right (ignored if `wrong` is asked for)."""
     if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
         return True
     patterns = () if wrong else (_ANOTHER,) if wrong is None else (_ANOTHER, _ANOTHER_RIGHT)
@@ -227,7 +218,7 @@ class ClaimForm:
     Attributes:
         strength: of the commitment.
         pattern: the form.
-        words: one of them (lower case) is required.
+        words: one (lower case) is required.
         begins: possible beginnings; None for anywhere.
         needs: a fast necessary condition.
     """

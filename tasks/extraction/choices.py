@@ -1,7 +1,7 @@
 """Choices: option labels a response commits to, for one question or several sub-questions.
 
-The last claim counts that is no weaker than those before and no remark. A claim denied later or without an option is
-returned as text. Without a claim a stated value counts. Sub-questions have one label each, or the whole text.
+The last claim counts that is no weaker than those before and no remark; if denied or without an option, as text.
+Without a claim a stated value counts.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
 def _named(claim: Claim, offer: Asked) -> Named:
-    """Patterns of the claimed option and of others; where the wrong one is asked for, what is wrong may be it."""
+    """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
     return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
@@ -135,7 +135,6 @@ _IS_QUESTION = late(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
 
 
 def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], claim: Claim, offer: Asked) -> bool:
-    """Checks for a verdict against the chosen option, given what is asked."""
     if is_told(cleaned, verdict.start, verdict.end) or _IS_QUESTION.match(cleaned, verdict.end):
         return False
     turn = turned(cleaned, verdict.start)
@@ -175,18 +174,15 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
 
 
 def _may_go_on(cleaned: str, labels: str) -> bool:
-    """Checks for a truncated text that ends in its letters."""
     return _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(labels)
 
 
 def _option_in(value: str) -> str:
-    r"""An option without label and mark-up ("\text{C) } 7")."""
     plain = " ".join(without_markup(value).split())
     return plain if "\\" in value and len(value) <= 400 and labelled_option(plain) else value
 
 
 def _with_other_text(text: str, label: str, question: Question) -> str | None:
-    """Label and text where a last line joins a label to another option's text."""
     texts = {normal_form(option.text): option.label for option in question.options if option.text.strip()}
     label = label.strip("()（）")
     if len(texts) < 2 or len(label) != 1:
@@ -206,14 +202,7 @@ _BEHIND_TEXT = " .。)）"
 
 
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
-    """One choice a sub-question, by numbers, labels or count of commitments; else the whole text.
-
-    Args:
-        text: without thinking.
-        question: for its options.
-        truncated: the response was cut off.
-        count: of sub-questions.
-    """
+    """One choice a sub-question, by numbers, labels or count of commitments; else the whole text."""
     if numbered := _numbered(cleaned_text(text, False), count):
         return numbered, "labelled"
     if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):

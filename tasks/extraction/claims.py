@@ -1,7 +1,7 @@
 """Claims: commitments to options in words, boxes and tags; and weaker ones as a fallback.
 
-A claim without labels offers several, lists all, or is called wrong at once. Suppositions, questions and refusals are
-no claims. Weak claims: a concluding sentence, a judgement of every option, a line of labels or of one quoted option.
+A claim without labels offers several, lists all, or is called wrong at once. Weak claims: a concluding sentence, a
+judgement of every option, a line of labels or of one quoted option.
 
 `cleaned` text has answer tags as 〖…〗 and boxes as 〘…〙.
 """
@@ -96,7 +96,6 @@ def _squeezed(text: str) -> str:
 
 
 def _listed(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
-    """The last boxes, one letter each, if only list numbers separate them."""
     run = list(regions[-1:])
     for after, before in pairwise(reversed(regions)):
         if not _LIST_GAP.fullmatch(text[before.end : after.start]):
@@ -288,7 +287,6 @@ _ASKS_WRONG = late(
 
 
 def _asks_for_wrong(question: str) -> bool | None:
-    """Checks for a question for the wrong option; None if its negation is unclear."""
     if _ASKS_WRONG.search(question):
         return True
     return None if not question.strip() or _MAY_ASK_WRONG.search(question) else False
@@ -308,7 +306,6 @@ def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
 
 
 def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> Claim | None:
-    """A match as a claim; None if supposed, refused, asked, or an article."""
     if "content" in match.groupdict():
         return _region(cleaned, match, strength)
     wording = written_plainly(match["run"]) + (match["or"] or "")
@@ -405,7 +402,6 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
 
 
 def _qualified(cleaned: str, match: re.Match[str]) -> bool:
-    """Checks for a further option or a condition."""
     before = cleaned[max(0, match.start() - _REFUSAL_CHARS) : match.start() + 1]
     return _OR_ANOTHER.match(cleaned, match.end()) is not None or _UNDER_CONDITION.search(before) is not None
 
@@ -458,7 +454,6 @@ _BEGINS_LIST = late(r"[:：\n]\s*\Z")
 
 
 def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
-    """Checks for the first line of a list of quoted options."""
     start = match.start("run")
     if len(wording.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
         return False
@@ -487,7 +482,6 @@ def _concluded(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
 
 
 def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim | None:
-    """A concluding sentence; "the wrong one is C" if it may be asked for."""
     may_be_wrong = offer.wrong is not False and not offer.several
     plain = may_be_wrong and not match["or"] and not (offer.wrong and of_truth(text, match))
     labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, offer)
@@ -507,7 +501,6 @@ _JUDGED_CHARS = 4_000
 
 
 def _judged(cleaned: str, offer: Asked) -> list[Claim]:
-    """Options that follow from judging every one."""
     verdicts = label_verdicts(cleaned[-_JUDGED_CHARS:])
     judged: dict[str, set[bool]] = {}
     for verdict in verdicts:
@@ -527,7 +520,6 @@ _TEN = frozenset("ABCDEFGHIJ")
 
 
 def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
-    """The right (or wrong) ones asked for; of a single choice only one."""
     right = frozenset(label for label, values in judged.items() if values == {True})
     wrong = frozenset(judged) - right
     if offer.several:
@@ -544,13 +536,12 @@ _NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.
 
 
 def _is_label(line: str, offer: Asked) -> bool:
-    """Checks for a line of labels; numbers are values if options have letters."""
+    """Checks for a line of labels (numbers only without option letters)."""
     labels = read_labels(line)
     return labels is not None and (offer.digits or not any(label.isdigit() for label in labels))
 
 
 def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
-    """Lines of labels or of one quoted option, if all agree."""
     method = "whole" if len(lines) == 1 else "line"
 
     def claim(wording: str, labels: Labels, line: str = "") -> list[Claim]:

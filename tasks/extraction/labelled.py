@@ -66,13 +66,12 @@ def _number(label: str, roman: bool) -> int:
 
 
 def _last_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    """The last marks 1…count; later labels are those of a nested list."""
+    """The last marks 1…count (later ones belong to a nested list)."""
     last = marks[-count:]
     return last if [number for number, _ in last] == list(range(1, count + 1)) else []
 
 
 def _turned_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    """All marks as a permutation, each at the head of a line, clause or list."""
     if sorted(number for number, _ in marks) != list(range(1, count + 1)):
         return []
     heads = (match.string[max(0, match.start() - _HEAD_CHARS) : match.start() + 1] for _, match in marks)
@@ -89,8 +88,7 @@ _HEAD = late(
 def named_values(text: str, names: Sequence[str]) -> list[str]:
     """The last "name = value" line of each name, or "".
 
-    Equally many lines with other names fill the missing ones; else all are returned undecided, as is a line that names
-    a missing one.
+    Equally many lines with other names fill the missing ones; else all are returned undecided.
     """
     by_place: dict[int, str] = {}
     others: list[str] = []
@@ -113,7 +111,6 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _entries(text: str) -> str:
-    """JSON entries as "name: value" lines."""
     return _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text) if '":' in text else text
 
 
@@ -123,7 +120,6 @@ _JSON_ENTRY = late(
 
 
 def _parted(line: str, names: Sequence[str]) -> list[str]:
-    """Splits a line by variable names ("v = 3, t = 2")."""
     line = _LEAD.sub("", line)
     for count in range(min(len(names), len(_SIGN.findall(line))), 1, -1):
         pieces = split_values(line, count)
@@ -152,7 +148,6 @@ def _runs(text: str) -> Iterator[list[str]]:
 
 
 def _named_line(line: str) -> str:
-    """A line with a name, without list marks and bold."""
     plain = without_stars(_LIST_MARK.sub("", line)).strip()
     return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
 

@@ -1,8 +1,7 @@
 """Regions of a response: final text, boxes, tags and JSON; truncation, invented turns, emptiness.
 
-`own_turn` ends before a question that a base model invents; questions before any answer remain. `says_nothing` requires
-that no sentence could be an answer, apart from loops and copies of the question; for texts without commitment. Linear
-in the text.
+`own_turn` ends before a question that a base model invents. `says_nothing` requires that no sentence could be an
+answer, apart from loops and copies; for texts without commitment. Linear in the text.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ _TOKEN_BOX = late(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|
 
 
 def _as_box(match: re.Match[str]) -> str:
-    """A box of tokens as LaTeX; unclosed ones remain open."""
     if not match[2]:
         return rf"\boxed{{{match[1]}"
     return match[1] if _BOX_NAMES.search(match[1]) else rf"\boxed{{{match[1].strip()}}}"
@@ -99,7 +97,6 @@ _HIDDEN = late(
 
 
 def _without_end_marks(text: str) -> str:
-    """Removes tags at the end, on their own line or behind a word."""
     text = text.rstrip()
     head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
     while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
@@ -138,7 +135,6 @@ def tail(text: str, limit: int = 30_000) -> str:
 
 @lru_cache(maxsize=8)
 def _tail(text: str) -> str:
-    """Cached `tail`."""
     text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
@@ -224,7 +220,7 @@ def answer_tags(text: str) -> list[TextRegion]:
 
 
 def _json_answers(text: str) -> list[TextRegion]:
-    """Values of the last "answer" keys, and of an object with numbered values."""
+    """Values of the last "answer" keys, or of numbered keys."""
     keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if _QUOTED_KEY.search(text) else []
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
     answers = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
@@ -236,7 +232,6 @@ def _json_answers(text: str) -> list[TextRegion]:
 
 
 def _json_value(text: str, start: int) -> TextRegion | None:
-    """A JSON scalar, list or numbered object, as text."""
     if match := _JSON_STRING.match(text, start):
         return TextRegion(start, match.end(), _unescaped(match[1] if match[1] is not None else match[2]))
     try:
@@ -354,7 +349,7 @@ _LOOKS = 20
 
 
 def own_turn(text: str, question: str) -> str:
-    """The text before the first line that puts another question after an answer; a copy of `question` is none."""
+    """The text before the first line that puts another question after an answer."""
     question_words = _NO_WORDS.sub("", question)
     for line in islice(_NEXT.finditer("\n" + text), _LOOKS):
         before = text[: max(0, line.start() - 1)]
@@ -368,7 +363,6 @@ def own_turn(text: str, question: str) -> str:
 
 
 def _is_answered(before: str) -> bool:
-    """Checks for a commitment, or one line set apart."""
     apart = before.endswith("\n") and "\n" not in before.strip()
     return _ANSWERED.search(before) is not None or (apart and len(before) <= _ONE_LINE)
 
@@ -399,10 +393,7 @@ def spoken(response: str, question: Question) -> str:
 
 
 def says_nothing(text: str, question: Question) -> bool:
-    """Checks whether all sentences are copies, or leave their blanks open.
-
-    With as many open blanks as parts and nothing new behind them, sentences around the blanks belong to the question.
-    """
+    """Checks whether all sentences are copies, or leave their blanks open (as many as there are parts)."""
     if _SIGN.fullmatch(text):
         return False
     if question.question_type in CHOICE_TYPES and _LABEL.search(text):
@@ -441,7 +432,6 @@ def quoted_options(line: str) -> list[str]:
 
 
 def _own_sentences(text: str, question: str) -> list[str]:
-    """Sentences that are no picture, heading or copy."""
     own: list[str] = []
     before, seen = "", set[str]()
     sentences = _SENTENCE.findall(_PICTURE.sub("", text))
@@ -463,12 +453,10 @@ def _asked(question: Question) -> str:
 
 
 def _signs(text: str) -> str:
-    """Letters and digits: independent of spacing and mark-up."""
     return _SIGNS.sub("", text)
 
 
 def _without_loop(text: str) -> str:
-    """Cuts a repetition at the end (its last line may be cut off)."""
     lines = [line.strip() for line in text.splitlines() if line.strip(" `\t")]
     for unit in range(1, min(_LOOP_LINES, len(lines) // _LOOPS) + 1):
         end = len(lines) - (lines[-1 - unit].startswith(lines[-1]) and lines[-1 - unit] != lines[-1])

@@ -1,8 +1,7 @@
 """Remarks about answers: hypotheses, other people's mistakes, corrections, denials and retractions.
 
-A remark never replaces an earlier answer; a correction does, in any form. Denied ("不能误得 8", "③이 아니다"), supposed
-("如果答案是D，那么…") or doubted ("也可能是B") values are no commitment. `taken_back` and `value_denied` look behind an
-answer and return the end of its retraction. Linear in the text.
+A remark never replaces an earlier answer; a correction does. Denied ("不能误得 8", "③이 아니다"), supposed
+("如果答案是D， 那么…") or doubted ("也可能是B") values are no commitment. Linear in the text.
 """
 
 from __future__ import annotations
@@ -377,7 +376,6 @@ def taken_back(text: str, end: int, named: Named) -> int | None:
 
 
 def _rejected(text: str, starts: list[int], named: Named) -> int | None:
-    """The end of a sentence that rejects the answer: names only it, or is near or last."""
     for number, start in enumerate(starts):
         until = min(starts[number + 1] if number + 1 < len(starts) else len(text), start + _SENTENCE_CHARS)
         sentence = text[start:until].strip()
@@ -406,7 +404,6 @@ def _rejects(sentence: str, words: str, is_named: bool, strict: bool) -> bool:
 
 
 def _says_other(words: str, others: re.Pattern[str]) -> bool:
-    """Checks for a short sentence that ends in another answer, or has "instead"."""
     matches = list(others.finditer(words))
     ends = matches[-1].end() >= len(words.rstrip(" .。!！)）")) and len(matches) == 1 and matches[-1][0].isalnum()
     return (ends or _INSTEAD_OF.search(words) is not None) and not _NEGATED.search(words)
@@ -487,7 +484,7 @@ _WRONG_AFTER = late(
 
 
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
-    """Pattern of the value repeated behind `end`, not within another; None if absent or too long."""
+    """Pattern of the value repeated behind `end`; None if absent or too long."""
     plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
     plain = plain[1:-1].strip(" $") if _ALONE_IN_BRACKETS.fullmatch(plain) else plain
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:

@@ -1,7 +1,7 @@
 """Values in words: "the answer is", a concluding sentence, a last line of only the value, labelled parts.
 
-A denied value is returned with its words. The weakest claim is the one number of a closing sentence ("So 4 are left.",
-所以每天赚9美元) that does not compare, hedge, deny, suppose, plan, count steps, ask, or contain another number.
+A denied value is returned with its words. The weakest claim is the one number of an unqualified closing sentence ("So 4
+are left.", 所以每天赚9美元).
 """
 
 from __future__ import annotations
@@ -115,7 +115,6 @@ def _says_cjk(before: str) -> bool:
 
 
 def _says_en(sentence: str, before: str) -> bool:
-    """Checks for subject and verb: "the total is", "she has", "4 are left"."""
     clause = before.rpartition(",")[2].strip() if "," in before else before
     subject = sentence[len(before) - len(clause) :].strip() if clause else sentence
     lead = _LEAD.match(subject)
@@ -196,10 +195,7 @@ _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
-    """The text behind the last "the answer is" with as many values as parts.
-
-    In a truncated text, a value at its very end does not count.
-    """
+    """The values behind the last "the answer is", as many as parts; none at the very end of a truncated text."""
     ending = settled(unbolded(tail(text)))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
@@ -306,7 +302,6 @@ _WRONG_INSIDE = late(
 
 
 def _sentence(text: str) -> str:
-    """The first sentence or display; points in numbers and formulas do not end it."""
     opened = _OPENS.match(text)
     text = text[opened.end() if opened else 0 :][: 2 * SENTENCE_CHARS]
     inside = False
@@ -404,7 +399,6 @@ _LEADS = late(
 
 
 def _value_in_front(text: str) -> str | None:
-    """The value of "7 is the answer"."""
     phrases = list(_IS_ANSWER.finditer(text))
     if not phrases or _MORE_VALUES.search(text, phrases[-1].end()):
         return None
@@ -419,7 +413,6 @@ def _value_in_front(text: str) -> str | None:
 
 
 def _is_expression(text: str) -> bool:
-    """Checks for numbers, single letters and signs, with or without unit."""
     body = _FUNCTION.sub("", text)
     unit = _UNIT_BEHIND.search(body)
     body = body[: unit.start()] if unit and not _no_unit(unit[1]) else body
@@ -459,7 +452,6 @@ _ANSWERED = late(rf"\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)",
 
 
 def _without_politeness(text: str) -> str:
-    """Removes a final "I hope it is correct."."""
     polite = _POLITE.search(text, max(0, len(text) - 150))
     return text[: polite.start()] if polite else text
 
@@ -477,13 +469,11 @@ def _no_unit(text: str) -> bool:
 
 
 def _stated_value(text: str) -> str | None:
-    """The value of a longer sentence that does not qualify it."""
     stated = _stated(text) if " " in text else None
     return None if stated is None or _qualified(text, stated.start("value")) else stated["value"].strip()
 
 
 def _counted(text: str) -> str | None:
-    """The one number of "there are 12 of them", "一共有8个"."""
     counted = _COUNTED.search(text)
     if (
         counted is None
@@ -512,14 +502,12 @@ _GROUNDS = late(
 
 
 def _qualified(text: str, start: int) -> bool:
-    """Checks for a denial or "at least" before a value."""
     if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
         return True
     return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
 
 
 def _formulas(text: str) -> list[str]:
-    """Formulas with a unit in plain text ("$5$ m/s")."""
     formulas = ((next(filter(None, match.groups())).strip(), match.end()) for match in _MATH.finditer(text))
     return [formula + _unit_behind(text, end) for formula, end in formulas]
 

@@ -67,7 +67,6 @@ def find_truth(text: str, truncated: bool) -> Found:
 
 
 def _around(match: re.Match[str]) -> tuple[int, int]:
-    """The subject and verb of a commitment."""
     return max(0, match.start() - 24), match.start("word")
 
 
@@ -80,7 +79,7 @@ _ABOUT_ANOTHER = late(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.
 
 
 def _said(text: str, match: re.Match[str]) -> str:
-    """The word of a commitment; all words if doubly negated, retracted or alternative."""
+    """The word of a commitment; all words if not clear."""
     if _NEGATED_KO.match(text, match.end()):
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
@@ -95,7 +94,6 @@ _NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌
 
 
 def _denial(text: str, end: int, value: bool | None) -> int | None:
-    """The end of a retraction, or None."""
     for match in _TURNED.finditer(text, end):
         if read_truth(match["word"], signs=True) is (not value):
             return match.end()

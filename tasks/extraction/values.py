@@ -1,8 +1,7 @@
 """Values that a response commits to: blanks, sub-questions, named variables.
 
-In order of strength: boxes and answer tags (the later wins), "the answer is", labelled parts, names, a concluding
-sentence, a last line of only the value, a bare value (the last three not if truncated). Short prose answers are
-returned whole.
+In order of strength: boxes and answer tags (the later wins), "the answer is", labelled parts, names; unless truncated,
+also a concluding sentence, a last line of only the value, a bare value. Short prose answers are returned whole.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 
 
 def _by_place(text: str, question: Question) -> Found:
-    """A bare or concluding value; else the number of a closing sentence, unless prose is asked for."""
+    """A bare or concluding value; else the number of a closing sentence."""
     result = unmarked_value(text)
     plain = question.question_type not in CHOICE_TYPES and not needs_prose(question)
     if (
@@ -135,7 +134,6 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
 
 
 def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
-    """Boxes for `count` parts; for one part with several blanks, all."""
     contents = [box.content for box in regions]
     if count == 1:
         if blanks > 1 and len(contents) >= blanks and len(blank_values(contents[-1], blanks)) != blanks:
@@ -163,7 +161,7 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
 
 
 def _plain_list(content: str) -> str:
-    r"""A list without text mark-up ("\text{3, 5}", "3 \text{；} 5")."""
+    r"""A list without text mark-up ("\text{3, 5}")."""
     content = listed_in_json(content) or content
     whole = _TEXT.fullmatch(content.strip())
     return _TEXT_SIGN.sub(r"\1 ", _SPACE.sub(" ", whole[1] if whole else content))
