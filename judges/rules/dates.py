@@ -128,7 +128,7 @@ def compare_ordinals(gold: str, answer: str) -> Outcome | None:
 
 MAX_DATE = 60
 Date = tuple[int | None, int | None, int | None]
-"""Year (negative: before Christ), month, day; None is not said."""
+"""Year (negative: BC), month, day; None if not stated."""
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "|".join(f"{name}|{name[:3]}\\.?" for name in _MONTHS) + "|sept\\.?"
 _BEFORE = r"b\.?\s?c\.?(?:\s?e\.?)?"

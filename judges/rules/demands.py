@@ -134,7 +134,7 @@ def asks_for_solutions(question: str) -> bool:
 
 
 MAX_CHARS = 6_000
-"""A longer question tells a story, and its first words are no demand."""
+"""Longer questions tell a story; their first words are no demand."""
 MAX_EXPRESSION = 160
 MAX_BEFORE = 420
 MAX_STEP = 20
@@ -230,7 +230,7 @@ _FILLER = late(
 _TO_COLON = late(r"(?:[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}|[\u4e00-\u9fff]{1,20})[:：]\s{0,4}(?=\S)")
 _TO_FORMULA = late(r"(?:[a-z ,'-]{1,80}|[\u4e00-\u9fff]{1,12} ?)(?=\$|\\[(\[])", re.IGNORECASE)
 _BY_SHAPE = frozenset({"factor", "expand", "simplify", "rationalise"})
-"""What these verbs ask for is the expression behind them, whatever it is called; to compute may be to count."""
+"""Verbs that ask for the expression behind them ("compute" may mean "count")."""
 _EMPTY_BRACKETS = late(r"[(（][\s~]{0,12}[)）]")
 _FORMULA = late(
     r"\$\$(?P<a>[^$]{1,400})\$\$|\$(?P<b>[^$]{1,400})\$|\\\((?P<c>(?:[^\\]|\\(?!\))){1,400})\\\)"
@@ -278,7 +278,7 @@ _HINT = late(
     r"|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
     r"|科学|分数|小数|保留|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
 )
-"""One of these stands in every phrase."""
+"""Every phrase contains one of these."""
 _EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4}
 _PLACES = (

@@ -48,7 +48,7 @@ KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0"
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
 """Names of a constant of integration; c and K are other things as well."""
 VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
-"""Names of what one integrates over."""
+"""Names of variables of integration."""
 
 
 ONLY_ITSELF = "notation that equals only itself"
@@ -224,7 +224,7 @@ def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
 
 
 def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) -> list[Point] | None:
-    """Far points at which two expressions are `same`; None unless everywhere."""
+    """Points beyond those near 0 at which two expressions are `same`; None unless everywhere."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     beyond = further(left, right)
     agreed: list[Point] = []

@@ -246,9 +246,9 @@ _SURE: Final = 2
 _DOUBT: Final = 1
 _FINE: Final = 0
 Asked = Literal["", "unread", "symbols", "arithmetic", "number"]
-"""Of what kind the asked expression is; "" where there is none."""
+"""The kind of the asked expression; "" for none."""
 Miss = int
-"""How surely an answer misses a form: `_FINE`, `_DOUBT` or `_SURE`."""
+"""Certainty that an answer misses a form: `_FINE`, `_DOUBT` or `_SURE`."""
 
 
 class FormStage:
@@ -320,7 +320,7 @@ def _asked_kind(expression: str) -> Asked:
 _OTHER_FORM = frozenset(
     "factor expand rationalise convert square scientific fraction decimal percent mixed lowest places".split()
 )
-"""What asks for an expression in another form, no matter which is the longer one."""
+"""Demands for an expression in another form, of any length."""
 _UNFOLDED = late(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
 
 

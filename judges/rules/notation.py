@@ -12,7 +12,7 @@ from livek12.core.patterns import late
 from livek12.core.text import of_short
 
 _RAISED = [*range(0xB2, 0xBA), *range(0x2B0, 0x2B9), *range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D), 0x2C7C]
-"""Where Unicode has small raised and lowered signs."""
+"""Unicode ranges of superscripts and subscripts."""
 
 
 def _small(kind: str) -> dict[str, str]:
@@ -177,7 +177,7 @@ NOT_A_NAME = late(
     r"[不非没无或误错勿倍若猜]|可能|也许|如果|增根|认为|以为|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않"
     r"|倒数|相反数|一半|平方|立方|오답|역수|절반|제곱|[두세네] ?배"
 )
-"""In words before a value: they say more of it than its name does (至少为5, 它的倒数是9)."""
+"""Words before a value that qualify it (至少为5, 它的倒数是9)."""
 MAX_SPACING = 60
 _SPACED_END = late(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
 _COPULA = late(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
@@ -189,7 +189,7 @@ _TICKED = late(r"(?<=\S)\s?[✓✔✅☑]\ufe0f?$")
 
 
 _GOES_ON = late(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{0,4}[$)}\]]{0,3}\s{0,4}$)")
-"""An ellipsis at the end of a list, which is no closing punctuation."""
+"""An ellipsis at the end of a list (no closing punctuation)."""
 
 
 @of_short

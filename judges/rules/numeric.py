@@ -41,7 +41,7 @@ KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 
 NEAR = Fraction(1, 100)
 _SMALL_MONEY = frozenset(small for small, _ in SUBUNITS)
 PER_CENT = "%"
-"""The unit that a question prints which asks for per cent."""
+"""The printed unit of a question that asks for per cent."""
 
 
 @dataclass(frozen=True)

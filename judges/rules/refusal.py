@@ -37,7 +37,7 @@ _GIVEN_UP = late(
     r"(?:모르겠습니다|모르겠어요|모르겠다|모릅니다|알 수 없습니다|알 수 없어요))",
     re.IGNORECASE,
 )
-"""What the first person says of itself, or a place where an answer should be."""
+"""First-person refusals, and placeholders of an answer."""
 _NOTHING = late(
     r"(?:(?:it|this|that|the (?:answer|value|result|solution))\s)?(?:is\s)?"
     r"(?:can(?:not| not|['’]t) be (?:determined|found|solved|computed|calculated)|undetermined|indeterminate|unknown"
@@ -50,7 +50,7 @@ _NOTHING = late(
     r"|(?:알|구할|정할|결정할) 수 없(?:다|음|습니다)|존재하지 않(?:는다|음|습니다)",
     re.IGNORECASE,
 )
-"""What may itself be an answer."""
+"""Phrases that may themselves be answers."""
 _NUMBER = late(r"[-−+]?\s?(?=[\d.,]*[1-9])\d[\d.,]*(?:\s?/\s?\d{1,9})?(?:\s?\\?[%°])?(?:\s[A-Za-z]{1,3})?")
 _WORDS = late(r"(?<![\\A-Za-z])[A-Za-z]{3,}|[^\x00-\u03ff\u2000-\u2bff]")
 _MAYBE_NOTHING = late(

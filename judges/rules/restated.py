@@ -84,7 +84,7 @@ def _scripts(text: str) -> set[str]:
 NAME = "restated"
 MAX_CHARS = 300
 Compare = Callable[[str, str], Decision]
-"""What the rules say to a key and an answer, or (`alike`) to two values of one text, whatever form is asked for."""
+"""The verdict of the rules on a key and an answer, or (`alike`) on two values of one text, in any form."""
 
 
 class Restated(NamedTuple):

@@ -25,7 +25,7 @@ from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
 MAX_WRITTEN = 20_000
-"""Characters of a key or an answer as they were written; what `tokens.MAX_CHARS` bounds is what is left of them."""
+"""Characters of a key or an answer as written (`tokens.MAX_CHARS` bounds the cleaned text)."""
 
 
 class SymbolicStage:

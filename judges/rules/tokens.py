@@ -56,7 +56,7 @@ _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", 
               **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
 _DECORATIONS = frozenset("vec bold hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle arc".split())
 _OPERATOR_NAMES = frozenset("det tr Tr Var Cov erf erfc sgn sign rank diag div grad curl rot Re Im arg".split())
-"""Functions and operators whose rules nobody wrote down here: their values equal only themselves."""
+"""Functions and operators without rules: their values equal only themselves."""
 _SAME_DECORATION = {
     "overrightarrow": "vec",
     "widehat": "hat",

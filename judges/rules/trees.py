@@ -8,9 +8,9 @@ from livek12.judges.rules.tokens import Unparsable
 
 Node = list[Any]
 DIRECTED = ("vec(", "bold(", "hat(")
-"""How the names of vectors, and of operators of quantum mechanics, begin."""
+"""Prefixes of the names of vectors and quantum operators."""
 TURNED = ("^T", "^dagger")
-"""How the names of transposes and adjoints end."""
+"""Suffixes of the names of transposes and adjoints."""
 UNKNOWN = frozenset({"unknown", "cross", "applied", "ordered"})
 """Nodes that equal only themselves, but for the identities written in `vectors` and `unknowns`."""
 

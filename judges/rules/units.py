@@ -144,7 +144,7 @@ _STYLE = late(
     r"|\\[,;:! ]|[~{}$]"
 )
 _CAPITALISED = late(r"(?<![A-Za-z\\])[A-Z][a-z]{2,}(?![A-Za-z])")
-"""What may be the name of a unit with a capital: "5 Newtons", "20 Degrees Celsius"; symbols have shorter ones."""
+"""Unit names that may have a capital: "5 Newtons", "20 Degrees Celsius"; symbols have shorter ones."""
 _BETWEEN = late(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
 _MONEY = {
     **dict.fromkeys(("dollar", "dollars", "\\$", "美元", "달러", "USD"), "dollar"),
@@ -156,7 +156,7 @@ _MONEY = {
 }  # fmt: skip
 """Money, by one word for each. ¥ is the sign of two currencies."""
 SUBUNITS = {("cent", "dollar"): 100, ("cent", "euro"): 100, ("pence", "sterling"): 100, ("jiao", "yuan"): 10}
-"""So many of the first make one of the second."""
+"""Number of the first unit in one of the second."""
 _PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
 _COUNTED = late(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
 _QUANTIFIED = late(
@@ -350,7 +350,7 @@ def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
 
 
 KELVIN_OFFSET = {"degC^1": Fraction("273.15"), "K^1": Fraction(0)}
-"""What is added to a temperature to have it in kelvin."""
+"""Offset to kelvin."""
 
 
 MAX_CHARS = 60
@@ -415,7 +415,7 @@ _LETTER = late(r"[A-Za-z]")
 _NO_FORMULA = late(
     r"(?<![A-Za-z])(?:rad|cm|mm|km|kg|mol|min|hr|[kMG]Hz|Hz|[kM]Pa|kWh)(?![A-Za-z])|(?<![A-Za-z])m/s(?![A-Za-z])"
 )
-"""Units whose letters nobody multiplies: mg, eV and kT may be weight, charge times voltage, and temperature."""
+"""Units whose letters are no product, unlike mg, eV and kT (weight, charge times voltage, temperature)."""
 
 
 def upright(text: str, letters: bool = False) -> str:

@@ -21,7 +21,7 @@ from livek12.judges.rules.trees import DIRECTED, TURNED, Node, holds_kind, is_ma
 
 Expr = Any
 OPENING_MARK = "⟦"
-"""How the name of an unknown begins, which no letter does."""
+"""Prefix of an unknown's name; no letter begins with it."""
 MAX_EXPANDED = 200
 MAX_EXPONENT = 6
 

@@ -126,7 +126,7 @@ def goes_on(text: str, start: int, end: int) -> bool:
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks for following words that add unnamed options or call another right (ignored if `wrong` is asked for)."""
+    """Checks for following words that add unnamed options or call another right (fine where `wrong` is asked for)."""
     if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
         return True
     patterns = () if wrong else (_ANOTHER,) if wrong is None else (_ANOTHER, _ANOTHER_RIGHT)
@@ -191,7 +191,7 @@ _TURNED = (
 )
 _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
 
-# How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
+# Strength of a form: a weaker one replaces a stronger one only as a correction.
 CORRECTED, MARKED, FINAL, EXPLICIT, LOOSE = 7, 6, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
@@ -254,7 +254,7 @@ _WRONG_ONE = (
     r"|\b(?i:statement|option|one|choice)\s(?:that|which)\sis\s(?:not\s(?:right|correct|true)|wrong|false|incorrect)\sis"
     r"|(?:틀린|않은|잘못된)\s*것은)\s*[:：]?\s*(?:选项)?\s*"
 )
-"""Where the question asks for it, the wrong one is the answer."""
+"""The wrong option as the answer, if the question asks for it."""
 _ONLY_ZH = r"只有\s*(?:选项|第)?\s*"
 _ONLY_EN = r"\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?"
 _REASON_WORDS = ("因为", "由于", "理由", "原因", "because", "since", "왜냐")

@@ -197,7 +197,7 @@ def _with_other_text(text: str, label: str, question: Question) -> str | None:
 
 _LAST_LINES = 3
 _BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
-"""What parts a label from the option's text."""
+"""Separators of a label and its option's text."""
 _BEHIND_TEXT = " .。)）"
 
 

@@ -418,7 +418,7 @@ _OPTIONS = late(
     r"|[(（]?A[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?B[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?C[)）.．:：、]",
     re.IGNORECASE,
 )
-"""The options listed from here on, each with its text ("A) 3, B) 5"): they are told, not chosen."""
+"""The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
 
 
 def _offers_several(wording: str) -> bool:

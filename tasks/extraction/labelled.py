@@ -40,7 +40,7 @@ _ROMAN = "i ii iii iv v vi".split()
 _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 Mark = tuple[int, re.Match[str]]
-"""The number of a label, and where it is."""
+"""The number of a label and its position."""
 
 
 def labelled_parts(text: str, count: int) -> list[str]:

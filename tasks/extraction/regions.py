@@ -267,7 +267,7 @@ def _unescaped(text: str) -> str:
 
 
 _QUOTED_KEY = late(r"[\"']\s{0,20}:")
-"""What every key of JSON has, and few texts without JSON; quickly found."""
+"""A cheap test for JSON keys."""
 _JSON_KEY = late(
     r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
     r"(?=[\"'\[{\d.tf-])",

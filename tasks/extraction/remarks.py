@@ -35,7 +35,7 @@ _QUOTED_KEY = (
     r"|\b(?:users?|teachers?|friends?|(?:text)?books?|authors?|professors?|websites?|graders?)\s"
     r"(?:claims?|says?|said|states?|thinks?|believes?|insists?|argues?|wants?|expects?)\b|참고\s?답안|모범\s?답안"
 )
-"""The answer of a key, a book or a user: it is told, and replaces none of one's own."""
+"""The answer of a key, a book or a user: a report, which replaces no answer of the response."""
 _BY_OTHERS = late(_OTHERS, re.IGNORECASE)
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
 _CONDITION_BEHIND = late(
@@ -240,7 +240,7 @@ def is_correction(between: str) -> bool:
 
 
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
-"""Where a new thought begins."""
+"""Beginnings of a new thought."""
 _WRONG_ZH = (
     r"(?:错|有误|不对|不正确|不成立|有问题|不合|不符|不是|不可能|不行|不满足|作废|应?该?舍去"
     r"|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖|不符))"

@@ -249,7 +249,7 @@ _MISLABELLED = late(
     r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根",
     re.IGNORECASE,
 )
-"""How a line begins that calls its value wrong, or gives it as known."""
+"""Beginnings of a line that calls its value wrong, or given."""
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = late(
@@ -269,7 +269,7 @@ _ONLY_VERDICT = late(
     r"|(?:이?다|입니다|맞다|맞습니다|틀렸다)[.]?",
     re.IGNORECASE,
 )
-"""What is said of an answer given before: "the answer is correct" gives none."""
+"""Verdicts on an earlier answer: "the answer is correct" gives none."""
 
 
 def denied_until(text: str, end: int, value: str) -> int | None:
@@ -289,9 +289,9 @@ _OTHER_CLAIM = late(
     r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)",
     re.IGNORECASE,
 )
-"""What puts another value in the place of the one before, whatever words lead to it."""
+"""Words that replace the value before."""
 _VALUES = late(r"[\d$\\]")
-"""What other values look like."""
+"""Patterns of other values."""
 
 
 _WRONG_INSIDE = late(
@@ -321,7 +321,7 @@ def _sentence(text: str) -> str:
 
 _MAY_BE_FACTORIAL = late(r"(?:\d|(?<![A-Za-z])[a-z]|[)}])\Z")
 _OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
-"""What may stand between "the answer is" and the answer: a new line, a fence of code, a bullet."""
+"""Text allowed between "the answer is" and the answer: a new line, a fence of code, a bullet."""
 
 
 def _value_in(sentence: str) -> str | None:
@@ -395,7 +395,7 @@ _LEADS = late(
     r"|[=:：,，*→⇒为是得到出即有取于]|所以|因此|故|따라서|그러므로|[은는이가을를로]|[。.!！?？;；\n]|\A)\s*\Z",
     re.IGNORECASE,
 )
-"""What stands before the one formula of a text where its words say it: a verb, a sign, or the end of a sentence."""
+"""Text before the only formula of a conclusion: a verb, a sign, or the end of a sentence."""
 
 
 def _value_in_front(text: str) -> str | None:

@@ -75,7 +75,7 @@ _ANOTHER = late(
     re.IGNORECASE,
 )
 _ABOUT_ANOTHER = late(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.IGNORECASE)
-"""What is said of the converse, the negation or another statement tells nothing of this one."""
+"""Judgements of the converse, the negation or another statement are not of this one."""
 
 
 def _said(text: str, match: re.Match[str]) -> str:
@@ -101,7 +101,7 @@ def _denial(text: str, end: int, value: bool | None) -> int | None:
 
 
 _NOTHING_ELSE = Named(None, late(""))
-"""What follows a truth value is its reason, which may speak of what is wrong."""
+"""Only a reason follows the truth value; it may mention errors."""
 _TURNED = late(
     r"(?:但是?|其实|实际上|不过|然而|事实上|\bbut|\bhowever|\bactually|하지만|그러나|사실은?)[,，]?\s?"
     r"(?:(?:它|这|此|该|那|it|this|that|the|이|그)\s?(?:说法|命题|结论|句话|statement|claim|명제|진술)?(?:은|는)?)?\s?"

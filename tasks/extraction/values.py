@@ -151,8 +151,8 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
         gaps = [after.start - before.end for before, after in pairwise(regions)]
         if max(gaps[-count + 1 :]) > _NEAR_CHARS and len(whole) == count:
             return whole
-        # The last boxes are a set of answers where they stand together and apart from those before them. Else (one
-        # was checked, or taken back) all go on, for the judges to leave open; a value boxed twice running is one.
+        # The last boxes are the answers if close together and apart from earlier ones. Else (one was checked or
+        # retracted) all are returned, undecided; a value boxed twice in a row counts once.
         together = max(gaps[-count + 1 :]) <= _NEAR_CHARS < gaps[-count]
         return contents[-count:] if together else _distinct(contents)
     if len(contents) == 1 and len(whole) == count:
