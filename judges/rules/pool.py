@@ -58,8 +58,8 @@ class SymbolicPool(ProcessPool):
     Args:
         size: the maximum.
         seconds: processor time of a request, without the start.
-        memory_bytes: a process.
-        wall_seconds: of a request or start.
+        memory_bytes: address space per process.
+        wall_seconds: wall-clock limit of a request or start.
 
     Attributes:
         killed: processes over a limit.
