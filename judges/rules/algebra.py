@@ -1,14 +1,12 @@
 """Comparison of two trees: values, lists, sets, tuples, regions, equations, matrices. Worker only.
 
-- A bare list is a set of values, unless one side names them; tuples keep their order. Of several solutions (or, ±, a
-  set, points, one name) all are wanted and no other; of a plain list, one value alone is undecided.
-- Intervals, inequalities and set-builders are regions. Brackets count, but where a question asks where a function rises
-  or falls; where no question is known, all finite ends open instead of closed are undecided. An inequality that is
-  still to be solved accepts no other form, and a value no equation that is still to be solved.
+- A bare list is a set of values unless one side names them; tuples are ordered. Several solutions (or, ±, a set,
+  points, one name) must match exactly; one value of a plain list is undecided.
+- Brackets of regions count, except for questions of monotony; without a question, all finite ends open instead of
+  closed are undecided. Unsolved inequalities and equations match only their own form.
 - A name before a value ("x =") is dropped when only one side has it; other names are undecided.
-- A parameter that runs over the whole numbers may have another name; families are compared as unions of arithmetic
-  progressions when one side says "for every integer".
-- A constant of integration may have another name and another value.
+- Whole-number parameters and constants of integration may be renamed; with "for every integer" families are unions of
+  arithmetic progressions.
 """
 
 from __future__ import annotations
@@ -60,13 +58,13 @@ Said = tuple[Outcome, str]
 
 
 def is_complete(node: Node) -> bool:
-    """Checks whether a list is plainly all of its solutions: alternatives, or values of one name."""
+    """Checks whether a list is all solutions: alternatives, or values of one name."""
     names = {entry[1] for entry in node[2] if entry[0] == "named"}
     return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
 
 
 def based(gold: Node, answer: Node) -> Said:
-    """Numbers in a base; the base may be left out of the answer, not the digits."""
+    """Numbers in a base; the answer may omit the base, not the digits."""
     if answer[0] == "num" and gold[0] == "based" and gold[2] != "10" and gold[1] == answer[1]:
         return "accept", "the same digits, the base left out"
     if gold[0] != answer[0]:
@@ -78,7 +76,7 @@ def based(gold: Node, answer: Node) -> Said:
 
 
 def one_is_huge(gold: Node, answer: Node) -> Said:
-    """A number too big to hold beside one that is not."""
+    """A number too big to hold and one that is not."""
     sizes = []
     for node in (gold, answer):
         try:
@@ -90,29 +88,29 @@ def one_is_huge(gold: Node, answer: Node) -> Said:
 
 
 def is_tower(node: Node) -> bool:
-    """Powers of whole numbers only: whatever is too big among them is a big number."""
+    """Checks for powers of whole numbers only."""
     return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(is_tower, node[1:])))
 
 
 def holds_interval(node: Any) -> bool:
-    """Checks whether an interval stands anywhere in a tree."""
+    """Checks for an interval anywhere in a tree."""
     return isinstance(node, list) and (node[:1] == ["interval"] or any(map(holds_interval, node)))
 
 
 def agree_all(relation: Node) -> bool:
-    """Checks whether all sides of an equation are one value: an identity (1/2 = 0.5)."""
+    """Checks whether an equation is an identity (1/2 = 0.5)."""
     values = [value_of(side) for side in relation[2]]
     return all(equal(values[0], value)[0] == "accept" for value in values[1:])
 
 
 def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
-    """The entries of tuples and matrices; a tuple may stand for a single row or column."""
+    """The entries of tuples and matrices; a tuple may be a single row or column."""
     flat = [[entry for row in node[1] for entry in row] if node[0] == "matrix" else node[1] for node in (gold, answer)]
     return flat[0], flat[1]
 
 
 def is_vector(node: Node) -> bool:
-    """Checks whether a tuple or matrix is one row or one column."""
+    """Checks for one row or one column."""
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
 
@@ -121,7 +119,7 @@ _LESS = late(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
 
 
 def named_by_size(nodes: list[Node]) -> bool | None:
-    """Checks whether values named greater and lesser are so by size; None where the names say nothing."""
+    """Checks whether "greater" and "lesser" fit the values; None without such names."""
     sizes: dict[str, Any] = {}
     for node in nodes:
         kinds = (("greater", _GREATER), ("less", _LESS)) if node[0] == "named" else ()
@@ -133,7 +131,7 @@ def named_by_size(nodes: list[Node]) -> bool | None:
 
 
 def may_be_interval(pair: Node) -> bool:
-    """Checks whether a tuple of two may be an open interval: its second entry is not below the first."""
+    """Checks whether the second entry is not below the first."""
     ends = [at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
     numbers = [end[0] for end in ends if end is not None and end[1] == 0]
     return len(ends) == 2 and not (len(numbers) == 2 and bool(numbers[0] >= numbers[1]))
@@ -148,10 +146,7 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 
 
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
-    """Checks whether a difference between two trees may be one of notation that equals only itself.
-
-    The entries of tuples and lists are compared one by one, with the same care.
-    """
+    """Checks for differences only in notation that equals only itself."""
     values = [unnamed(node) for node in (gold, answer)]
     return any(value[0] not in _CONTAINERS and holds_kind(value, UNKNOWN) for value in values)
 
@@ -162,13 +157,13 @@ class Comparer:
     def __init__(
         self, open_ends: bool = False, ends_count: bool = False, all_asked: bool = False, solutions: bool = False
     ) -> None:
-        """Sets what the question asks for.
+        """Sets the demands of the question.
 
         Args:
-            open_ends: an interval may be open or closed at its ends.
-            ends_count: it may not: the question is known, and does not ask where a function rises or falls.
-            all_asked: it asks for all values.
-            solutions: it asks for those of a differential equation.
+            open_ends: open and closed intervals are equal.
+            ends_count: brackets count: the question is known and does not ask for monotony.
+            all_asked: all values are required.
+            solutions: of a differential equation.
         """
         self.open_ends = open_ends
         self.ends_count = ends_count
@@ -179,7 +174,7 @@ class Comparer:
         self.bound: frozenset[str] = frozenset()
 
     def compare(self, gold: Node, answer: Node) -> Said:
-        """The outcome and why."""
+        """The outcome and its reason."""
         try:
             result = self._compare(gold, answer)
             return ("undecided", ONLY_ITSELF) if result[0] == "reject" and _on_unknown_grounds(gold, answer) else result
@@ -236,7 +231,6 @@ class Comparer:
         return self._single(gold, answer)
 
     def _finite(self, node: Node) -> Node:
-        """A union or difference of finite sets as a set; any other tree as it is."""
         if node[0] == "union" and all(part[0] == "set" for part in node[1]):
             return ["set", [entry for part in node[1] for entry in part[1]]]
         if node[0] != "without" or not node[1][0] == node[2][0] == "set":
@@ -298,7 +292,7 @@ class Comparer:
     # --- scalars ------------------------------------------------------------------------------------------------
 
     def _scalars(self, gold: Value, answer: Value, shifts: bool = True) -> Said:
-        """Equal values; with `shifts`, a family may be shifted by whole steps."""
+        """Equal values; with `shifts`, up to whole steps of a family."""
         if gold.is_matrix or answer.is_matrix:
             return ("accept", "the same matrix") if gold.expr == answer.expr else ("undecided", "matrices")
         if not (gold.expr.is_commutative and answer.expr.is_commutative):
@@ -328,7 +322,7 @@ class Comparer:
 
     @staticmethod
     def integrated(gold: Value, answer: Value) -> bool:
-        """Checks whether both are F + C with any constant C."""
+        """Checks for F + C with any constants C."""
         plain, names = [], set()
         for value in (gold, answer):
             constants = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
@@ -362,7 +356,7 @@ class Comparer:
         return outcome, reason
 
     def _named(self, gold: Node, answer: Node) -> Said:
-        """A name on one side falls; f(x) and f(z) are one function; y = … and x = … are read as equations."""
+        """Drops a name on one side; f(x) and f(z) are one function."""
         if gold[0] != "named" or answer[0] != "named":
             other = answer if gold[0] == "named" else gold
             if other[0] == "rel":
@@ -396,7 +390,6 @@ class Comparer:
         return "undecided", "another name"
 
     def _apart(self, gold: Node, answer: Node) -> bool:
-        """Checks whether two chains of as many equals (v = gt = at) differ in a step before their last, no number."""
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]
         if len(earlier[0]) != len(earlier[1]) or not holds_symbol(gold[3]):
             return False
@@ -404,7 +397,7 @@ class Comparer:
 
     @staticmethod
     def _named_and_equation(gold: Node, answer: Node) -> Said:
-        """X = 3 beside 2x = 6 is still to be solved; y = 2x beside 2x - y = 0 is the same curve."""
+        """X = 3 and 2x = 6 differ in form; y = 2x and 2x - y = 0 are equal."""
         result = compare_equations(as_equation(gold), as_equation(answer))
         constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
         if result[0] == "accept" and constant:
@@ -460,7 +453,6 @@ class Comparer:
         return "undecided" if self.intervals and all(flips) and (len(flips) == 1 or alike) else "reject"
 
     def _pieces(self, golds: list[list[Node]], answers: list[list[Node]]) -> Said:
-        """Piecewise values: the same pieces under the same conditions, in any order."""
         if len(golds) != len(answers):
             return "undecided", "another number of pieces"
         left = list(answers)
@@ -482,7 +474,7 @@ class Comparer:
     # --- several values on each side ---
 
     def lists(self, golds: list[Node], answers: list[Node], complete: bool) -> Said:
-        """Two lists of values; `complete` says that each is plainly the whole of the solutions."""
+        """Two lists of values; `complete`: each is all solutions."""
         if max(len(golds), len(answers)) > MAX_VALUES:
             return "undecided", "too many values"
         if DOTS in [*golds, *answers]:
@@ -525,13 +517,13 @@ class Comparer:
         return self.as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
 
     def _pair(self, gold: Node, answer: Node) -> Outcome:
-        """One entry of each side; a set within is no element."""
+        """One entry of each side; a nested set is no element."""
         if is_set(gold) != is_set(answer):
             return "reject"
         return self.compare(gold, answer)[0]
 
     def as_sets(self, golds: list[Node], answers: list[Node], complete: bool = False) -> Said:
-        """Every value of one side found on the other; a value of each side found nowhere is a difference."""
+        """Order-free comparison; an unmatched value on each side is a difference."""
         table = [[self._pair(mine, theirs) for theirs in answers] for mine in golds]
         columns = [list(column) for column in zip(*table, strict=True)]
         if all("accept" in line for line in [*table, *columns]):
@@ -545,7 +537,7 @@ class Comparer:
         return "undecided", "a part of the values, or more than the key has" if missing or extra else "values"
 
     def in_order(self, golds: Sequence[Node], answers: Sequence[Node]) -> Said:
-        """Entry by entry: a difference in one is a difference."""
+        """Entry by entry."""
         if len(golds) != len(answers):
             return "reject", "another number of entries"
         results = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
@@ -556,7 +548,7 @@ class Comparer:
         return "accept", "entry by entry"
 
     def list_and_tuple(self, gold: Node, answer: Node) -> Said:
-        """X = 1, y = 2 beside (1, 2); (x, y) = (1, 2) comes here as a list; points beside one point."""
+        """X = 1, y = 2 and (1, 2); points and one point."""
         entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
         if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
             both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
@@ -571,7 +563,7 @@ class Comparer:
         return "undecided", "a list beside a tuple"
 
     def ratios(self, golds: list[Node], answers: list[Node]) -> Said:
-        """The terms of two ratios, in their order."""
+        """Two ratios, term by term."""
         if len(golds) != len(answers):
             return "undecided", "another number of terms"
         if len(golds) == 2 and ["num", "0"] in (golds[1], answers[1]):

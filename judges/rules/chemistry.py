@@ -1,19 +1,16 @@
-r"""Chemistry: formulas, ions, equations, electron configurations, whatever their notation.
+r"""Chemistry: formulas, ions, equations, electron configurations, in any notation.
 
-1. Formulas are equal when they are written alike after notation is unified (indices, charges, bonds, hydrate dots).
-   One composition written in two ways (CH3COOH, C2H4O2) may be two substances: undecided. Another composition or
-   charge is another substance: rejected.
-2. Equations are equal when both sides hold the same substances with the same coefficients, in any order. An equation
-   that conserves atoms or charge in no reading is wrong, where the key conserves them. All else is undecided: other
-   multiples, other substances, a reversible arrow for a plain one.
-3. States, ↑, ↓ and conditions count where the key prints them (without them: undecided), and are free otherwise.
-4. Electron configurations are equal as sets of occupied subshells, a noble-gas core written out.
-5. A heat of reaction behind an equation (ΔH = …) is compared as a quantity, and counts only with the equation.
-6. Lists of formulas are sets; they are rejected only when they share none. Names are for a reader.
+1. Formulas are equal when written alike after notation is unified (indices, charges, bonds, hydrate dots). The same
+   composition written otherwise (CH3COOH, C2H4O2) is undecided, another composition or charge rejected.
+2. Equations are equal with the same substances and coefficients on each side, in any order; rejected if only the key
+   conserves atoms and charge; else undecided.
+3. States, ↑, ↓ and conditions count where the key prints them (missing: undecided).
+4. Electron configurations are sets of occupied subshells, noble-gas cores written out.
+5. A heat of reaction (ΔH = …) is a quantity, and counts only with its equation.
+6. Lists of formulas are sets; rejected only when disjoint.
 
-`read_terms` and `read_reaction` return every reading: without raised charges "Fe2+" is a charge of two, or two atoms
-and a charge of one. R, X and n are no elements. An arrow is "=" (=, →, \xlongequal{…}, \ce{->[…]}) or "⇌"; a bond
-("CH2=CH2") is none: of several equals signs without an arrow none is read.
+All readings are returned: "Fe2+" is a charge of two, or two atoms and a charge of one. R, X and n are no elements. An
+arrow is "=" (=, →, \xlongequal{…}, \ce{->[…]}) or "⇌"; several equals signs are bonds ("CH2=CH2").
 """
 
 from __future__ import annotations
@@ -47,7 +44,7 @@ Structure = tuple["str | tuple[str | Structure, int]", ...]
 
 @dataclass(frozen=True)
 class Species:
-    """One formula. `structure` is how it is written; two ways to write one composition may be two substances."""
+    """One formula; `structure` keeps its spelling (isomers)."""
 
     structure: Structure
     atoms: tuple[tuple[str, int], ...]
@@ -58,7 +55,7 @@ class Species:
 
 @dataclass(frozen=True)
 class FormulaTerm:
-    """A formula with its coefficient and what is printed behind it: s, l, g, aq, 浓, 稀, ↑, ↓ or nothing."""
+    """A formula with its coefficient and its mark: s, l, g, aq, 浓, 稀, ↑, ↓ or ""."""
 
     coefficient: Fraction
     species: Species
@@ -66,7 +63,7 @@ class FormulaTerm:
 
 
 def read_terms(text: str) -> list[tuple[FormulaTerm, ...]]:
-    """All readings of "2H_2 + O_2"; none where it is no sum of formulas."""
+    """All readings of "2H_2 + O_2"; empty for anything else."""
     plain = plain_formula(text) if len(text) <= 2 * MAX_CHARS else ""
     if not plain or len(plain) > MAX_CHARS:
         return []
@@ -85,7 +82,7 @@ _SIGN = late("|".join(re.escape(sign) + ("(?![a-zA-Z])" if sign.startswith("\\")
 
 
 def plain_formula(text: str) -> str:
-    """Without styles and needless braces; scripts stay as _{…} and ^{…}."""
+    """Removes styles and needless braces; scripts remain _{…} and ^{…}."""
     text = _STYLE.sub("", to_latex(text))
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], _DOTS.sub("·", text))
     text = _GAS.sub(lambda sign: " ↑" if "^" in sign[0] else " ↓", _without_braces(text))
@@ -93,7 +90,6 @@ def plain_formula(text: str) -> str:
 
 
 def _without_braces(text: str) -> str:
-    """Drops braces that are not around a script: "{MnO}_4^{-}" as "MnO_4^{-}"."""
     kept: list[str] = []
     script: list[bool] = []
     for char in text:
@@ -125,13 +121,10 @@ _MINUS_ELECTRONS = late(r"\s*-(?=\s*\d*\s*e\s?(?:\^|-))")
 
 
 class _Reader:
-    """Recursive descent with all readings of unraised charges."""
-
     def __init__(self, text: str) -> None:
         self.text = text
 
     def sums(self, start: int, sign: int = 1) -> Iterator[tuple[FormulaTerm, ...]]:
-        """Sums of terms from `start` to the end."""
         factor = _COEFFICIENT.match(self.text, start)
         assert factor is not None
         numbers = [group for group in factor.groups() if group]
@@ -154,7 +147,6 @@ class _Reader:
                     yield (term, *more)
 
     def species(self, start: int) -> Iterator[tuple[Species, int]]:
-        """The formula at `start` in its readings, and where each ends."""
         if electron := _ELECTRON.match(self.text, start):
             yield Species(("e",), (), -1, 1), electron.end()
             return
@@ -170,7 +162,7 @@ class _Reader:
         yield from self.charged(structure, marks, end)
 
     def charged(self, structure: Structure, marks: int, end: int) -> Iterator[tuple[Species, int]]:
-        """The formula with the charge behind it; a digit before an unraised sign may be of the index or the charge."""
+        """Adds the charge; a digit before an unraised sign is index or charge."""
         if charge := _CHARGE.match(self.text, end):
             size, sign = (charge[1] or charge[4] or charge[5] or "1"), (charge[2] or charge[3] or charge[6])
             yield _species(structure, int(sign + size), marks + 1), charge.end()
@@ -185,7 +177,6 @@ class _Reader:
             yield _species(structure, 0, marks), end
 
     def groups(self, start: int, depth: int) -> tuple[Structure, int, int] | None:
-        """Atoms and brackets from `start` on: structure, marks, end. None where there are none."""
         parts: list[str | tuple[str | Structure, int]] = []
         marks, at, end = 0, start, start
         while depth <= MAX_DEPTH:
@@ -262,7 +253,7 @@ class Reaction:
 
     @property
     def amounts(self) -> tuple[dict[Species, Fraction], dict[Species, Fraction]]:
-        """The amount of each substance on each side; what is taken away on one is put on the other."""
+        """The net amount of each substance per side."""
         sides: tuple[dict[Species, Fraction], dict[Species, Fraction]] = ({}, {})
         for side, terms in enumerate((self.left, self.right)):
             for term in terms:
@@ -277,12 +268,12 @@ class Reaction:
 
     @property
     def nuclear(self) -> bool:
-        """Checks whether nuclides stand in it, which turn into each other."""
+        """Checks for nuclides."""
         return any(name[0].isdigit() for term in (*self.left, *self.right) for name, _ in term.species.atoms)
 
     @property
     def balanced(self) -> bool:
-        """Checks whether atoms and charge are conserved."""
+        """Checks conservation of atoms and charge."""
         total: dict[str, Fraction] = {}
         for sign, amounts in zip((1, -1), self.amounts, strict=True):
             for species, amount in amounts.items():
@@ -292,7 +283,7 @@ class Reaction:
 
 
 def read_reaction(text: str) -> list[Reaction]:
-    """All readings of an equation within the bounds."""
+    """All readings of an equation, within bounds."""
     if len(text) > MAX_REACTION:
         return []
     plain, condition, reversible = _arrow(to_latex(bare(text)))
@@ -320,7 +311,7 @@ _WRITTEN = late(rf"[=-]+\s*[(（]?({_ON_IT}(?:[,，、/]{_ON_IT})?)[)）]?\s*[=-
 
 
 def _arrow(text: str) -> tuple[str, str, bool]:
-    """The text with its one arrow as "⟶", what stands on the arrow, and whether it is reversible."""
+    """The text with its arrow as "⟶", conditions on it, reversibility."""
     conditions: list[str] = []
     both = False
     while stretched := _STRETCHED.search(text):
@@ -377,7 +368,7 @@ _JOINT = late(r"[、,，;；]|和|及|\band\b")
 
 
 class ChemistryStage:
-    """Decides where key and answer are both plainly chemistry."""
+    """Decides chemical keys and answers."""
 
     name = NAME
 
@@ -401,7 +392,7 @@ class ChemistryStage:
 
 
 def is_chemical(text: str) -> bool:
-    """Checks whether a text is a formula with a sign that only chemistry has, an equation or a configuration."""
+    """Checks for an equation, a configuration, or a purely chemical sign."""
     return bool(_configuration(text) or _key_reactions(text) or _bears_marks(_formulas(text)))
 
 
@@ -414,7 +405,7 @@ def _reactions(text: str) -> tuple[Reaction, ...]:
 
 
 def _key_reactions(text: str) -> list[Reaction]:
-    """The readings of a key that make sense: conserved, with two different sides."""
+    """Conserved readings with two different sides."""
     return [
         reaction
         for reaction in _reactions(text)
@@ -454,14 +445,12 @@ _HEAT = late(
 
 
 def _with_heat(text: str) -> tuple[str, Number] | None:
-    """A thermochemical equation: its equation, and the heat of reaction with its unit; None for anything else."""
     match = _HEAT.fullmatch(bare(text)) if len(text) <= MAX_CHARS else None
     heat = read_number(match["heat"]) if match else None
     return (match["equation"], heat) if match and heat is not None and _key_reactions(match["equation"]) else None
 
 
 def _compare_heats(gold: tuple[str, Number], answer: tuple[str, Number]) -> Decision:
-    """Right where equation and heat are; wrong where the equation is the key's and the heat is another."""
     result = _compare_reactions(_key_reactions(gold[0]), _reactions(answer[0]))
     outcome, reason = compare_quantities(gold[1], answer[1], None)
     if result.decision != "accept" or outcome == "accept":
@@ -476,7 +465,6 @@ Readings = tuple[FormulaTerm, ...]
 
 @lru_cache(maxsize=4096)
 def _formulas(text: str) -> tuple[Readings, ...]:
-    """The formulas of a list, each in its readings; none where one is no formula."""
     if len(text) > MAX_CHARS:
         return ()
     if formula := _formula(text):
@@ -537,7 +525,6 @@ _ROOM = {"s": 2, "p": 6, "d": 10, "f": 14}
 
 
 def _configuration(text: str) -> dict[str, int]:
-    """Electrons in each subshell; empty where the text is no configuration."""
     plain = plain_formula(bare(text)) if len(text) <= MAX_CHARS else ""
     core = _CORE.match(plain)
     shells = {name[:2]: int(name[2:]) for name in _ORDER[: _CORES[core[1]]]} if core else {}

@@ -1,8 +1,7 @@
-"""Choice questions: the set of labels, in any order and script, beside the key's.
+"""Choice questions: compares sets of labels, in any order and script.
 
-Partial credit for multiple choice is a named rule, given when the answer is a non-empty proper part of the key
-without a wrong label: `exact` gives nothing, `half` half the points, `proportional` the share of the key's labels
-(gaokao since 2024). The decision is accept only when the sets are equal.
+Partial credit (a non-empty proper subset of the key, no wrong label) is a named rule: `exact` gives 0, `half` half the
+points, `proportional` the share of the key's labels (gaokao since 2024). Only equal sets are accepted.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class ChoiceStage:
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accept or reject with partial credit; undecided when key or answer is not readable as labels."""
+        """Accept or reject with partial credit; undecided for unreadable labels."""
         if not comparison.is_choice:
             return _statements(comparison)
         gold = _labels(comparison, comparison.gold)
@@ -58,10 +57,10 @@ _ARROWS = late(r"(?<=[A-H①-⑩])\s?[-–]\s?(?=[A-H①-⑩])|\\(?:to|(?:long)?
 
 
 def _statements(comparison: AnswerComparison) -> Decision:
-    """A blank whose key is the numbers of statements ("②③") or steps in their order ("③①②", "CAB").
+    """Keys of statement numbers ("②③") or ordered steps ("③①②", "CAB").
 
-    A key that is not in rising order is a sequence. One that is may be a set or a sequence: the same labels in another
-    order are right only where there are two, or where they are ㄱ, ㄴ, ㄷ, which no sequence is written in.
+    A rising key may be a set: reordered labels are accepted only for two labels and for ㄱ, ㄴ, ㄷ, which never denote
+    a sequence.
     """
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
@@ -100,7 +99,6 @@ _DENIED = late(
 
 
 def _names_the_letter(gold: str, answer: str) -> bool:
-    """Checks whether an answer to a question without a type is the letter of the key and words that do not deny it."""
     pair = labelled_option(answer) if _LETTER.fullmatch(gold) else None
     if pair is None or pair[0] != gold or not _WORDS.search(pair[1]):
         return False
@@ -118,14 +116,14 @@ _NONE = late(
 
 
 def _says_none(comparison: AnswerComparison) -> bool:
-    """Checks whether the answer is "none of the above" and no option (all are at hand) says so or is a picture."""
+    """Checks for "none of the above" if no option says so or is a picture."""
     texts = [option.text.strip() for option in comparison.options]
     complete = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
     return complete and _NONE.fullmatch(bare(comparison.answer)) is not None
 
 
 def _is_no_option(comparison: AnswerComparison) -> bool:
-    """Checks whether the answer is plainly a number, as all options are, and differs from each of them."""
+    """Checks whether all options are numbers and the answer is another one."""
     value = read_number(comparison.answer)
     numbers = [read_number(option.text) for option in comparison.options]
     if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:
@@ -147,7 +145,7 @@ def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset
 
 
 def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[str]) -> float:
-    """The share of the points for an answer that is not the whole key (see the module's text)."""
+    """The share of points for an incomplete answer."""
     if rule == "exact" or not answer or not answer < gold:
         return 0.0
     return 0.5 if rule == "half" else len(answer) / len(gold)
@@ -161,7 +159,7 @@ def _known(comparison: AnswerComparison) -> set[str]:
 
 
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
-    """The labels a text names. Of several digits ("135") each is one, where no option bears them all together."""
+    """Named labels; digits ("135") are one each unless an option bears them all."""
     digits, offered = bare(text), _known(comparison)
     if type_of(comparison.question_type).several and _DIGITS.fullmatch(digits) and digits not in offered:
         labels = frozenset(digits)
@@ -175,7 +173,6 @@ _SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
 
 
 def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
-    """The labels an answer chooses, or None and why not."""
     offered = _known(comparison)
     answer = comparison.answer
     small = _SMALL_LETTERS.fullmatch(bare(answer)) if type_of(comparison.question_type).several else None
@@ -218,7 +215,6 @@ def _same_text(text: str, answer: str) -> bool:
 
 @of_short
 def _tree(text: str) -> Node | None:
-    """The tree of a value without its name; None where it is no formula."""
     try:
         return unnamed(parse(text))
     except Unparsable:

@@ -1,8 +1,7 @@
 """Dates, times of day, ordinals and places on the globe, in digits and words of three languages.
 
-1949年10月1日, October 1, 1949, 1949-10-01, 公元前221年, 221 BC; 东经120°, 120°E; half past two, 第三.
-The readers take whole texts only and return None for any other. What could be either (month or day first in 3/4/1990;
-"2:30" may be a ratio, 3:00 may be 15:00) is a doubt; so is a date that says less than the key.
+1949年10月1日, October 1, 1949, 1949-10-01, 公元前221年, 221 BC; 东经120°, 120°E; half past two, 第三. Readers take
+whole texts only. Ambiguities (3/4/1990, 2:30 as a ratio, 3:00 as 15:00) and dates coarser than the key are doubts.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ HALF_DAY, DAY = 12 * 60, 24 * 60
 
 
 class Time(NamedTuple):
-    """Minutes since midnight as written; whether the half of the day is plain, and whether it is said (a.m., 下午)."""
+    """Minutes since midnight; whether the half of the day is clear, and stated (a.m., 下午)."""
 
     minutes: int
     sure: bool
@@ -38,7 +37,7 @@ _MORNING = frozenset({"凌晨", "早上", "上午", "오전", "새벽", "a"})
 
 
 def read_time(text: str) -> Time | None:
-    """The time of day that a text is; None for anything else."""
+    """The time of day of a text."""
     plain = re.sub(r"\\(?:text|mathrm)|[{}\\$]", "", bare(text)).replace("：", ":").strip()
     match = _TIME.fullmatch(plain) if len(text) <= MAX_TIME else None
     if match is None:
@@ -58,7 +57,7 @@ def read_time(text: str) -> Time | None:
 
 
 def compare_times(gold: str, answer: str) -> Outcome | None:
-    """Checks whether two texts are one time of day; None where they are not both times."""
+    """Compares two times of day; None if either is none."""
     key, other = read_time(gold), read_time(answer)
     if key is None or other is None:
         return None
@@ -95,7 +94,7 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def read_ordinal(text: str) -> int | None:
-    """The place that a text names (1st, first, 第一, 첫 번째); None for anything else."""
+    """The rank in a text (1st, first, 第一, 첫 번째)."""
     plain = re.sub(r"\\(?:text|mathrm|textsuperscript)|[{}^$]", "", bare(text)).strip()
     match = _ORDINAL.fullmatch(plain) if len(text) <= MAX_TIME else None
     if match is None:
@@ -116,7 +115,7 @@ def read_ordinal(text: str) -> int | None:
 
 
 def compare_ordinals(gold: str, answer: str) -> Outcome | None:
-    """Checks whether two texts name one place; a bare number may name it too. None where neither is an ordinal."""
+    """Compares ranks, one of which may be a bare number; None without an ordinal."""
     key, other = read_ordinal(gold), read_ordinal(answer)
     if key is not None and other is not None:
         return "accept" if key == other else "reject"
@@ -129,7 +128,7 @@ def compare_ordinals(gold: str, answer: str) -> Outcome | None:
 
 MAX_DATE = 60
 Date = tuple[int | None, int | None, int | None]
-"""Year (negative: before Christ), month, day; None is not said."""
+"""Year (negative: BC), month, day; None if not stated."""
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "|".join(f"{name}|{name[:3]}\\.?" for name in _MONTHS) + "|sept\\.?"
 _BEFORE = r"b\.?\s?c\.?(?:\s?e\.?)?"
@@ -153,7 +152,7 @@ _FORMS = (
 
 
 def read_date(text: str) -> Date | None:
-    """The date that a text is; None for anything else."""
+    """The date of a text."""
     plain = re.sub(r"\\(?:text|mathrm)|[{}$]", "", to_latex(bare(text))).strip() if len(text) <= MAX_DATE else ""
     match = next(filter(None, (form.fullmatch(plain) for form in _FORMS)), None)
     if match is None:
@@ -174,7 +173,7 @@ def _month(name: str) -> int:
 
 
 def compare_dates(gold: str, answer: str) -> Outcome | None:
-    """Checks whether two texts are one date; None where one is no date, or both are a plain year, a number."""
+    """Compares two dates; None if one is no date or both are plain years."""
     key = read_date(gold)
     other = read_date(answer) if key else None
     if key is None or other is None or (_is_plain_year(key) and _is_plain_year(other)):
@@ -197,7 +196,7 @@ _PLACE = late(
 
 
 def read_place(text: str) -> dict[str, Fraction] | None:
-    """Latitude, longitude or both, by "NS" and "EW", south and west negative; None for anything else."""
+    """Latitude ("NS"), longitude ("EW") or both; south and west negative."""
     plain = re.sub(r"\\(?:text|mathrm)|[{}$]", "", bare(text)).strip("()（） ") if len(text) <= MAX_DATE else ""
     angles: dict[str, Fraction] = {}
     for piece in re.split(r"\s*[,，、;；]\s*", plain):
@@ -212,7 +211,7 @@ def read_place(text: str) -> dict[str, Fraction] | None:
 
 
 def compare_places(gold: str, answer: str) -> Outcome | None:
-    """Checks whether two texts are one latitude, longitude or place; None where they are not both such."""
+    """Compares latitudes, longitudes or places; None if either is none."""
     key = read_place(gold)
     other = read_place(answer) if key else None
     if key is None or other is None:

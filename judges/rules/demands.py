@@ -1,9 +1,8 @@
-"""Demands of a question's wording on its answer: the form, the expression asked about, the unit, all of several.
+"""Demands of a question's wording on its answer: form, expression asked about, unit, all of several.
 
-Pure functions, linear in the text. They read plain demands only: an expression printed directly beside its verb
-("Factor $x^2-1$ completely", "化简：…", "…을 전개하시오", "2+3=____"), one operation in words ("What is the square
-root of 81?"), fixed phrases ("in lowest terms", "用科学记数法"), units ("how many meters", "（单位：m）"). Nothing is
-read where a question has several parts, or where two phrases differ.
+Pure functions, linear in the text. They read an expression at its verb ("Factor $x^2-1$ completely", "化简：…", "…을
+전개하시오", "2+3=____"), one spoken operation ("the square root of 81"), fixed phrases ("in lowest terms",
+"用科学记数法") and units ("how many meters", "（单位：m）"); nothing if parts or phrases conflict.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _SPOKEN_HINT = late(
 
 
 def spoken_sums(text: str) -> Iterator[tuple[str, str]]:
-    """The sums that a text asks for in words, as formulas."""
+    """Sums asked for in words, as formulas."""
     if not _SPOKEN_HINT.search(text.lower()):
         return
     for wording, written in _SUMS:
@@ -80,7 +79,7 @@ _UP_TO_NUMBER = late(r"^.*\d[\s})]*", re.DOTALL)
 
 @lru_cache(maxsize=4096)
 def asked_unit(question: str) -> str | None:
-    """The one unit that a question asks for; None where it names none, or several."""
+    """The one unit a question asks for; None for none or several."""
     units: dict[str, str] = {}
     for phrase in _UNIT_PHRASES:
         for match in phrase.finditer(question[:MAX_QUESTION]):
@@ -94,14 +93,14 @@ def asked_unit(question: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def shows_unit(question: str, gold: str) -> bool:
-    """Checks whether what stands behind the last digit of a key stands anywhere in the question, letter by letter."""
+    """Checks for the key's unit in the question."""
     behind = _SPACING.sub("", _UP_TO_NUMBER.sub("", gold[-MAX_KEY:]))
     return behind != "" and behind in _SPACING.sub("", question[:MAX_QUESTION])
 
 
 @lru_cache(maxsize=4096)
 def asks_for_monotony(question: str) -> bool:
-    """Checks whether a question asks where something rises or falls: such intervals may be open or closed."""
+    """Checks for questions on monotony."""
     return _MONOTONY.search(question[:MAX_QUESTION]) is not None
 
 
@@ -118,7 +117,7 @@ _ALL = late(
 
 @lru_cache(maxsize=4096)
 def asks_for_all(question: str) -> bool:
-    """Checks whether a question plainly asks for all values, so that one of several is wrong."""
+    """Checks whether all values are required."""
     return _ALL.search(question[:MAX_QUESTION]) is not None
 
 
@@ -130,12 +129,12 @@ _SOLUTIONS = late(
 
 @lru_cache(maxsize=4096)
 def asks_for_solutions(question: str) -> bool:
-    """Checks whether a question is about a differential equation, in whose solutions constants may have any name."""
+    """Checks for a differential equation, whose constants may have any name."""
     return _SOLUTIONS.search(question[:MAX_QUESTION]) is not None
 
 
 MAX_CHARS = 6_000
-"""A longer question tells a story, and its first words are no demand."""
+"""Longer questions tell a story; their first words are no demand."""
 MAX_EXPRESSION = 160
 MAX_BEFORE = 420
 MAX_STEP = 20
@@ -143,7 +142,7 @@ MAX_VERBS = 60
 
 
 class Demand(NamedTuple):
-    """The kinds of form, in alphabetic order with spaces between, and the expression asked about; "" for neither."""
+    """Sorted kinds of form with spaces between, and the expression asked about; "" for neither."""
 
     form: str = ""
     expression: str = ""
@@ -231,7 +230,7 @@ _FILLER = late(
 _TO_COLON = late(r"(?:[^.?!:$\\\n\u4e00-\u9fff\uac00-\ud7a3]{1,80}|[\u4e00-\u9fff]{1,20})[:：]\s{0,4}(?=\S)")
 _TO_FORMULA = late(r"(?:[a-z ,'-]{1,80}|[\u4e00-\u9fff]{1,12} ?)(?=\$|\\[(\[])", re.IGNORECASE)
 _BY_SHAPE = frozenset({"factor", "expand", "simplify", "rationalise"})
-"""What these verbs ask for is the expression behind them, whatever it is called; to compute may be to count."""
+"""Verbs that ask for the expression behind them ("compute" may mean "count")."""
 _EMPTY_BRACKETS = late(r"[(（][\s~]{0,12}[)）]")
 _FORMULA = late(
     r"\$\$(?P<a>[^$]{1,400})\$\$|\$(?P<b>[^$]{1,400})\$|\\\((?P<c>(?:[^\\]|\\(?!\))){1,400})\\\)"
@@ -279,7 +278,7 @@ _HINT = late(
     r"|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
     r"|科学|分数|小数|保留|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
 )
-"""One of these stands in every phrase."""
+"""Every phrase contains one of these."""
 _EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4}
 _PLACES = (
@@ -295,7 +294,7 @@ _NEAREST = {"whole": 0, "integer": 0, "tenth": 1, "hundredth": 2, "thousandth": 
 
 @lru_cache(maxsize=4096)
 def demand(question: str) -> Demand:
-    """The demand of a question; empty where it has several parts, or different expressions for its verbs."""
+    """The demand of a question; empty with several parts or conflicting expressions."""
     if len(question) > MAX_CHARS or all(part.search(question) for part in _PARTS):
         return _NONE
     lower = question.lower()
@@ -334,7 +333,7 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
-    """Verbs with the expression before them, as Chinese and Korean put it, and blanks behind an equals sign."""
+    """Expressions before their verb, and blanks behind equals signs."""
     text = _EMPTY_BRACKETS.sub("__", text)
     for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]
@@ -360,7 +359,6 @@ _OPERATION = late(r"[-+*/^!×÷√²³]|\\(?:frac|dfrac|tfrac|sqrt|times|cdot|di
 
 
 def _counts(kind: str, expression: str) -> bool:
-    """Checks whether an expression is more than a name, and for "find" one to be worked out."""
     if len(expression) > MAX_EXPRESSION or (_SYMBOL.fullmatch(expression) and kind != "round"):
         return False
     if kind in {"find", "evaluate"}:
@@ -369,7 +367,6 @@ def _counts(kind: str, expression: str) -> bool:
 
 
 def _expression(text: str, start: int) -> str:
-    """The formula, or the run of plain mathematics, that begins here and is followed by nothing that belongs to it."""
     formula = _FORMULA.match(text, start)
     if formula:
         inner = next(group for group in formula.groups() if group is not None)
@@ -394,7 +391,6 @@ def _before(text: str) -> str:
 
 
 def _words(text: str) -> tuple[str, list[Token]]:
-    """A text as the reader of formulas sees it, and the words in it that no formula has."""
     try:
         tokens, source = tokenize(text)
     except Unparsable:

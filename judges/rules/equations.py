@@ -1,8 +1,7 @@
 """Comparison of equations, inequalities, congruences, and of equations with expressions. Worker only.
 
-Equations are equal when their two sides differ by a constant factor, or when both, solved for one variable, agree.
-They differ when points that satisfy the one do not satisfy the other. Inequalities are equal when their sides differ
-by a positive factor; they differ when a point satisfies only one of them.
+Equations are equal when their sides differ by a constant factor, or both agree once solved; they differ when points of
+one do not satisfy the other. Inequalities allow a positive factor; they differ when a point satisfies only one.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def compare_equations(gold: Node, answer: Node) -> Said:
 
 
 def _has_further_factor(line: tuple[Any, Any]) -> bool:
-    """Checks whether coefficient and rest of an equation may vanish together: x(y - 3) = 0 holds on x = 0 as well."""
+    """Checks for a second branch: x(y - 3) = 0 also holds on x = 0."""
     if not line[0].free_symbols:
         return False
     try:
@@ -92,7 +91,7 @@ _OFF = "it does not hold where the key does"
 
 
 def compare_inequalities(gold: Node, answer: Node) -> Said:
-    """Two inequalities or chains of them."""
+    """Two inequalities or chains."""
     steps = [_ascending(node) for node in (gold, answer)]
     if len(steps[0]) == len(steps[1]) and all(map(_same_step, *steps)):
         return "accept", "the same inequality"
@@ -108,7 +107,6 @@ def compare_inequalities(gold: Node, answer: Node) -> Said:
 
 
 def _ascending(node: Node) -> list[tuple[str, Any]]:
-    """Each sign of a chain with the difference of its sides, turned so that it says "less"."""
     operators, sides = node[1], [value_of(side).expr for side in node[2]]
     steps = [(operator, sides[i] - sides[i + 1]) for i, operator in enumerate(operators)]
     if operators[0][0] == ">":
@@ -122,7 +120,7 @@ def _same_step(first: tuple[str, Any], two: tuple[str, Any]) -> bool:
 
 
 def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
-    """Small whole and half numbers for one or two symbols: where people put their borders."""
+    """Small whole and half numbers for one or two symbols: typical borders."""
     names = sorted(symbols, key=str)
     steps = [sympy.Rational(number, 2) for number in range(-11, 12)]
     if len(names) == 1:
@@ -131,7 +129,6 @@ def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
 
 
 def _truth(operators: list[str], sides: list[Any], point: Any) -> bool | None:
-    """Checks whether a chain holds at a point; None where a side is undefined or two sides are too close to tell."""
     values = [at(side, point) for side in sides]
     numbers = [value[0] for value in values if value is not None and value[1] == 0]
     if len(numbers) < len(sides):
@@ -148,7 +145,7 @@ def _truth(operators: list[str], sides: list[Any], point: Any) -> bool | None:
 
 
 def equation_and_value(equation: Node, other: Node) -> Said:
-    """A key that is an equation, and an answer that may be its value: that of an identity, or what it is solved for."""
+    """A key equation and the value of an identity, or of the variable solved for."""
     if equation[1] != ["="] * len(equation[1]):
         return "undecided", "a relation beside a value"
     values = [value_of(side) for side in equation[2]]
@@ -178,14 +175,14 @@ def equation_and_value(equation: Node, other: Node) -> Said:
 
 
 def _may_be_its_value(answer: Value, side: Value, equation: Node) -> bool:
-    """Checks whether an answer may be a side of an equation for the other: any number, or that of C_p - C_v."""
+    """Checks whether a side may stand for the equation."""
     other = next((value_of(node).expr for node in equation[2] if value_of(node).expr != side.expr), side.expr)
     named = other.is_Add and all(term.is_Symbol or (-term).is_Symbol for term in other.args)
     return (named or not answer.expr.free_symbols) and equal(side, answer)[0] != "reject"
 
 
 def best(results: Iterable[Said]) -> Said:
-    """An acceptance if there is one, then a doubt, then the rejection."""
+    """The best outcome: acceptance, doubt, rejection."""
     by_outcome = {outcome: (outcome, reason) for outcome, reason in results}
     return by_outcome.get("accept") or by_outcome.get("undecided") or by_outcome["reject"]
 
@@ -210,7 +207,6 @@ def _difference(node: Node) -> Any:
 
 
 def _factor(left: Any, right: Any) -> Any:
-    """The constant factor between two expressions; None when there is none."""
     if left.free_symbols != right.free_symbols or not left.free_symbols:
         return None
     factors: list[Any] = []
@@ -241,13 +237,11 @@ def _in_proportion(first: Parts, second: Parts, factor: Any) -> bool:
 
 
 def _same_ratio(left: Any, right: Any, upper: Any, two: Any) -> bool:
-    """Checks whether left : right is the same at two points, in all digits of a second look."""
     crossed = left.xreplace(upper) * right.xreplace(two), left.xreplace(two) * right.xreplace(upper)
     return surely(*crossed, {}) is True
 
 
 def _roots(section: Any, symbol: Any) -> list[Any]:
-    """The roots of a polynomial with rational coefficients, to 30 digits."""
     try:
         return list(sympy.Poly(section, symbol).nroots(n=30, maxsteps=200))
     except (sympy.polys.polyerrors.PolynomialError, ValueError, ArithmeticError, mpmath.libmp.NoConvergence):
@@ -255,7 +249,6 @@ def _roots(section: Any, symbol: Any) -> list[Any]:
 
 
 def _off_the_curve(left: Any, right: Any) -> Said:
-    """Checks whether real points of the curve left = 0 are not on right = 0."""
     symbol = min(left.free_symbols, key=str, default=None)
     off = 0
     for point in points(left.free_symbols) if symbol is not None else ():

@@ -1,16 +1,13 @@
 """Equality of two expressions. Worker only.
 
-Two expressions are equal when they agree, to 15 digits, at every one of a fixed set of points (between 0 and 1,
-above 1, negative, whole) where both are defined and real, at least four of them: for the functions that the
-reader knows, identity on open sets is identity. They differ when they disagree at every such point. When they
-agree at some points only (the root of x² and x, a sequence equal at all whole n), or only one of them is real at a
-point (ln|x| and ln x), nothing is decided. What agrees so is looked at again with many more digits, for 2^100 and
-2^100 + 1 differ in the thirty-first; whole numbers and fractions are compared exactly. The risk that is taken: two
-expressions of at most 2,000 characters that agree at points drawn before they were written, and are not equal.
+Expressions are equal when they agree to 15 digits at every point of a fixed set (between 0 and 1, above 1, negative,
+whole) where both are defined and real, at least four; they differ when they agree at none. Agreement at some points
+(x² and x, sequences equal at whole n), or only one real value (ln|x| and ln x), is undecided. Agreement is rechecked
+with many more digits (2^100 and 2^100 + 1 differ in the thirty-first); rationals are compared exactly. Accepted risk:
+unequal expressions of at most 2,000 characters that agree at all points.
 
-An expression that depends on a symbol differs from one without it, unless the symbol may stand for a known constant
-(c, g, …), bears a mark or arguments (a hat, f(x)), or decimals may have been put in for it. Other names for the same
-symbols are undecided.
+An expression with a symbol differs from one without, unless the symbol may be a constant (c, g, …), bears a mark or
+arguments (a hat, f(x)), or was replaced by decimals. Renamed symbols are undecided.
 """
 
 from __future__ import annotations
@@ -51,14 +48,14 @@ KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0"
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
 """Names of a constant of integration; c and K are other things as well."""
 VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
-"""Names of what one integrates over."""
+"""Names of variables of integration."""
 
 
 ONLY_ITSELF = "notation that equals only itself"
 
 
 def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
-    """Checks whether two scalar values are equal; `bound` are the arguments of the function that they define."""
+    """Compares two scalars; `bound` are the arguments of the function they define."""
     outcome, reason = _equal(gold, gold.expr, answer, answer.expr, bound)
     if outcome == "reject" and (is_unknown(gold.expr) or is_unknown(answer.expr)):
         return "undecided", ONLY_ITSELF
@@ -116,7 +113,6 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
 
 
 def _is_sum(expr: Expr) -> bool:
-    """Checks whether an expression with symbols cannot be a number with letters for a unit behind it."""
     parts = expr.args if expr.is_Mul else (expr,)
     return any(part.is_Add and part.free_symbols for part in parts)
 
@@ -149,7 +145,7 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
 
 
 def _holds_odd_root(*exprs: Expr) -> bool:
-    """Checks whether a negative number stands under a root that is real by one convention, and complex by another."""
+    """Checks for a negative radicand (real or complex by convention)."""
     powers = {power for expr in exprs for power in expr.atoms(sympy.Pow) if power.exp.is_Rational}
     return any(power.base.is_negative and power.exp.q % 2 == 1 and power.exp.q > 1 for power in powers)
 
@@ -173,7 +169,7 @@ _TO_THE_LAST_DIGIT: Mapping[bool | None, tuple[Outcome, str]] = {
 
 
 def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
-    """Checks whether two expressions agree at the points."""
+    """Compares two expressions at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     other = alone = whole = 0
     agreed: list[Point] = []
@@ -200,7 +196,6 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
 
 
 def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, str]:
-    """Two expressions that differ at no point near 0: whether they agree elsewhere, and to the last digit."""
     beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE))
     if beyond is None:
         return "undecided", "equal near 0, but not everywhere"
@@ -216,7 +211,6 @@ def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, 
 
 
 def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
-    """Two expressions that differ at all points near 0: on the other side of a kink they may be equal."""
     beyond = further(left, right, search=False) if has_kinks(left, right) else None
     for side in (beyond.far, *(side.points for side in beyond.sides)) if beyond else ():
         values = [(at(left, point), at(right, point)) for point in side]
@@ -230,10 +224,7 @@ def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
 
 
 def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) -> list[Point] | None:
-    """The points beyond those near 0 at which two expressions are `same`; None where they are not the same everywhere.
-
-    Where an expression cannot be evaluated on a side of a kink, nothing is known, and that is None too.
-    """
+    """Points beyond those near 0 at which two expressions are `same`; None unless everywhere."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
     beyond = further(left, right)
     agreed: list[Point] = []
@@ -269,7 +260,7 @@ def real_together(left: Expr, right: Expr) -> bool:
 
 
 def surely(left: Expr, right: Expr, point: Point) -> bool | None:
-    """Checks whether two expressions agree at a point in all digits of a second look; None where it cannot see them."""
+    """Compares at a point in all digits of a second evaluation; None where impossible."""
     try:
         first, second = (evaluate(expr, point, SURE_DIGITS) for expr in (left, right))
     except OverflowError:
@@ -292,7 +283,7 @@ def _exactly(left: Expr, right: Expr, point: Point) -> bool | None:
 
 
 def one_is_real(first: tuple[Expr, Expr], second: tuple[Expr, Expr], point: Mapping[Expr, Expr]) -> bool:
-    """Checks whether only one of two values is real, where parameters named as whole numbers are whole."""
+    """Checks whether only one value is real, with whole-number parameters whole."""
     whole = all(value.is_Integer for name, value in point.items() if str(name) in WHOLE_NAMES)
     return whole and (first[1] == 0) != (second[1] == 0)
 
@@ -306,7 +297,7 @@ def _near(left: Expr, right: Expr) -> bool:
 
 
 def points(symbols: set[Expr]) -> Sequence[Mapping[Expr, Expr]]:
-    """Fixed points, the same in every process: reals in three ranges and whole numbers, in turn."""
+    """Fixed points, equal in every process: reals in three ranges and whole numbers, in turn."""
     return _points(tuple(sorted(symbols, key=str)))
 
 
@@ -325,7 +316,7 @@ def _drawn(names: tuple[Expr, ...]) -> Iterator[Mapping[Expr, Expr]]:
 
 
 def at(expr: Expr, point: Mapping[Expr, Expr]) -> tuple[Expr, Expr] | None:
-    """Real and imaginary part at a point; None where it has no finite value. A rounding rest counts as 0."""
+    """Real and imaginary part at a point, rounding rests as 0; None without a finite value."""
     if not expr.is_commutative:
         return None
     try:
@@ -353,7 +344,7 @@ def at(expr: Expr, point: Mapping[Expr, Expr]) -> tuple[Expr, Expr] | None:
 
 
 def _settled(part: Expr) -> Expr | None:
-    """A part with significant digits; 0 where cancellation left none and it is tiny; else None."""
+    """A part with significant digits; 0 for a tiny rest of cancellation; else None."""
     if part.is_Float and part._prec < SIGNIFICANT_BITS:
         return sympy.Integer(0) if abs(part) < TOLERANCE else None
     return part if part.is_Float or part.is_Rational else None
@@ -366,13 +357,13 @@ def _close(first: tuple[Expr, Expr], second: tuple[Expr, Expr], tolerance: Expr)
 
 
 def is_small(expr: Expr) -> bool:
-    """Checks whether an expression may be multiplied out."""
+    """Checks whether an expression may be expanded."""
     powers = (power for power in expr.atoms(sympy.Pow) if power.base.is_Add and power.exp.is_Integer)
     return expr.count_ops() <= MAX_OPERATIONS and all(abs(int(power.exp)) <= MAX_EXPANDED for power in powers)
 
 
 def affine(expr: Expr, symbol: Expr) -> tuple[Expr, Expr] | None:
-    """Slope and constant of an expression that is linear in a symbol; None when it is not."""
+    """Slope and constant of an expression linear in a symbol."""
     slope = sympy.diff(expr, symbol)
     if slope == 0 or slope.has(symbol):
         slope = sympy.expand(slope) if is_small(slope) else slope

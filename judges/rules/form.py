@@ -1,8 +1,7 @@
-"""The form that the question asks for: a guard before all accepts, by the shape of the trees alone.
+"""Form guard: rejects answers that miss the form the question asks for, by tree shape alone.
 
-It rejects what surely misses the form (the asked expression itself, a sum where factors are asked for, a plain number
-where scientific notation is), doubts where a teacher may think otherwise, and is silent otherwise. A demand that the
-key does not meet itself is none, and what reads as the key is never touched. Nothing is computed.
+Runs before all accepts; rejects certain misses (the asked expression itself, a sum for factors), doubts debatable ones.
+A demand that the key itself misses is ignored; an answer written like the key passes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MAX_FACTORS = 64
 
 
 def sides(node: Node) -> list[Node]:
-    """The members of a chain of equals in an answer, without name, unit and "about"."""
+    """The members of a chain of equals, without name, unit and "about"."""
     if node[0] in {"unit", "approx"}:
         return sides(node[1])
     if node[0] == "named":
@@ -41,7 +40,7 @@ def sides(node: Node) -> list[Node]:
 
 
 def is_scalar(node: Any) -> bool:
-    """Checks whether a tree is one value, which no list, set, relation or ± is part of."""
+    """Checks for one value without list, set, relation or ±."""
     if not isinstance(node, list) or not node or node[0] not in _SCALAR or has_sign(node):
         return False
     return all(is_scalar(part) for part in _parts(node))
@@ -60,7 +59,7 @@ def _parts(node: Node) -> list[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A scalar and all that stands in it."""
+    """A scalar and all its nodes."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -74,7 +73,7 @@ def size(node: Node) -> int:
 
 
 def canonical(node: Any) -> Any:
-    """A tree with the terms of sums and the factors of products in one order: what stays is how it is written."""
+    """A tree with ordered terms and factors: only the form remains."""
     if not isinstance(node, list):
         return node
     if node[:1] == ["num"]:
@@ -87,14 +86,14 @@ def canonical(node: Any) -> Any:
 
 
 def unsigned(node: Node) -> Node:
-    """A tree without the minus signs before it."""
+    """A tree without leading minus signs."""
     while node[0] == "neg":
         node = node[1]
     return node
 
 
 def integer(node: Node) -> int | None:
-    """The whole number that a tree is; None for any other."""
+    """The whole number of a tree; None for any other."""
     if node[0] == "neg":
         inner = integer(node[1])
         return None if inner is None else -inner
@@ -105,13 +104,13 @@ def integer(node: Node) -> int | None:
 
 
 def is_sum(node: Node) -> bool:
-    """Checks whether a tree is a sum, which a mixed number is not."""
+    """Checks for a sum that is no mixed number."""
     node = unsigned(node)
     return node[0] == "add" and not (len(node[1]) == 2 and is_mixed(*node[1]))
 
 
 def factors(node: Node) -> list[Node] | None:
-    """The factors of a product, powers taken apart; None where a quotient by a symbol or a high power is among them."""
+    """Factors of a product, powers split; None with a quotient by a symbol or a high power."""
     node = unsigned(node)
     if node[0] == "mul":
         parts = [factors(part) for part in node[1]]
@@ -125,12 +124,12 @@ def factors(node: Node) -> list[Node] | None:
 
 
 def multiplied_sums(node: Node) -> int:
-    """The number of sums multiplied at the top of a tree, each by the number of its power."""
+    """The number of sums multiplied at the top, with multiplicity."""
     return sum(is_sum(factor) and holds_symbol(factor) for factor in factors(node) or [])
 
 
 def unexpanded(node: Node) -> bool:
-    """Checks whether a product or power of a sum stands anywhere among the terms of a tree."""
+    """Checks the terms for products or powers of a sum."""
     node = unsigned(node)
     if node[0] == "add":
         return any(map(unexpanded, node[1]))
@@ -142,7 +141,7 @@ def unexpanded(node: Node) -> bool:
 
 
 def is_number(node: Node) -> bool:
-    """Checks whether a tree is one number as people write results: 4, -0.5, 3/4, 1 1/2, 20 %."""
+    """Checks for one number as results are written: 4, -0.5, 3/4, 1 1/2, 20 %."""
     node = unsigned(node)
     if node[0] == "percent":
         return is_number(node[1])
@@ -151,13 +150,13 @@ def is_number(node: Node) -> bool:
 
 
 def is_fraction(node: Node) -> bool:
-    """Checks whether a tree is a quotient of two whole numbers."""
+    """Checks for a quotient of whole numbers."""
     node = unsigned(node)
     return node[0] == "div" and all(integer(part) is not None for part in node[1:])
 
 
 def repeats(node: Node) -> bool:
-    """Checks whether a fraction of whole numbers has no last decimal."""
+    """Checks for a repeating decimal."""
     for part in walk(node):
         if is_fraction(part):
             top, bottom = (abs(integer(side) or 0) for side in part[1:])
@@ -171,19 +170,19 @@ def repeats(node: Node) -> bool:
 
 
 def is_mixed_number(node: Node) -> bool:
-    """Checks whether a tree is a whole number with a proper fraction."""
+    """Checks for a whole number with a proper fraction."""
     node = unsigned(node)
     return node[0] == "add" and len(node[1]) == 2 and is_mixed(*node[1])
 
 
 def is_decimal(node: Node) -> bool:
-    """Checks whether a tree is a number with a point."""
+    """Checks for a number with a point."""
     node = unsigned(node)
     return node[0] == "num" and "." in node[1]
 
 
 def reducible(node: Node) -> bool:
-    """Checks whether a quotient stands in a tree of which a whole number can be cancelled."""
+    """Checks for a fraction that can be reduced."""
     for part in walk(node):
         if part[0] == "div" and (bottom := integer(part[2])):
             tops = part[1][1] if part[1][0] == "mul" else [unsigned(part[1])]
@@ -198,12 +197,7 @@ ALL_WORK = WORK | {"div"}
 
 
 def standing(node: Node, kinds: frozenset[str] = ALL_WORK) -> bool:
-    """Checks whether something between plain numbers is left to be worked out: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°.
-
-    Args:
-        node: a scalar.
-        kinds: the nodes that count.
-    """
+    """Checks for arithmetic left to do: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°."""
     return any(part[0] in kinds and _stands(part) for part in walk(node))
 
 
@@ -221,7 +215,6 @@ def _stands(node: Node) -> bool:
 
 
 def _square_in(node: Node) -> bool:
-    """Checks whether a square can be taken out of a square root of a whole number."""
     number = integer(node[1])
     if node[2] != ["num", "2"] or number is None or not 1 < number < MAX_SQUARE:
         return False
@@ -229,12 +222,12 @@ def _square_in(node: Node) -> bool:
 
 
 def root_below(node: Node) -> bool:
-    """Checks whether a root stands in a denominator."""
+    """Checks for a root in a denominator."""
     return any(part[0] == "div" and any(below[0] == "root" for below in walk(part[2])) for part in walk(node))
 
 
 def mantissa(node: Node) -> Node | None:
-    """The factor before a power of ten ("1" where there is none); None where a tree is no number with such a power."""
+    """The factor before a power of ten (default "1"); None without such a power."""
     node = unsigned(node)
     if _power_of_ten(node):
         return ["num", "1"]
@@ -253,18 +246,18 @@ _SURE: Final = 2
 _DOUBT: Final = 1
 _FINE: Final = 0
 Asked = Literal["", "unread", "symbols", "arithmetic", "number"]
-"""Of what kind the asked expression is; "" where there is none."""
+"""The kind of the asked expression; "" for none."""
 Miss = int
-"""How surely an answer misses a form: `_FINE`, `_DOUBT` or `_SURE`."""
+"""Certainty that an answer misses a form: `_FINE`, `_DOUBT` or `_SURE`."""
 
 
 class FormStage:
-    """Rejects, or leaves in doubt with a reason, what is not in the form that the question demands."""
+    """Rejects or doubts answers that miss the demanded form."""
 
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Reject; undecided with a reason for a doubt, and without one where nothing is to be said."""
+        """Reject; undecided with a reason only for a doubt."""
         if comparison.is_choice or not (comparison.asked_form or comparison.asked_expression):
             return undecided(NAME)
         key = key_value(comparison.gold)
@@ -291,7 +284,6 @@ def _said(miss: Miss, reason: str) -> Decision:
 
 
 def _missed(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
-    """The miss of a form by a value; one that is written as the key is fine."""
     check = _CHECKS.get(kind.partition(":")[0])
     return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, task_kind)
 
@@ -308,7 +300,6 @@ def _tree(text: str) -> Node | None:
 
 
 def _values(text: str) -> list[Node]:
-    """The members of the chain of equals that a text is; none where one of them is no plain value."""
     node = _tree(text)
     values = sides(node) if node is not None else []
     return values if all(map(is_scalar, values)) else []
@@ -329,12 +320,11 @@ def _asked_kind(expression: str) -> Asked:
 _OTHER_FORM = frozenset(
     "factor expand rationalise convert square scientific fraction decimal percent mixed lowest places".split()
 )
-"""What asks for an expression in another form, no matter which is the longer one."""
+"""Demands for an expression in another form, of any length."""
 _UNFOLDED = late(r"\\(?:overline|bar|dot)(?![a-z])|\.{3}|…|[（(]\d+[)）]$")
 
 
 def _restated(key: str, answer: str, expression: str, kinds: tuple[str, ...]) -> Miss:
-    """Misses of an answer that is the very expression that the question prints, where the key is something else."""
     if not expression or bool(_UNFOLDED.search(expression)) != bool(_UNFOLDED.search(answer)):
         return _FINE
     printed, given, gold = _tree(expression), _tree(answer), _tree(key)
@@ -357,7 +347,6 @@ def _restated(key: str, answer: str, expression: str, kinds: tuple[str, ...]) ->
 
 
 def _another_side(gold: Node | None, answer: Node | None) -> bool:
-    """Checks whether the key solves for a symbol, and the answer, an equation, does not."""
     if gold is None or answer is None or gold[0] != "named" or not holds_symbol(gold[3]):
         return False
     return answer[0] == "rel" or (answer[0] == "named" and answer[1] != gold[1] and "(" not in gold[1] + answer[1])
@@ -377,7 +366,6 @@ Check = Callable[[Node, Node, str, Asked], Miss]
 
 
 def _factored(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    """A sum is not factored; fewer factors than the key has are not all of them."""
     wanted, given = factors(gold), factors(answer)
     if is_sum(gold) or wanted is None or len(wanted) < 2:
         return _FINE
@@ -422,10 +410,7 @@ def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
 
 
 def _evaluated(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    """Misses of arithmetic left to do; for the value of a formula, of sums and powers of whole numbers.
-
-    A fraction is a value, cancelled or not.
-    """
+    """Arithmetic left to do; a fraction is a value."""
     if not task_kind or not is_number(gold) or standing(gold):
         return _FINE
     return _DOUBT if standing(answer, WORK if task_kind in {"arithmetic", "number"} else SIMPLE) else _FINE
@@ -470,14 +455,13 @@ def _with_pi(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
 
 
 def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    """A decimal is not the exact value of a root, of π, or of 1/3; that of 1/4 may be one."""
+    """A decimal for a root, π or 1/3; 1/4 may be one."""
     decimals = [any(map(is_decimal, walk(node))) for node in (gold, answer)]
     ends = is_number(gold) and not repeats(gold)
     return _DOUBT if decimals == [False, True] and not ends else _FINE
 
 
 def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
-    """To be rounded is a printed number: one with more places, or none that has places, is still to be."""
     gold, answer = unsigned(gold), unsigned(answer)
     places = int(kind.partition(":")[2])
     if not task_kind or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:

@@ -1,9 +1,7 @@
-"""Kinks: places where an expression may change its formula, and points on all sides of them. Worker only.
+"""Kinks: places where an expression may change its formula, and points on all their sides. Worker only.
 
-Contract: `kinks_of` finds the places at which |u|, a floor, a sign, a root, a logarithm, an inverse function or a
-maximum may go over into another formula: the zeros (steps, ends) of u in one variable, the others held at some values.
-Polynomials are solved; anything else is searched on a bounded grid. `further` gives points between and beyond these
-places, and points far from all of them.
+Kinks (of |u|, floors, signs, roots, logarithms, inverse functions, maxima) are zeros, steps or ends of u in one
+variable, the others fixed. Polynomials are solved; anything else is searched on a bounded grid.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _BASES = ((0.05, 0.95), (1.1, 4.0), (-3.0, -0.2), (30.0, 400.0), (-500.0, -30.0)
 
 
 def arguments(expr: Expr) -> list[Expr]:
-    """Expressions whose zeros are the kinks of another one, the innermost first."""
+    """Expressions whose zeros are kinks of another, innermost first."""
     seen: dict[Expr, None] = {}
     for part in sympy.postorder_traversal(expr):
         for zero in _zeros_of(part):
@@ -72,12 +70,11 @@ def _zeros_of(part: Expr) -> list[Expr]:
 
 
 def _is_rooted(exponent: Expr) -> bool:
-    """Checks whether a power is defined, or one formula, on one side only: a root, or an exponent with a symbol."""
     return not exponent.is_Integer
 
 
 def has_kinks(*exprs: Expr) -> bool:
-    """Checks whether one of the expressions is put together of several formulas."""
+    """Checks for several formulas in one expression."""
     return any(arguments(expr) for expr in exprs)
 
 
@@ -86,9 +83,8 @@ class KinkSide:
     """Points between two kinks, or beyond the last.
 
     Attributes:
-        points: of which one has to be seen, where that is `needed`.
-        of_sign: the only kink is 0, for one of several symbols: a logarithm of a product ends there, but not that of
-            each factor, and such symbols are as a rule positive.
+        points: at least one must be evaluated if `needed`.
+        of_sign: the only kink is 0, for one of several (as a rule positive) symbols.
     """
 
     points: Sequence[Point]
@@ -98,7 +94,7 @@ class KinkSide:
 
 @dataclass(frozen=True)
 class Further:
-    """Points beyond those near 0: far from it, on each side of each kink, and complex ones."""
+    """Points far from 0, on each side of each kink, and complex ones."""
 
     far: Sequence[Point]
     sides: Sequence[KinkSide]
@@ -106,13 +102,7 @@ class Further:
 
 
 def further(left: Expr, right: Expr, search: bool = True) -> Further:
-    """The points at which two expressions are looked at again; the same in every process.
-
-    Args:
-        left: one of them.
-        right: the other.
-        search: look for kinks that no polynomial gives, too.
-    """
+    """Points for a second comparison, the same in every process."""
     symbols = sorted(left.free_symbols | right.free_symbols, key=str)
     zeros = list(dict.fromkeys([*arguments(left), *arguments(right)]))[:MAX_ARGUMENTS]
     draw = random.Random(20260322)
@@ -128,13 +118,12 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
 
 
 def _is_kink(point: Point, zeros: Sequence[Expr]) -> bool:
-    """Checks whether a point with whole numbers lies on a kink, where a rounding rest would decide."""
+    """Checks for a whole-number point on a kink (rounding would decide)."""
     whole = any(value.is_Integer for value in point.values())
     return whole and any(zero.xreplace(dict(point)) == 0 for zero in zeros)
 
 
 def _far(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
-    """All symbols far from 0, at several scales; those named as whole numbers at whole ones too."""
     for size in _FAR:
         yield {name: _rational(size * draw.uniform(0.7, 1.4)) for name in symbols}
     if any(str(name) in WHOLE_NAMES for name in symbols):
@@ -179,7 +168,7 @@ def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> l
 
 
 def kinks_of(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool = True) -> list[float]:
-    """Real zeros of the expressions in one symbol, ascending; of too many those next to 0."""
+    """Ascending real zeros in one symbol; of too many those nearest 0."""
     fixed = {name: value for name, value in base.items() if name != symbol}
     found: list[float] = []
     for zero in zeros:
@@ -198,7 +187,6 @@ def kinks_of(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool = Tr
 
 
 def _polynomial_roots(section: Expr, symbol: Expr) -> list[float] | None:
-    """Real roots of a quotient of polynomials with numbers; None where it is none."""
     if section.has(sympy.Abs, *_STEPPED, *_MOST) or section.count_ops() > 200:
         return None
     top, bottom = section.as_numer_denom()
@@ -230,7 +218,7 @@ _GRID = sorted(
 
 
 def _searched(section: Expr, symbol: Expr, kinks: Sequence[float]) -> list[float]:
-    """Zeros next to 0 on a grid and around what is known: changes of sign, and where the size has a dip."""
+    """Zeros on a grid around 0 and known kinks: sign changes and dips."""
     places = sorted({*_GRID, *(kink + step for kink in kinks for step in (-1, -0.01, 0.01, 1))})
     samples = [(place, _real(section, symbol, place)) for place in places]
     values = [(place, value) for place, value in samples if value is not None]
@@ -258,7 +246,6 @@ def _is_dip(low: float, middle: float, high: float) -> bool:
 
 
 def _dip(section: Expr, symbol: Expr, low: float, high: float, below: bool) -> list[float]:
-    """The zeros in a dip of the size of an expression: where it touches 0, or passes it twice."""
     left, right = low, high
     value: float | None
     for _ in range(30):
@@ -298,7 +285,7 @@ def _is_unreal(value: float | None) -> bool:
 
 
 def _real(section: Expr, symbol: Expr, place: float) -> float | None:
-    """A value to the digits of a float; not a number where it is not real, None where it cannot be told."""
+    """A float, NaN where not real, None where undecidable."""
     try:
         value = evaluate(section, {symbol: _rational(place)}, 20)
     except OverflowError:

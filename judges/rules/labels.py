@@ -1,7 +1,6 @@
 """Option labels in any script: A, Ａ, ④, (4), 4번, ㄱ, 가; alone or several ("A, C and D", "ACD", "A와 C").
 
-A label is canonical as "A", "4", "ㄱ" or "가". A text is read only when it is nothing but labels; "A or C" commits
-to neither and is not read.
+Canonical labels are "A", "4", "ㄱ", "가". Only texts of nothing but labels are read; "A or C" is none.
 """
 
 from __future__ import annotations
@@ -46,16 +45,16 @@ MAX_CHARS = 120
 
 
 def read_labels(text: str) -> frozenset[str] | None:
-    """The labels that a text consists of; None when it is anything else.
+    """The set of labels of a text.
 
-    Small letters and numbers count only with something between them ("b", "1, 3"); a label twice is none.
+    Small letters and numbers need separators ("b", "1, 3"); repeated labels are none.
     """
     labels = label_sequence(text)
     return frozenset(labels) if labels and len(set(labels)) == len(labels) else None
 
 
 def label_sequence(text: str) -> list[str]:
-    """The labels that a text consists of, in its order; empty when it is anything else."""
+    """The labels of a text in its order; empty for anything else."""
     if len(text) > MAX_CHARS:
         return []
     plain = " ".join(_MARKUP.sub(" ", narrow(bare(text))).split()).strip(" .。,，;；:：")
@@ -85,7 +84,7 @@ def _labels_of(match: re.Match[str]) -> list[str]:
 
 
 def labelled_option(text: str) -> tuple[str, str] | None:
-    """Label and text of "B. 12 cm" or "④ 12"; None when the text is anything else, or says more of the label."""
+    """Label and text of "B. 12 cm" or "④ 12"; None if the text comments on the label."""
     plain = narrow(bare(text))
     match = _LABELLED.fullmatch(plain)
     if behind := None if match else _LABEL_BEHIND.fullmatch(plain):

@@ -1,7 +1,7 @@
 """Mathematical answers as trees: a recursive-descent reader over a bounded list of tokens.
 
-Contract: `parse` returns a tree of plain lists (JSON) or raises Unparsable; it evaluates nothing and knows
-nothing of sympy. Where a text can be read in two ways that matter (1/2x), it is unparsable.
+Contract: `parse` returns plain lists (JSON) or raises Unparsable; it evaluates nothing and does not use sympy.
+Ambiguous texts (1/2x) are unparsable.
 
 Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add", items] ["mul", items] ["neg", x]
 ["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["apply", name, args] ["abs", x]
@@ -10,8 +10,8 @@ Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add"
 ["rel", operators, sides] ["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
 ["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
-["unknown", head, parts] (equals only itself: derivatives, operators) ["applied", name, [x]] (a function or a factor)
-["cross", a, b] ["dot", a, b] and, once both sides are known, ["ordered", name] (a matrix; see `unknowns`)
+["unknown", head, parts] (equals only itself) ["applied", name, [x]] (a function or a factor) ["cross", a, b]
+["dot", a, b] and, once both sides are known, ["ordered", name] (a matrix; see `unknowns`)
 """
 
 from __future__ import annotations
@@ -43,14 +43,10 @@ _WORD_NAME = late(
 
 
 def parse(text: str, letters: bool = False) -> Node:
-    """The tree of an answer.
-
-    Args:
-        text: as it was written.
-        letters: whether a single letter behind a value may be its unit (see `quantities.upright`).
+    """The tree of an answer; with `letters`, a single letter behind a value may be its unit.
 
     Raises:
-        Unparsable: it is not mathematics of the kinds above, or beyond the bounds.
+        Unparsable: no mathematics, or out of bounds.
     """
     text = upright(without_labels(bare(text)), letters)
     name = _WORD_NAME.match(text)
@@ -84,7 +80,7 @@ def parse(text: str, letters: bool = False) -> Node:
 
 
 def bounds(nodes: list[Node], name: str) -> bool:
-    """Checks whether an inequality in no other symbol is among trees: whole numbers in a ray are no ray."""
+    """Checks for an inequality in no other symbol."""
     return any(
         (node[0] == "rel" and "=" not in node[1] and symbols(node) == {name})
         or (node[0] in {"list", "builder"} and bounds(node[2] if node[0] == "list" else [node[1]], name))
@@ -109,7 +105,7 @@ _FAMILY = late(r"^\\?\{\s*([a-z]|\\[a-z]+)\s*(?:[|∣｜:：]|\\mid(?![a-z]))\s*
 
 
 def _of_family(text: str) -> str:
-    """A set of the values of one letter as what is said of that letter: {x | x = kπ, k ∈ Z}."""
+    """The condition of {x | x = kπ, k ∈ Z}."""
     set_of = _FAMILY.match(text) if text.endswith("}") else None
     condition = text[set_of.end() : -1].removesuffix("\\") if set_of else ""
     return condition if _INTEGER.search(condition) else text
@@ -122,8 +118,6 @@ _INTEGER = late(
 
 
 class _Reader(ExpressionReader):
-    """Lists, items, relations and names."""
-
     # --- lists, items and relations -----------------------------------------------------------------------------
 
     def whole(self) -> Node:
@@ -133,7 +127,6 @@ class _Reader(ExpressionReader):
         return node
 
     def items(self) -> Node:
-        """Items with separators between them; a remark such as "k ∈ Z" beside others is left out."""
         nodes: list[Node] = []
         kinds: set[str] = set()
         while True:
@@ -161,7 +154,6 @@ class _Reader(ExpressionReader):
         return kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
 
     def item(self) -> Node:
-        """One value, relation or named value, with a unit behind it."""
         end, stop = self.end, self.boundary(frozenset({"sep", "row"}), self.at)
         if (self.peek().kind == "word" or self.is_op("(")) and (sign := self.after_words(stop)):
             name = self.source[self.peek().start : self.tokens[sign - 1].start].strip()
@@ -190,7 +182,7 @@ class _Reader(ExpressionReader):
         return ["unit", node, unit.symbol, unit.word]
 
     def is_upright_unit(self, index: int) -> bool:
-        r"""Checks whether a token is the symbol of a unit in upright type behind a value: "2\sqrt3\ \text{m}"."""
+        r"""Checks for a unit in upright type behind a value: "2\sqrt3\ \text{m}"."""
         if index <= self.at or self.tokens[index].kind != "id":
             return False
         written = self.source[self.tokens[index].start : self.tokens[index].end]
@@ -201,7 +193,7 @@ class _Reader(ExpressionReader):
         )
 
     def after_words(self, stop: int) -> int:
-        """Index behind the sign of "Minimum = …", "Qing: …" or "(A): …"; 0 when anything else stands here."""
+        """Index behind the sign of "Minimum = …", "Qing: …" or "(A): …"; else 0."""
         first = self.tokens[self.at : self.at + 4]
         if [token.text for token in first[::2]] == ["(", ")"]:
             return self.at + 4 if len(first) == 4 and first[1].kind == "id" and first[3].text == ":" else 0
@@ -214,7 +206,6 @@ class _Reader(ExpressionReader):
         return 0
 
     def cases(self) -> Node:
-        """The rows of a system of relations, or pieces with their conditions."""
         rows: list[Node] = []
         conditions = 0
         while self.peek().kind != "end" or self.peek().text != "cases":
@@ -238,7 +229,6 @@ class _Reader(ExpressionReader):
         return rows[0][0] if len(rows) == 1 else ["list", "and", [row[0] for row in rows]]
 
     def piece(self, row_end: int) -> tuple[Node | None, Node | None]:
-        """One row up to `row_end`: a value and, behind & or a comma, its condition."""
         close = self.boundary(frozenset({"end"}), self.at)
         end, self.end = self.end, min(row_end, close)
         try:
@@ -292,14 +282,10 @@ class _Reader(ExpressionReader):
 
     @staticmethod
     def modulus(text: str) -> Node:
-        """The modulus behind "mod"."""
         return ["num", text] if text.isdigit() else ["sym", text]
 
     def is_name(self, start: int, end: int) -> bool:
-        """Checks whether the tokens only name a quantity: x, f(2), AB, cos A, P(X>k), (x, y), V_1 : V_2.
-
-        Numbers and sums may stand only in brackets behind a letter, and in subscripts.
-        """
+        """Checks for tokens that only name a quantity: x, f(2), AB, cos A, P(X>k), (x, y), V_1 : V_2."""
         within: list[bool] = []
         for index in range(start, end):
             kind, text = self.tokens[index][:2]
@@ -317,7 +303,7 @@ class _Reader(ExpressionReader):
         return end > start
 
     def named(self, start: int, first: int) -> Node:
-        """A name with its value: of a chain of equals the last, without an approximation behind an exact value."""
+        """A name with the last value of its chain, exact before approximate."""
         name = "".join(token.text for token in self.tokens[start:first] if token.text not in {"{", "}", "bold"})
         side = self.attempt(start, first)
         operator = self.tokens[first].text
@@ -342,7 +328,6 @@ class _Reader(ExpressionReader):
         return ["named", name, side, value, *([earlier] if earlier else [])]
 
     def attempt(self, start: int, end: int) -> Node | None:
-        """The tree of a name where it is an expression too."""
         at, stop, depth = self.at, self.end, self.depth
         self.at, self.end = start, end
         try:

@@ -1,8 +1,8 @@
-r"""Names of variables as people write them: which variable an answer says it is, in whatever notation.
+r"""Names of variables in any notation: assigns answers to variables.
 
-Contract: `sigma_11`, `\sigma_{11}`, `σ₁₁` and `\mathrm{sigma\_11}` are one name, and so are `w_tilde_star` and
-`\tilde{w}^{*}`, `focal_length` and "The focal length". A name is read before the first sign that could end it ("=", a
-colon, an inequality, 为, 는); a name that would fit two variables fits none. Pure functions, linear in the text.
+`sigma_11`, `\sigma_{11}`, `σ₁₁` and `\mathrm{sigma\_11}` are one name, and so are `w_tilde_star` and `\tilde{w}^{*}`,
+`focal_length` and "The focal length". A name precedes "=", a colon, an inequality, 为 or 는; an ambiguous one fits
+none.
 """
 
 from __future__ import annotations
@@ -48,12 +48,9 @@ _EMPTY_WORDS = frozenset({"the", "of", "is", "its"})
 
 
 def placed(answers: Sequence[str | None], names: Sequence[str]) -> list[str | None] | None:
-    """As many answers as variables, in the order of these: those that bear a name by it, the others as they stand.
+    """One answer a variable: by name, the others in order.
 
-    More answers than variables are placed where each variable's name stands before one and only one of them.
-
-    Returns:
-        None where two answers bear one name, or their numbers differ and the names do not settle it.
+    Surplus answers are dropped only if each name occurs exactly once. None for duplicate names or unresolved counts.
     """
     places = [place_of(answer, names) for answer in answers]
     taken = [place for place in places if place is not None]
@@ -68,21 +65,20 @@ def placed(answers: Sequence[str | None], names: Sequence[str]) -> list[str | No
 
 
 def place_of(answer: str | None, names: Sequence[str]) -> int | None:
-    """Which of the variables an answer names; None where it names none."""
+    """The index of the variable that an answer names."""
     matches = (_matching(head.name, tuple(names)) for head in _heads(answer or ""))
     return next((place for place in matches if place is not None), None)
 
 
 def is_named(text: str) -> bool:
-    """Checks whether a text has something before a sign that could be a name."""
+    """Checks for a possible name before a sign."""
     return next(_heads(text), None) is not None
 
 
 def unnamed(answer: str, gold: str, name: str) -> tuple[str, str]:
-    """Answer and key without the name of the variable before them, where they bear it.
+    """Answer and key without the variable's name.
 
-    Of an inequality the name is a side: it goes only where the key has none there ("≥ 11"). So it is before an equation
-    (x = y = 3), but not where it is a label (x: y = 3).
+    An inequality or equation (x = y = 3) loses it only if the key has none there ("≥ 11"); labels (x: y = 3) always go.
     """
     bare = _value_of(gold, name)
     begins = _SIGN.match(bare.strip("$ "))
@@ -104,7 +100,7 @@ def _is_equation(text: str) -> bool:
 
 
 class _Head(NamedTuple):
-    """A possible name, its value, and the kind of sign between them (a group of `_SIGN`)."""
+    """A possible name, its value, and the kind of sign between (a group of `_SIGN`)."""
 
     name: str
     value: str
@@ -112,7 +108,6 @@ class _Head(NamedTuple):
 
 
 def _heads(answer: str) -> Iterator[_Head]:
-    """All before a sign may be a name, or what stands there in a formula or behind a label."""
     begin = count = 0
     for sign, depth in _signs(answer, MAX_CHARS):
         kind = next((kind for kind in ("equals", "label", "than") if sign[kind]), "")
@@ -129,7 +124,6 @@ def _heads(answer: str) -> Iterator[_Head]:
 
 
 def _signs(text: str, end: int) -> Iterator[tuple[re.Match[str], int]]:
-    """The signs of a text up to a place, each with the number of brackets it stands in."""
     depth = 0
     for sign in _SIGN.finditer(text, 0, end):
         depth += (sign["open"] is not None) - (sign["close"] is not None and depth > 0)
@@ -137,7 +131,6 @@ def _signs(text: str, end: int) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _matching(name: str, names: tuple[str, ...]) -> int | None:
-    """The variable of that name: as written, its words in any order, without its argument, in other cases."""
     for form in _FORMS:
         own = form(name)
         hits = [place for place, other in enumerate(names) if own and form(other) == own]

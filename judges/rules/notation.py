@@ -1,6 +1,6 @@
-"""Surface forms of answers: what can be removed, unified or taken apart without changing what is meant.
+"""Surface forms of answers: removes, unifies or splits what carries no meaning.
 
-Pure functions, linear in the length of the text, that never raise.
+Pure functions, linear in the text, that never raise.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from livek12.core.patterns import late
 from livek12.core.text import of_short
 
 _RAISED = [*range(0xB2, 0xBA), *range(0x2B0, 0x2B9), *range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D), 0x2C7C]
-"""Where Unicode has small raised and lowered signs."""
+"""Unicode ranges of superscripts and subscripts."""
 
 
 def _small(kind: str) -> dict[str, str]:
-    """The raised ("super") or lowered ("sub") signs and what they are."""
     chars = (char for char in map(chr, _RAISED) if unicodedata.decomposition(char).startswith(f"<{kind}>"))
     return {char: unicodedata.normalize("NFKC", char).replace("−", "-") for char in chars}
 
@@ -108,7 +107,7 @@ _CIRCLED = late("[①-⑳㉠-㉻Ⓐ-ⓩ]")
 
 
 def visible(text: str) -> str:
-    """The text without characters that leave no mark, and with the commands that a careless JSON reader took away."""
+    """Removes invisible characters and restores commands broken by JSON escapes."""
     return _INVISIBLE.sub("", _ESCAPED.sub(_restored, text) if _CONTROL.search(text) else text)
 
 
@@ -132,10 +131,7 @@ _CLOSED_GROUP = late(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
 
 
 def closed_up(text: str) -> str:
-    r"""Digits that stand apart in the style of a text recogniser ("\frac { 7 } { 1 5 }") as numbers.
-
-    Only where every group in braces is spaced in that style: "1 5" alone says nothing.
-    """
+    r"""Joins spaced digits ("\frac { 7 } { 1 5 }") if all braces are spaced."""
     if "{ " not in text or not _SPACED_GROUP.search(text) or _CLOSED_GROUP.search(text):
         return text
     return _SET_APART.sub("", text)
@@ -143,7 +139,7 @@ def closed_up(text: str) -> str:
 
 @of_short
 def to_latex(text: str) -> str:
-    r"""Unicode mathematics and full-width forms as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
+    r"""Unicode mathematics as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
     text = closed_up(text)
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
     if not text.isascii():
@@ -181,7 +177,7 @@ NOT_A_NAME = late(
     r"[不非没无或误错勿倍若猜]|可能|也许|如果|增根|认为|以为|[大小高低多少]于|至[多少]|最[多少]|超过|이상|이하|초과|미만|아니|않"
     r"|倒数|相反数|一半|平方|立方|오답|역수|절반|제곱|[두세네] ?배"
 )
-"""In words before a value: they say more of it than its name does (至少为5, 它的倒数是9)."""
+"""Words before a value that qualify it (至少为5, 它的倒数是9)."""
 MAX_SPACING = 60
 _SPACED_END = late(r"(?:(?<!\\)\\(?:[,;:! ]|q?quad(?![a-zA-Z])|$)|~)+$")
 _COPULA = late(r"(?<=[\dA-Za-z)}\]%°])\s*(?:이다|입니다|이에요|예요)$")
@@ -193,12 +189,12 @@ _TICKED = late(r"(?<=\S)\s?[✓✔✅☑]\ufe0f?$")
 
 
 _GOES_ON = late(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{0,4}[$)}\]]{0,3}\s{0,4}$)")
-"""An ellipsis at the end of a list, which is no closing punctuation."""
+"""An ellipsis at the end of a list (no closing punctuation)."""
 
 
 @of_short
 def bare(text: str) -> str:
-    """An answer without what surrounds it: math delimiters, emphasis, boxes, a closing full stop or copula."""
+    """An answer without delimiters, emphasis, boxes, closing full stop or copula."""
     text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
     text = _GOES_ON.sub(lambda match: match[1] + "\\ldots", text)
     for _ in range(8):
@@ -212,13 +208,12 @@ def bare(text: str) -> str:
 
 
 def _without_end(text: str) -> str:
-    r"""Without closing punctuation; that of a spacing command ("\;") stays."""
     short = text.rstrip(_END)
     return text[: len(short) + 1] if short.endswith("\\") and short != text else short
 
 
 def key_value(gold: str) -> str:
-    """The values in the boxes of a key that is a worked solution; any other key as it is."""
+    """The boxed values of a worked solution; any other key unchanged."""
     if "\\boxed" not in gold or len(bare(gold)) < len(gold) / 2:
         starts = [match.end() - 1 for match in _BOX.finditer(gold)]
         ends = [closing_brace(gold, start) for start in starts]
@@ -243,7 +238,7 @@ def _unwrap(text: str) -> str:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """The place of the brace that closes the one at `start`; -1 when none does. Escaped braces do not count."""
+    """Index of the brace that closes the one at `start`, or -1; ignores escaped braces."""
     depth = 0
     for match in _BRACE.finditer(text, start):
         if match[0] == "{":
@@ -282,9 +277,9 @@ r"""The label of a part with a space behind it, also one of LaTeX ("\;", "~"); a
 
 
 def without_part_labels(*texts: str) -> tuple[set[str], list[str]]:
-    """The labels of parts that texts begin with ("(b) x+1"), and the texts without them.
+    """The part labels of texts ("(b) x+1"), and the texts without them.
 
-    With a space of LaTeX behind it, a letter that another text has, too, may be a factor.
+    Before a LaTeX space, a letter that occurs in another text may be a factor.
     """
     plain = [bare(text) for text in texts]
     matches = [_ONE_PART.match(text) for text in plain]
@@ -302,7 +297,7 @@ _COMMAND = late(r"\\[A-Za-z]+|[(（][a-z]{1,4}[)）](?=\s|~|\\)")
 
 
 def without_labels(text: str) -> str:
-    """A list without the labels of its parts: "(1) 3; (2) 5" as "3; 5"."""
+    """Removes part labels: "(1) 3; (2) 5" as "3; 5"."""
     numbers = [int(match["number"]) for match in _PART_LABEL.finditer(text)]
     if len(numbers) < 2 or numbers != list(range(1, len(numbers) + 1)):
         return text
@@ -310,11 +305,9 @@ def without_labels(text: str) -> str:
 
 
 def split_values(text: str, count: int) -> list[str]:
-    r"""The `count` values of a list at its top level ("3\pi/2, 1" gives two); brackets keep theirs together.
+    r"""The `count` top-level values of a list ("3\pi/2, 1" gives two).
 
-    Separators are tried from the strongest (";") to all together; a comma inside a number with thousands
-    separators parts it only where nothing else gives the count. Without a reading that gives the count, the
-    values between any separators.
+    Tries separators from ";" to all together; without a match splits at any.
     """
     text = without_labels(_DELIMITERS.sub("", text))
     numbers = [match.span() for match in _THOUSANDS.finditer(text)]

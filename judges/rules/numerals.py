@@ -1,8 +1,8 @@
-"""Numbers written in Chinese or Sino-Korean characters, and the counting words that may stand behind a number.
+"""Numbers in Chinese or Sino-Korean characters, and the counting words behind a number.
 
-A text is a numeral only as a whole: a word that begins with one (三角形, 一定, 이상) is none. Read are whole numbers
-below 10,000 (times 万 or 亿), decimals (三点五), fractions (四分之三, 백분의 오) and tenths (五成). A single Korean
-syllable is no numeral, for nearly all are words too; neither is a discount (九折) nor a bare 百 or 千 (千米).
+Only whole texts are numerals, not words that begin with one (三角形, 一定, 이상): whole numbers below 10,000 (times 万
+or 亿), decimals (三点五), fractions (四分之三, 백분의 오), tenths (五成). Single Korean syllables, discounts (九折) and
+a bare 百 or 千 (千米) are none.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _BEHIND = {
 
 
 class Numeral(NamedTuple):
-    """A value; the worth of its last digit, where it is a decimal, and its digits; what stands behind it."""
+    """A value; the worth of its last decimal digit, and its digits; the text behind it."""
 
     value: Fraction
     quantum: Fraction | None
@@ -73,7 +73,7 @@ MAX_CHARS = 40
 
 
 def read_numeral(text: str) -> Numeral | None:
-    """The number that the whole of a text is, with the counting word or unit behind it; None when it is none."""
+    """The number of a whole text, with counting word or unit."""
     match = _NUMERAL.fullmatch(text) if len(text) <= MAX_CHARS else None
     if match is None:
         return None
@@ -96,7 +96,7 @@ _EN_STEPS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**
 
 
 def read_english(text: str) -> int | None:
-    """The whole number that a text in English words is ("one hundred and five"); None when it is anything else."""
+    """A whole number in English words ("one hundred and five")."""
     words = [word for word in text.lower().replace("-", " ").split() if word != "and"]
     if not 0 < len(words) <= 12 or len(text) > MAX_ENGLISH:
         return None
@@ -130,7 +130,7 @@ _FRACTION = late(
 
 
 def read_english_fraction(text: str) -> Fraction | None:
-    """The fraction that a text in English words is ("two thirds", "4 fifths", "two and a half"); else None."""
+    """A fraction in English words ("two thirds", "4 fifths", "two and a half")."""
     if text.lower() == "half":
         return Fraction(1, 2)
     match = _FRACTION.fullmatch(text.lower()) if len(text) <= MAX_ENGLISH else None
@@ -145,7 +145,6 @@ def read_english_fraction(text: str) -> Fraction | None:
 
 
 def _count(word: str) -> int | None:
-    """A whole number in digits or one English word; "a" is one."""
     return int(word) if word.isdigit() else 1 if word in {"a", "an"} else read_english(word)
 
 
@@ -215,7 +214,7 @@ _NATIVE = late(
 
 
 def read_native_korean(text: str) -> int | None:
-    """The number that a text in native Korean words is (다섯, 열두 개); None for any other."""
+    """A number in native Korean words (다섯, 열두 개)."""
     match = _NATIVE.fullmatch(text) if 1 < len(text) <= MAX_CHARS else None
     if match is None:
         return None
@@ -226,7 +225,7 @@ def read_native_korean(text: str) -> int | None:
 
 
 def spelled(text: str) -> Fraction | None:
-    """A number in English or native Korean words, or a fraction in English ones."""
+    """A number in English or native Korean words, or an English fraction."""
     minus = _MINUS_WORD.match(text)
     words = text[minus.end() :] if minus else text
     for value in (read_english(words), read_native_korean(words), read_english_fraction(words)):

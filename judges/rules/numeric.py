@@ -1,25 +1,22 @@
-"""Numbers, exactly: integers, decimals, fractions, percent, scientific notation, simple zh and ko numerals.
+"""Exact numbers: integers, decimals, fractions, percent, scientific notation, simple zh and ko numerals.
 
-No float ever stands between key and answer. How a number is written tells how exact it is: a decimal has a last
-digit (its quantum), an integer or a fraction is exact. The rule of precision:
+No floats. A decimal has a last digit (its quantum); integers and fractions are exact. The rule of precision:
 
 1. Equal values are equal.
-2. A key with three or more significant digits behind a point (or two, marked as approximate) stands for every
-   value that rounds to it: an exact answer, or one with more digits, within half a unit of the key's last digit.
-3. An exact key (1/3, the root of 2), or a decimal with more digits than the answer, accepts a decimal of four or more
-   significant digits that it rounds to; a measured key (with a unit, or marked as approximate) one of three.
-4. Where a decimal is involved: values within one per cent, or within rounding at the coarser precision (one unit of
-   the last digit between two decimals), are undecided.
-5. Everything else differs. Integers and fractions are equal or not.
+2. A key with three or more significant digits behind a point (two, if approximate) accepts exact or longer answers
+   within half a unit of its last digit.
+3. An exact key (1/3, the root of 2), or a decimal longer than the answer, accepts its rounding to four or more
+   significant digits; a measured key (with a unit, or approximate) to three.
+4. With a decimal: values within one per cent, or within the coarser rounding (one unit of the last digit between two
+   decimals), are undecided.
+5. Everything else differs.
 
-Units: quantities are compared in the key's unit, converted exactly; another dimension differs. A unit that the key
-has and the answer leaves out is a doubt, unless the question prints it, it is an angle's degree, or the values
-differ by more than a change of units explains. One capital directly behind the key's number ("0.64N") is a unit or a
-factor: where the question does not have it, the bare number is wrong. A word behind a number ("5 people") is no unit.
-A temperature in ℃ is not a difference in K: equal numbers of the two are a doubt.
+Units: quantities are converted exactly into the key's unit. A missing unit is a doubt, unless the question prints it,
+it is an angle's degree, or no change of units explains the difference. A capital directly behind the key's number
+("0.64N") is unit or factor: unless the question has it, the bare number is wrong. Equal numbers in ℃ and K are a doubt.
 
-Per cent: above 1, where it cannot be the share itself, 28 stands for a key of 28 %; a key of 28 is 28 % only where
-the question asks for per cent. A whole number above 1 beside as many hundred per cent (5 and 500 %) is a doubt.
+Per cent: above 1, if it cannot be the share itself, 28 stands for a key of 28 %; a key of 28 is 28 % only if the
+question asks for per cent. A whole number above 1 and as many hundred per cent (5, 500 %) are a doubt.
 """
 
 from __future__ import annotations
@@ -44,15 +41,14 @@ KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 
 NEAR = Fraction(1, 100)
 _SMALL_MONEY = frozenset(small for small, _ in SUBUNITS)
 PER_CENT = "%"
-"""The unit that a question prints which asks for per cent."""
+"""The printed unit of a question that asks for per cent."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number as written. `quantum` is the worth of its last digit, None when it is exact.
+    """A number as written. `quantum` is the worth of its last digit, None if exact.
 
-    `digits` counts significant digits; `marked` says "about"; `percent` is already in the value; `name` is the
-    symbol before an equals sign; `size` is that of a word behind the number, such as "million" or 万.
+    `digits` are significant; `marked`: "about"; `percent` is already applied; `size` is that of "million" or 万.
     """
 
     value: Fraction
@@ -66,12 +62,12 @@ class Number:
 
 
 class NumberStage:
-    """Decides where key and answer are both plainly numbers."""
+    """Decides numeric keys and answers."""
 
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accept or reject by the rule of precision; undecided where units or marks leave a doubt."""
+        """Accept or reject by precision; undecided for doubtful units."""
         if comparison.is_choice or (_FLAT.search(comparison.answer) and not _FLAT.search(comparison.gold)):
             return undecided(NAME)
         gold, answer = read_number(key_value(comparison.gold)), read_number(comparison.answer)
@@ -88,7 +84,7 @@ class NumberStage:
 
 
 def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Said:
-    """Two numbers with their units and per cent signs; `printed` is the unit that the question shows."""
+    """Compares numbers with units and per cent; `printed` is the question's unit."""
     if gold.percent != answer.percent:
         return _share(gold, answer, percent_asked=printed == PER_CENT)
     shown = read_unit(to_latex(printed)) if printed else None
@@ -110,7 +106,7 @@ def compare_quantities(gold: Number, answer: Number, printed: str | None) -> Sai
 
 
 def _money(gold: Number, answer: Number) -> Said | None:
-    """Sums of money in a currency and its hundredth; None where they are not. Cents beside a number are a doubt."""
+    """Sums in a currency and its hundredth; cents and a bare number are a doubt."""
     words = gold.unit.word, answer.unit.word
     for own, other in (words, words[::-1]):
         size = SUBUNITS.get((own, other))
@@ -127,7 +123,7 @@ _TENS = frozenset(Fraction(10) ** power for power in range(-12, 13) if power)
 
 
 def compare(gold: Number, answer: Number) -> Said:
-    """The rule of precision (see the module's text), without units."""
+    """Applies the rule of precision, without units."""
     if gold.value == answer.value:
         return "accept", "equal values"
     apart = abs(gold.value - answer.value)
@@ -156,7 +152,7 @@ def compare(gold: Number, answer: Number) -> Said:
 
 
 def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
-    """Only one of them is in per cent: 28 stands for 28 % of the key or of what is asked for, and 0.28 is 28 %."""
+    """28 stands for 28 % of the key or the asked quantity; 0.28 is 28 %."""
     bare_one, share = (answer, gold) if gold.percent else (gold, answer)
     if gold.value == answer.value:
         whole = bare_one.value > 1 and bare_one.value.denominator == 1
@@ -173,7 +169,6 @@ def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
 
 
 def _in_the_keys_unit(gold: Number, answer: Number) -> Said:
-    """Both have a unit; the answer is converted into that of the key."""
     kinds = {gold.unit.symbol, answer.unit.symbol}
     if kinds == set(KELVIN_OFFSET):
         return _temperatures(gold, answer)
@@ -192,7 +187,7 @@ def _in_the_keys_unit(gold: Number, answer: Number) -> Said:
 
 
 def _temperatures(gold: Number, answer: Number) -> Said:
-    """One in ℃, one in K: a temperature has an offset, a difference (ΔT) has none."""
+    """℃ and K: temperatures have an offset, differences (ΔT) none."""
     plain = compare(gold, answer)
     if any(re.match(r"\\?Delta", quantity.name) for quantity in (gold, answer)):
         return plain
@@ -210,14 +205,12 @@ def _temperatures(gold: Number, answer: Number) -> Said:
 
 
 def _lacks_its_unit(gold: Number, answer: Number, comparison: AnswerComparison) -> bool:
-    """Checks whether the key ends in a capital, unit or factor, that neither the answer nor the question has."""
     capital = gold.unit.letter and not gold.unit.is_plain
     alone = not (answer.unit.symbol or answer.unit.word or gold.percent or answer.percent)
     return capital and alone and not (comparison.unit or comparison.unit_shown or comparison.variable_type)
 
 
 def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
-    """Why a unit on one side only leaves a doubt; empty when it does not."""
     words = gold.unit.word, answer.unit.word
     if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
         return ""
@@ -233,7 +226,7 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
 
 
 def _is_a_year(number: Number) -> bool:
-    """Checks whether a number is the year of an event (1919年, 1919년), which many write without the word."""
+    """Checks for a year (1919年), often written without the word."""
     return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
@@ -241,7 +234,7 @@ _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
 
 
 def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
-    """Checks whether two values may be one quantity in two units: apart by powers of ten, hours, minutes or days."""
+    """Checks for a ratio of powers of ten, hours, minutes or days."""
     if first == 0 or second == 0 or (first < 0) != (second < 0):
         return False
     return any(_leading(first / second) == digits for step in _STEPS for digits in (_leading(step), _leading(1 / step)))
@@ -289,7 +282,7 @@ _PAREN = late(r"\(\s*([^(),]*)\s*\)")
 
 @of_short
 def read_number(text: str) -> Number | None:
-    """The number that a text is, with its unit; None when the text is anything else."""
+    """The number of a whole text, with its unit."""
     if len(text) > MAX_CHARS:
         return None
     text = bare(_DOLLARS.sub(r"\1\$", text))
@@ -344,10 +337,7 @@ _LARGE = late(rf"\s+({'|'.join(_IN_ENGLISH)})(?![a-z])")
 
 
 def _drop_name(text: str) -> tuple[str, str, bool]:
-    """Without a leading "x = ", "f(2) = " or "离心率为"; the symbol, and whether the sign was "about equal".
-
-    A word that says more than a name ("至少为5") stays.
-    """
+    """Splits off "x = ", "f(2) = " or "离心率为", but no qualifier ("至少为5")."""
     latin = _LATIN_NAME.match(text)
     if latin:
         return text[latin.end() :], re.sub(r"[\s{}]", "", latin["name"]), latin["is"] != "="
@@ -358,7 +348,6 @@ def _drop_name(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] | None:
-    """Value, quantum, significant digits and end of a match; None when it is beyond the bounds."""
     groups = match.groupdict()
     if any(len(group or "") > MAX_DIGITS for group in groups.values()):
         return None

@@ -1,8 +1,7 @@
-"""The processes that compare trees: a comparison that takes too long or too much costs one undecided.
+"""Worker processes that compare trees; a comparison over a limit is undecided.
 
-Contract: `SymbolicPool.compare` may be called from any thread; it raises nothing but UserError, when processes do not
-start. Replies are JSON. Limits are in processor time, which the kernel counts, so that it also ends what Python cannot
-interrupt and other load changes no decision.
+Contract: `SymbolicPool.compare` may be called from any thread and raises only UserError, when no process starts.
+Replies are JSON. Limits count processor time in the kernel, which interrupts C code and is independent of load.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _time_budget: ContextVar[_TimeBudget | None] = ContextVar("time_budget", default
 
 @contextmanager
 def one_response() -> Iterator[None]:
-    """Marks all comparisons of this thread as those of one response: after one broken limit no more is tried."""
+    """Groups this thread's comparisons into one response: no more after one broken limit."""
     before = _time_budget.set(_TimeBudget())
     try:
         yield
@@ -48,7 +47,7 @@ def one_response() -> Iterator[None]:
 
 
 def time_budget_exhausted() -> bool:
-    """True where no more comparisons are tried for the response in hand."""
+    """Checks whether this response broke a limit."""
     budget = _time_budget.get()
     return budget is not None and budget.exhausted
 
@@ -57,13 +56,13 @@ class SymbolicPool(ProcessPool):
     """A bounded number of processes, each comparing one pair of trees at a time.
 
     Args:
-        size: the most processes.
-        seconds: processor time of one request; a start does not count.
-        memory_bytes: address space of one process.
-        wall_seconds: by the clock, of one request or a start.
+        size: the maximum.
+        seconds: processor time of a request, without the start.
+        memory_bytes: address space per process.
+        wall_seconds: wall-clock limit of a request or start.
 
     Attributes:
-        killed: processes that broke a limit.
+        killed: processes over a limit.
     """
 
     def __init__(
@@ -80,14 +79,14 @@ class SymbolicPool(ProcessPool):
         self._limits = f"{seconds:g} s of a processor and {memory_bytes >> 20} MiB"
 
     def compare(self, request: Reply) -> Reply:
-        """The result of a comparison, or {"decision": "undecided", "reason": …} when it broke a limit.
+        """The result, or {"decision": "undecided", "reason": …} over a limit.
 
         Args:
-            request: {"gold": tree, "answer": tree} (for the second reader "gold_text", "answer_text"), and the
-                arguments of `Comparer`.
+            request: {"gold": tree, "answer": tree} ("gold_text", "answer_text" for the second reader),
+                and options of `Comparer`.
 
         Raises:
-            UserError: a process cannot be started.
+            UserError: no process starts.
         """
         line = json.dumps(request).encode()
         if len(line) > MAX_REQUEST:
@@ -119,7 +118,7 @@ _FIRST: Final = {
 
 
 def compare_trees(link: Link, seconds: float) -> None:
-    """Compares in a process of its own, until that breaks a limit: `seconds` of processor time a request."""
+    """Worker loop; `seconds` of processor time a request."""
     _compared(dict(_FIRST))
     for line in requests(link):
         limit_time(seconds)
@@ -138,7 +137,7 @@ def compare_trees(link: Link, seconds: float) -> None:
 
 
 def _compared(request: Reply) -> tuple[str, str]:
-    """The result of the comparer; of what only the second reader can read nothing but an acceptance."""
+    """Runs the comparer; the second reader may only accept."""
     from livek12.judges.rules.algebra import Comparer
     from livek12.judges.rules.second_trees import second_reading
     from livek12.judges.rules.tokens import Unparsable

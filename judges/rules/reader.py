@@ -1,6 +1,6 @@
-"""Expression reader: sums, products, powers, functions, brackets and matrices from a list of tokens.
+"""Expression reader: sums, products, powers, functions, brackets and matrices from tokens.
 
-`judges.rules.latex` builds on it and adds lists, relations and names; it documents the trees.
+`judges.rules.latex` adds lists, relations and names, and documents the trees.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_NAME = 40
 
 
 class Cursor:
-    """A position in tokens, and how deep within brackets and bars it is."""
+    """A position in tokens, with its depth in brackets and bars."""
 
     def __init__(self, tokens: list[Token], source: str) -> None:
         self.tokens = tokens
@@ -44,30 +44,30 @@ class Cursor:
         self.inside = 0
 
     def peek(self) -> Token:
-        """The token here, without taking it."""
+        """The current token."""
         return self.tokens[self.at] if self.at < self.end else Token("end", "", len(self.source), len(self.source))
 
     def take(self) -> Token:
-        """The token here; the position moves on."""
+        """Consumes the current token."""
         token = self.peek()
         self.at += 1
         return token
 
     def is_op(self, *texts: str) -> bool:
-        """Checks whether an operator with one of these texts is here."""
+        """Checks for one of these operators."""
         if self.at >= self.end:
             return False
         kind, text, _, _ = self.tokens[self.at]
         return kind == "op" and text in texts
 
     def expect(self, *texts: str) -> str:
-        """Takes an operator with one of these texts."""
+        """Consumes one of these operators."""
         if not self.is_op(*texts):
             raise Unparsable(f"expected {' or '.join(texts)}")
         return self.take().text
 
     def boundary(self, kinds: frozenset[str], start: int) -> int:
-        """Index of the first token of these kinds outside brackets, from `start`; the end when there is none."""
+        """Index of the first such token outside brackets; else the end."""
         depth = 0
         for index in range(start, self.end):
             kind, text = self.tokens[index][:2]
@@ -82,14 +82,14 @@ class Cursor:
         return self.end
 
     def subscripted(self) -> bool:
-        """Checks whether a subscript follows; takes its sign."""
+        """Consumes a subscript sign, if any."""
         if self.is_op("_"):
             self.take()
             return True
         return False
 
     def raw_group(self) -> str:
-        """The text of a subscript, as a part of a name."""
+        """The text of a subscript in a name."""
         if not self.is_op("{"):
             return self.take().text
         close = self.boundary(frozenset(), self.at + 1)
@@ -122,22 +122,22 @@ _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bm
 
 
 class ExpressionReader(Cursor, ABC):
-    """A position in a list of tokens, and the rules that read an expression from there."""
+    """Reads expressions from tokens."""
 
     @abstractmethod
     def items(self) -> Node:
-        """The items between brackets; read by the upper half."""
+        """Items in brackets; implemented by the subclass."""
 
     @abstractmethod
     def attempt(self, start: int, end: int) -> Node | None:
-        """The tree of some tokens; None where they are no expression. Read by the upper half."""
+        """Tree of some tokens, or None; implemented by the subclass."""
 
     @abstractmethod
     def cases(self) -> Node:
-        """A system or a piecewise value; read by the upper half."""
+        """A system or piecewise value; implemented by the subclass."""
 
     def union(self) -> Node:
-        """Sums with ∪ or a backslash (without) between them."""
+        """Sums joined by ∪ or a backslash (difference)."""
         node = self.sum()
         while self.is_op("cup", "setminus"):
             if self.take().text == "setminus":
@@ -150,7 +150,7 @@ class ExpressionReader(Cursor, ABC):
     # --- expressions --------------------------------------------------------------------------------------------
 
     def sum(self) -> Node:
-        """Terms with +, -, ± and ∓ between them."""
+        """Terms joined by +, -, ± and ∓."""
         node: Node | None = None
         while True:
             operator = self.take().text if self.is_op("+", "-", "pm", "mp") else ("+" if node is None else "")
@@ -162,7 +162,7 @@ class ExpressionReader(Cursor, ABC):
         return node
 
     def signed_product(self) -> Node:
-        """A product with any number of signs before it."""
+        """A product with its signs."""
         negative = False
         while self.is_op("+", "-"):
             negative ^= self.take().text == "-"
@@ -170,10 +170,7 @@ class ExpressionReader(Cursor, ABC):
         return ["neg", node] if negative else node
 
     def product(self) -> Node:
-        """Powers with *, /, (in brackets) : or nothing between them.
-
-        A whole number before a proper fraction is a mixed number.
-        """
+        """Powers joined by *, /, (in brackets) : or nothing; reads mixed numbers."""
         node = self.power()
         divided = False
         factors: list[tuple[str, Node]] = [("", node)]
@@ -212,14 +209,14 @@ class ExpressionReader(Cursor, ABC):
         return self.power()
 
     def is_next_power(self, node: Node) -> bool:
-        """Checks whether a power of a number follows directly behind another one: 2^6 3^5."""
+        """Checks for powers of numbers in sequence: 2^6 3^5."""
         last = node[1][-1] if node[0] == "mul" else node
         after = self.tokens[self.at + 1 : self.at + 2] if self.at + 1 < self.end else []
         powers = last[0] == "pow" and last[1][0] == "num"
         return powers and self.peek().kind == "num" and bool(after) and after[0][:2] == ("op", "^")
 
     def starts_primary(self) -> bool:
-        """Checks whether a factor begins here without a sign of multiplication."""
+        """Checks for an implicit factor."""
         kind, text = self.peek()[:2]
         if kind == "op":
             return text in {"(", "{", "[", "floor(", "ceil("} or (text == "|" and self.bars == 0)
@@ -228,7 +225,7 @@ class ExpressionReader(Cursor, ABC):
         )
 
     def power(self) -> Node:
-        """A primary with what stands behind it: powers, primes, factorials, per cent, degrees."""
+        """A primary with powers, primes, factorials, per cent, degrees."""
         node = self.primary()
         while True:
             token = self.peek()
@@ -250,7 +247,7 @@ class ExpressionReader(Cursor, ABC):
                 return node
 
     def exponent(self, base: Node) -> Node:
-        """The result of ^ on its base: a power, a mark that belongs to a name, or degrees."""
+        """Applies ^: a power, a mark of a name, or degrees."""
         braced = self.is_op("{")
         close = self.boundary(frozenset(), self.at + 1) if braced else self.at + 1
         inner = self.tokens[self.at + braced : close]
@@ -282,13 +279,13 @@ class ExpressionReader(Cursor, ABC):
 
     @staticmethod
     def indices(tokens: list[Token]) -> str:
-        """The upper indices of a tensor, two letters or more that name components; "" for any other exponent."""
+        """Upper tensor indices (two or more letters); else ""."""
         names = [token.text for token in tokens]
         plain = len(names) > 1 and all(token.kind == "id" for token in tokens)
         return " ".join(names) if plain and (set(names) <= _GREEK_INDICES or set(names) <= _INDICES) else ""
 
     def argument(self, signed: bool = False, one_digit: bool = False) -> Node:
-        """The argument of a command or a superscript: a group in braces or one token."""
+        """A group in braces or one token."""
         if self.is_op("{"):
             self.take()
             node = self.sum()
@@ -306,7 +303,7 @@ class ExpressionReader(Cursor, ABC):
         return self.primary()
 
     def primary(self) -> Node:
-        """A primary, counted against the bound of depth."""
+        """A primary, within the depth limit."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise Unparsable("too deep")
@@ -315,7 +312,7 @@ class ExpressionReader(Cursor, ABC):
         return node
 
     def inner_primary(self) -> Node:
-        """One number, symbol, function, command, bracket or matrix."""
+        """A number, symbol, function, command, bracket or matrix."""
         token = self.take()
         kind, text = token[:2]
         if kind == "num":
@@ -361,7 +358,7 @@ class ExpressionReader(Cursor, ABC):
         raise Unparsable(f"unexpected {text!r}")
 
     def symbol(self, name: str) -> Node:
-        """A symbol with its subscript, or an applied function f(x)."""
+        """A symbol with subscript, or f(x)."""
         token = self.peek()
         previous = self.tokens[self.at - 1]
         if self.subscripted():
@@ -396,7 +393,7 @@ class ExpressionReader(Cursor, ABC):
         return ["pow", called, exponent] if exponent is not None else called
 
     def function_argument(self) -> Node:
-        """A group in brackets, or the product up to the next sign or function."""
+        """A bracket, or the product up to the next sign or function."""
         if self.is_op("(", "{"):
             return self.primary()
         node = ["neg", self.power()] if self.is_op("-") and self.take() else self.power()
@@ -405,11 +402,11 @@ class ExpressionReader(Cursor, ABC):
         return node
 
     def is_direction(self) -> bool:
-        """Checks whether a letter with an arrow or a hat is here; behind a function it is not its argument."""
+        """Checks for a letter with arrow or hat, which is no function argument."""
         return self.peek().kind == "decor" and self.peek().text in {"vec", "bold", "hat"}
 
     def structure(self, name: str) -> Node:
-        """A root, fraction or binomial with its arguments."""
+        """A root, fraction or binomial."""
         if name == "sqrt":
             index: Node = ["num", "2"]
             if self.is_op("["):
@@ -425,7 +422,7 @@ class ExpressionReader(Cursor, ABC):
     # --- what equals only itself --------------------------------------------------------------------------------
 
     def derivative(self) -> Node | None:
-        r"""\frac{d^2 y}{dx^2}, or \frac{d}{dx} with its operand behind it; None for any other fraction."""
+        r"""\frac{d^2 y}{dx^2}, or \frac{d}{dx} with its operand."""
         start, end = self.at, self.end
         letter = self.tokens[start + 1].text if self.is_op("{") and start + 1 < end else ""
         close = self.boundary(frozenset(), start + 1)
@@ -453,7 +450,7 @@ class ExpressionReader(Cursor, ABC):
         return ["unknown", f"{letter} / {' '.join(variables)}", [operand]]
 
     def quotient_of_differentials(self, letter: str) -> Node | None:
-        """The quotient that follows the first letter of dy/dx or ∂T/∂x; None where anything else does."""
+        """The rest of dy/dx or ∂T/∂x."""
         start, end = self.at, self.end
         slash = next(
             (index for index in range(start, min(end, start + MAX_QUANTITY)) if self.tokens[index].text == "/"), 0
@@ -469,7 +466,7 @@ class ExpressionReader(Cursor, ABC):
         return ["unknown", f"{letter} / {variable[1]}", [operand]]
 
     def order(self) -> int:
-        """The number behind ^, which is taken; 1 where there is none."""
+        """Consumes the number behind ^; default 1."""
         if not self.is_op("^"):
             return 1
         self.take()
@@ -479,7 +476,7 @@ class ExpressionReader(Cursor, ABC):
         return int(power[1])
 
     def variables(self, letter: str) -> list[str] | None:
-        """The variables of dx^2 dy up to the end, in alphabetic order, each as often as it counts."""
+        """The sorted variables of dx^2 dy, with multiplicity."""
         names: list[str] = []
         while self.at < self.end:
             if self.take().text != letter or self.peek().kind not in {"id", "decor"}:
@@ -491,19 +488,19 @@ class ExpressionReader(Cursor, ABC):
         return sorted(names)
 
     def change(self) -> Node:
-        r"""The quantity behind \Delta with that before its name: a change is no product."""
+        r"""\Delta with its quantity; no product."""
         quantity = self.inner_primary()
         if quantity[0] != "sym":
             raise Unparsable("a change of something else")
         return ["sym", f"Delta({quantity[1]})"]
 
     def nabla(self) -> Node:
-        r"""\nabla with its sign or power and what it works on."""
+        r"""\nabla with its operand."""
         sign = self.take().text if self.is_op("times", "*") else f"^{self.order()}"
         return ["unknown", f"nabla {sign}", [self.power()]]
 
     def decoration(self, name: str) -> Node:
-        """A symbol under an arrow, bar or hat; an angle or triangle by its vertices; the real numbers."""
+        """A decorated symbol; an angle or triangle by vertices; the reals."""
         if name in {"angle", "triangle"} and not self.is_op("{"):
             return named_by_points(name, self.vertices()) or self.symbol(f"{name}({self.raw_group()})")
         inner = self.raw_group()
@@ -518,7 +515,7 @@ class ExpressionReader(Cursor, ABC):
         return self.symbol(f"{name}({inner})")
 
     def vertices(self) -> str:
-        """The capitals that stand here one after another, the name of an angle or triangle; "" for fewer than two."""
+        """Two or more capitals that name an angle or triangle; else ""."""
         start = self.at
         while self.at - start < MAX_VERTICES and self.peek().kind == "id" and self.peek().text in _CAPITALS:
             self.at += 1
@@ -553,7 +550,7 @@ class ExpressionReader(Cursor, ABC):
         return ["interval", *entries, opening == "[", closing == "]"]
 
     def set(self) -> Node:
-        """A set in braces, or a set-builder."""
+        """A set or set-builder."""
         close = self.boundary(frozenset(), self.at)
         bar = next((i for i in range(self.at, close) if self.tokens[i].text in {"|", ":"}), close)
         if bar < close and self.peek().kind == "id" and (bar == self.at + 1 or self.tokens[self.at + 1].text == "in"):
@@ -580,7 +577,7 @@ class ExpressionReader(Cursor, ABC):
         return ["abs", node]
 
     def matrix(self, name: str) -> Node:
-        """Rows of entries up to the end of the environment."""
+        """Rows up to the end of the environment."""
         rows: list[list[Node]] = [[]]
         while self.peek().kind != "end" or self.peek().text != name:
             if self.peek().kind == "row":

@@ -1,7 +1,7 @@
-"""Answers that are none: "I don't know", "no option was chosen", an empty box. Rejects only, and only plain keys.
+"""Non-answers: "I don't know", "no option was chosen", an empty box. Rejects only.
 
-A phrase that may answer a question ("cannot be determined", 不存在) is wrong where the key is a number other than 0;
-the first person's ignorance is wrong beside a formula or a letter, too. Beside a key in words all stays open.
+"Cannot be determined" and 不存在 are wrong for nonzero numbers; ignorance also for a formula or letter. Keys in words
+are undecided.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GIVEN_UP = late(
     r"(?:모르겠습니다|모르겠어요|모르겠다|모릅니다|알 수 없습니다|알 수 없어요))",
     re.IGNORECASE,
 )
-"""What the first person says of itself, or a place where an answer should be."""
+"""First-person refusals, and placeholders of an answer."""
 _NOTHING = late(
     r"(?:(?:it|this|that|the (?:answer|value|result|solution))\s)?(?:is\s)?"
     r"(?:can(?:not| not|['’]t) be (?:determined|found|solved|computed|calculated)|undetermined|indeterminate|unknown"
@@ -50,7 +50,7 @@ _NOTHING = late(
     r"|(?:알|구할|정할|결정할) 수 없(?:다|음|습니다)|존재하지 않(?:는다|음|습니다)",
     re.IGNORECASE,
 )
-"""What may itself be an answer."""
+"""Phrases that may themselves be answers."""
 _NUMBER = late(r"[-−+]?\s?(?=[\d.,]*[1-9])\d[\d.,]*(?:\s?/\s?\d{1,9})?(?:\s?\\?[%°])?(?:\s[A-Za-z]{1,3})?")
 _WORDS = late(r"(?<![\\A-Za-z])[A-Za-z]{3,}|[^\x00-\u03ff\u2000-\u2bff]")
 _MAYBE_NOTHING = late(
@@ -61,7 +61,7 @@ _MAYBE_NOTHING = late(
 
 
 class RefusalStage:
-    """Rejects where nothing is answered; a key in words may be that very phrase, and is left open."""
+    """Rejects non-answers to keys that are no words."""
 
     name = NAME
 
@@ -84,7 +84,7 @@ class RefusalStage:
 
 
 def is_given_up(answer: str) -> bool:
-    """Checks whether a text, or its last line, says only that it has no answer."""
+    """Checks whether a text or its last line only gives up."""
     if not answer.strip():
         return False
     if _EMPTY.fullmatch(answer):
@@ -96,7 +96,6 @@ def is_given_up(answer: str) -> bool:
 
 
 def _plain(text: str) -> str | None:
-    """A text without mark-up and marks at its edges; None for one that says more than that it says nothing."""
     if len(text) > 4 * MAX_CHARS:
         return None
     text = bare(text).strip(" \t()（）[]【】.。!！*_\"'“”")

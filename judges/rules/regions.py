@@ -1,8 +1,7 @@
 """Intervals, unions, set-builders and inequalities in one variable, as regions of the line. Worker only.
 
-Regions with numbers as ends are normal: disjoint spans in ascending order, so that two of them are equal exactly
-when their spans are. An inequality is solved where both sides together are a quotient of polynomials in one variable
-(|u| with a number beside it is squared); `solved` says that it was written as a region from the start.
+With numeric ends, regions are disjoint ascending spans. Inequalities of rational functions are solved (|u| and a number
+are squared); `solved` marks regions written as such.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MINUS_INFINITE = Value(-sympy.oo, -sympy.oo)
 
 @dataclass(frozen=True)
 class LineSpan:
-    """One interval of a region; a point is closed on both sides."""
+    """One interval; a point is closed on both sides."""
 
     low: Value
     high: Value
@@ -40,7 +39,7 @@ class LineSpan:
 
 @dataclass(frozen=True)
 class Region:
-    """Some intervals, the variable of the inequality they come from, if any, and whether they were written so."""
+    """Intervals, the inequality's variable, if any, and whether written as a region."""
 
     spans: tuple[LineSpan, ...]
     variable: str | None = None
@@ -48,7 +47,7 @@ class Region:
 
 
 def region_of(node: Node) -> Region | None:
-    """The region that a tree is; None when it is none. A pair in round brackets counts as an open interval."""
+    """The region of a tree; a pair in round brackets is an open interval."""
     region = _region_of(node)
     return replace(region, spans=_normal(region.spans)) if region else None
 
@@ -75,7 +74,7 @@ def _region_of(node: Node) -> Region | None:
 
 
 def _listed(node: Node) -> Region | None:
-    """Alternatives are joined; conditions with "and", or with ≠ among them, hold together."""
+    """Unites alternatives; intersects conditions with "and" or ≠."""
     kind, parts = node[1], node[2]
     if kind == "or":
         return _joined([_region_of(part) for part in parts])
@@ -98,7 +97,6 @@ def _joined(parts: list[Region | None]) -> Region | None:
 
 
 def _without(node: Node) -> Region | None:
-    """A region without some points or another region: R without {1}, which is also written with a minus."""
     if node[0] == "add":
         if len(node[1]) != 2 or node[1][1][0] != "neg" or node[1][1][1][0] != "set":
             return None
@@ -163,7 +161,6 @@ def _ray(operator: str, end: Value) -> tuple[LineSpan, ...]:
 
 
 def _isolate(side: Any, other: Value) -> tuple[Value, bool, str] | None:
-    """The other side of a relation in one variable, whether the relation turns round, and the variable."""
     if side.free_symbols & other.expr.free_symbols:
         return None
     if side.is_Symbol:
@@ -179,7 +176,7 @@ def _isolate(side: Any, other: Value) -> tuple[Value, bool, str] | None:
 
 
 def _solved(left: Value, operator: str, right: Value) -> Region | None:
-    """An inequality between quotients of polynomials, by its signs between the real roots and poles."""
+    """Solves by signs between real roots and poles."""
     difference = left.expr - right.expr
     if len(difference.free_symbols) != 1 or left.loose or right.loose:
         return None
@@ -244,7 +241,6 @@ def _between_ends(ends: list[Value], inside: Callable[[Any], bool]) -> tuple[Lin
 
 
 def _number(end: Value) -> Any:
-    """The end as a real number or ±oo; raises Unsupported for anything else."""
     if end.expr.is_infinite:
         return end.expr
     number = None if end.expr.free_symbols else at(end.expr, {})
@@ -273,17 +269,14 @@ def _sorted(ends: list[Value]) -> list[Value]:
 
 
 def _by_low(first: LineSpan, two: LineSpan) -> int:
-    """Order by the lower end; of equal ends the closed one is lower."""
     return _order(first.low, two.low) or two.low_closed - first.low_closed
 
 
 def _by_high(first: LineSpan, two: LineSpan) -> int:
-    """Order by the upper end; of equal ends the open one is lower."""
     return _order(first.high, two.high) or first.high_closed - two.high_closed
 
 
 def _normal(spans: tuple[LineSpan, ...]) -> tuple[LineSpan, ...]:
-    """Disjoint and ascending where all ends are numbers; otherwise as they are."""
     if len(spans) < 2:
         return spans
     try:
@@ -306,7 +299,6 @@ def _normal(spans: tuple[LineSpan, ...]) -> tuple[LineSpan, ...]:
 
 
 def _meeting(regions: list[Region]) -> Region | None:
-    """The meeting of several regions of one variable; None when their ends are no numbers, or it is empty."""
     variables = {region.variable for region in regions}
     if len(variables) != 1:
         return None
@@ -339,5 +331,5 @@ def _between(rays: list[Region]) -> Region | None:
 
 
 def is_numeric(region: Region) -> bool:
-    """Checks whether all ends are numbers, so that the spans are a normal form."""
+    """Checks whether all ends are numbers."""
     return not any(end.expr.free_symbols for span in region.spans for end in (span.low, span.high))

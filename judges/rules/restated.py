@@ -1,10 +1,7 @@
-"""Values said in a sentence or twice: "The vertex is (2, 3).", "作者是李白", "3 (or 6/2)", "1/2 (=0.5)".
+"""Values in a sentence or twice: "The vertex is (2, 3).", "作者是李白", "3 (or 6/2)", "1/2 (=0.5)".
 
-`complement` returns what follows the one copula of a text that is one plain sentence; a sentence that denies, hedges,
-supposes, counts, asks or speaks of one of several has none. `restated` splits an answer that gives two values; `weigh`
-and `weigh_key` combine the verdicts on the two. An answer is right when both are, or when one is and the other equals
-it or is its rounding. It is wrong when both are and agree with each other. One right and one other value are two
-answers: undecided, unless "or" makes a list of them.
+A double value is right when both are, or one is and the other equals or rounds it; wrong when both are and agree; else
+undecided, unless "or" makes a list.
 """
 
 from __future__ import annotations
@@ -56,11 +53,7 @@ _GLOSSED = late(r"(?P<word>[^()（）\d=<>+]{1,30}?)\s?[(（](?P<gloss>[^()（�
 
 
 def complement(text: str) -> str | None:
-    """The complement of the subject in one plain sentence; None for any other text.
-
-    Args:
-        text: an answer, or a key.
-    """
+    """The complement of the one copula of a plain, unqualified sentence."""
     if not 4 <= len(text) <= MAX_SENTENCE:
         return None
     plain = _TEXT.sub(r"\1", bare(text))
@@ -73,11 +66,7 @@ def complement(text: str) -> str | None:
 
 
 def glossed(text: str) -> list[str]:
-    """A word with a gloss in brackets as what it may be: 삼투압(osmotic pressure), 碳酸钠（Na2CO3）, 임진왜란(1592).
-
-    A gloss is a number, or in another script, and then it is the same in another language or notation. In the same
-    script it may correct the word.
-    """
+    """Readings of a word with a gloss (a number, another script): 삼투압(osmotic pressure), 碳酸钠（Na2CO3）."""
     match = _GLOSSED.fullmatch(bare(text)) if len(text) <= MAX_SENTENCE else None
     if match is None or _OTHERWISE.search(text):
         return []
@@ -95,11 +84,11 @@ def _scripts(text: str) -> set[str]:
 NAME = "restated"
 MAX_CHARS = 300
 Compare = Callable[[str, str], Decision]
-"""What the rules say to a key and an answer, or (`alike`) to two values of one text, whatever form is asked for."""
+"""The verdict of the rules on a key and an answer, or (`alike`) on two values of one text, in any form."""
 
 
 class Restated(NamedTuple):
-    """The two values, and what the words between them say: alternatives, the same, a rounding, or nothing."""
+    """Two values, and the relation in words: alternatives, equal, a rounding, or ""."""
 
     first: str
     second: str
@@ -128,7 +117,7 @@ _BRACKET = late(r"\\[()\[\]{}]|[()（）\[\]{}]")
 
 
 def restated(text: str) -> Restated | None:
-    """The two values of a text that says its value twice; None for any other."""
+    """Splits an answer that gives two values."""
     if len(text) > MAX_CHARS:
         return None
     plain = bare(text)
@@ -136,7 +125,7 @@ def restated(text: str) -> Restated | None:
 
 
 def _in_brackets(text: str) -> Restated | None:
-    """A second value in brackets at the end; without a word only behind a number, of which it may be a factor."""
+    """A second value in final brackets; without a word only behind a number (factor)."""
     opening = _opening(text)
     first, inner = text[:opening].strip(), text[opening + 1 : -1].strip()
     if opening < 1 or not first or not inner or first.endswith(("\\left", "_", "^")):
@@ -153,7 +142,6 @@ def _in_brackets(text: str) -> Restated | None:
 
 
 def _side_by_side(text: str) -> Restated | None:
-    """Two values with "i.e." between them, outside all brackets."""
     for between in _BETWEEN.finditer(text):
         first, lead = text[: between.start()].strip(), _LEAD.match(text, between.end())
         kind = _kind(lead) if lead else None
@@ -173,7 +161,6 @@ def _kind(lead: re.Match[str]) -> Literal["or", "same", "about"] | None:
 
 
 def _opening(text: str) -> int:
-    """The place of the bracket that closes at the end of a text; -1 where none does."""
     if text[-1:] not in _CLOSING:
         return -1
     depth = 0
@@ -193,7 +180,6 @@ def _balanced(text: str) -> bool:
 
 
 def _agree(first: Number | None, second: Number | None) -> bool:
-    """Checks whether two numbers may be one: equal, or one of them rounded or cut off."""
     if first is None or second is None:
         return False
     pairs = ((first, second), (second, first))
@@ -212,7 +198,7 @@ def _rounded(pair: Restated, alike: Compare) -> bool:
 
 
 def weigh(pair: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare) -> Decision:
-    """The verdict on an answer that gives its value twice, from that on the whole text."""
+    """The verdict on a double value, given that on the whole text."""
     if _as_a_whole(pair, comparison, whole) or _is_product(pair, alike):
         return whole
     decisions = [compare(comparison.gold, form) for form in (pair.first, pair.second)]
@@ -234,7 +220,7 @@ def weigh(pair: Restated, comparison: AnswerComparison, whole: Decision, compare
 def weigh_key(
     pair: Restated, comparison: AnswerComparison, whole: Decision, compare: Compare, alike: Compare
 ) -> Decision:
-    """The verdict on an answer to a key that gives its value twice: either form is right where they are one value."""
+    """The verdict for a double key: either form is right if they are one value."""
     if _as_a_whole(pair, comparison, whole) or _is_product(pair, alike):
         return whole
     outcomes: set[Outcome] = {compare(form, comparison.answer).decision for form in (pair.first, pair.second)}
@@ -249,13 +235,12 @@ def weigh_key(
 
 
 def _as_a_whole(pair: Restated, comparison: AnswerComparison, whole: Decision) -> bool:
-    """Checks whether the text is right as it stands: "2 (or 1)" is not, though the product of its two values may be."""
     product = whole.by == "symbolic" and normal_form(comparison.gold) != normal_form(comparison.answer)
     return whole.decision == "accept" and (pair.kind == "bare" or not product)
 
 
 def _is_product(pair: Restated, alike: Compare) -> bool:
-    """Checks whether two values without a word between them are no one value: 3 (4) is twelve, 30° (π/6) is thirty."""
+    """Checks for a factor: 3 (4) is twelve, 30° (π/6) is thirty."""
     return pair.kind == "bare" and not _rounded(pair, alike) and not _one_value(pair, alike)
 
 

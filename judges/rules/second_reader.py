@@ -1,8 +1,7 @@
-"""Which texts go to the second reader: formulas with max, min, gcd, lcm, sums or products.
+"""Second reader: routes formulas with max, min, gcd, lcm, sums or products to latex2sympy2_extended, if installed.
 
-It is the library latex2sympy2_extended, where that is installed. Contract: nothing is imported of it here, nor sympy;
-`second_trees` reads in a worker process, under its limits. Texts with words, decimals, slashes or bars, which it reads
-otherwise than we do, are not given to it. What it reads can only be accepted, never rejected.
+Contract: imports neither it nor sympy (`second_trees` does, in a worker). Words, decimals, slashes and bars, which it
+reads differently, are excluded. Its readings can only be accepted.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _NAMED = late(r"\\operatorname\s*\{\s*(lcm|gcd|max|min)\s*\}")
 
 @cache
 def version() -> str:
-    """Name and version of the library, where it can be used; "" elsewhere."""
+    """Name and version of the library, or ""."""
     try:
         runtime, release = metadata.version("antlr4-python3-runtime"), metadata.version(LIBRARY)
     except metadata.PackageNotFoundError:
@@ -36,11 +35,11 @@ def version() -> str:
 
 
 def may_read(text: str) -> bool:
-    """Checks whether a text is a formula for the second reader."""
+    """Checks for a formula of the second reader."""
     return len(text) <= MAX_CHARS and _OURS_LACKS.search(text) is not None and not _NOT_FOR_IT.search(plain(text))
 
 
 def plain(text: str) -> str:
-    """A text in the LaTeX that the library reads."""
+    """LaTeX for the library."""
     plain = re.sub(r"\\[,;:! ]|\\(?:left|right|displaystyle|limits)(?![a-zA-Z])", " ", to_latex(bare(text)))
     return re.sub(r"\\[dt]frac(?![a-zA-Z])", r"\\frac", _NAMED.sub(r"\\\1 ", plain)).strip()

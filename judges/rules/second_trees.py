@@ -1,7 +1,6 @@
-"""Readings of latex2sympy2_extended as trees of ours. Worker only, under its limits.
+"""Readings of latex2sympy2_extended as our trees. Worker only.
 
-Contract: `second_reading` raises Unparsable for all that we do not compare. No text is evaluated: numbers are read
-here, and sympy's own evaluation of texts is switched off in the process for good.
+Contract: no text is evaluated: numbers are read here, and sympy's evaluation of texts is disabled for the process.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def second_reading(text: str) -> Node:
     """The tree of a formula.
 
     Raises:
-        Unparsable: the library cannot read it, or reads something that we do not compare.
+        Unparsable: unreadable or not comparable.
     """
     if not may_read(text):
         raise Unparsable("not for the second reader")
@@ -57,7 +56,7 @@ def _reader() -> Any:
             return sympy.Integer(int(text))
 
         def handle_gcd_lcm(self, f: str, args: Any) -> Any:
-            """Of plain numbers only: of symbols sympy takes that of polynomials."""
+            """Numbers only: for symbols sympy computes that of polynomials."""
             if not all(getattr(argument, "is_Integer", False) for argument in args):
                 raise Unparsable("a divisor of symbols")
             return super().handle_gcd_lcm(f, args)

@@ -1,7 +1,7 @@
-"""Families of solutions: a·k + b over all whole k, and combinations with arbitrary constants. Worker only.
+"""Families of solutions: a·k + b over whole k, and combinations with arbitrary constants. Worker only.
 
-Solutions of a differential equation are one where the functions behind their constants span the same space and the
-parts without constants differ by a member of it: C₁eˣ + C₂e⁻ˣ is A cosh x + B sinh x, and not C₁eˣ + C₂e⁻²ˣ.
+Solutions of a differential equation are equal if the functions behind their constants span one space and their
+constant-free parts differ by a member of it: C₁eˣ + C₂e⁻ˣ is A cosh x + B sinh x.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MAX_CLASSES = 60
 
 
 def is_periodic(expr: Any, parameter: Any) -> bool:
-    """Checks whether an expression is a·k + b with a rational multiple of π for a, as of a periodic equation."""
+    """Checks for a·k + b with a rational multiple of π for a."""
     line = affine(expr, parameter)
     return line is not None and (line[0] / sympy.pi).is_Rational is True
 
 
 def shifted(gold: Any, answer: Any, parameter: Any) -> Said:
-    """Two single families: the same set when the steps agree and the offsets differ by whole steps."""
+    """Two families: equal steps, and offsets that differ by whole steps."""
     first, second = affine(gold, parameter), affine(answer, parameter)
     if first is None or second is None:
         return "undecided", "families"
@@ -45,7 +45,7 @@ def shifted(gold: Any, answer: Any, parameter: Any) -> Said:
 
 
 def same_families(golds: list[Node], answers: list[Node]) -> Said | None:
-    """Two unions of families; None where they are not all families with steps in a rational proportion."""
+    """Two unions of families; None unless steps are in rational proportion."""
     try:
         lines = [[_line(node) for node in nodes] for nodes in (golds, answers)]
     except Unsupported:
@@ -82,7 +82,6 @@ def _line(node: Node) -> tuple[Any, Any] | None:
 
 
 def _residue(offset: Any, period: Any) -> Any:
-    """An offset within one period, as text to 12 digits; None where it is no real number."""
     number = at(offset / period, {})
     if number is None or number[1] != 0:
         return None
@@ -98,11 +97,11 @@ _NOTHING = mpmath.mpf("1e-12")
 
 
 def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
-    """The comparison of two families; None where they are not both linear in as many constants of one variable.
+    """Compares two families linear in as many constants of one variable.
 
     Args:
-        gold: of a key, whose constants are C, C_1, c_2 and the like.
-        answer: of an answer, whose constants may be called A, B or K, too.
+        gold: has constants C, C_1, c_2 and the like.
+        answer: may also use A, B or K.
     """
     known = {name for name in gold.free_symbols if not _OF_A_KEY.fullmatch(str(name))}
     constants = [
@@ -125,7 +124,6 @@ def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
 
 
 def _parts(expr: Any, names: list[Any]) -> tuple[list[Any], Any] | None:
-    """The functions behind the constants, and the part without them; None where an expression is not linear in them."""
     slopes = [sympy.diff(expr, name) for name in names]
     if any(slope.free_symbols & set(names) for slope in slopes):
         return None
@@ -133,7 +131,7 @@ def _parts(expr: Any, names: list[Any]) -> tuple[list[Any], Any] | None:
 
 
 def _rank(columns: list[Any], variable: Any, constants: set[Any]) -> int | None:
-    """The number of independent functions of a variable, all other symbols held; None where that is not plain."""
+    """Number of independent functions of a variable; None if unclear."""
     fixed = next(iter(points(constants - {variable})), {})
     rows = []
     for point in points({variable}):

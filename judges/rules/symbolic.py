@@ -1,6 +1,6 @@
-"""Symbolic equality: key and answer are read as trees here and compared by sympy in a worker process.
+"""Symbolic equality: trees are read here and compared by sympy in a worker process.
 
-What cannot be read, is too big or breaks a limit is undecided. Nothing is evaluated in this process.
+Unreadable, big or slow comparisons are undecided.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
 MAX_WRITTEN = 20_000
-"""Characters of a key or an answer as they were written; what `tokens.MAX_CHARS` bounds is what is left of them."""
+"""Characters of a key or an answer as written (`tokens.MAX_CHARS` bounds the cleaned text)."""
 
 
 class SymbolicStage:
-    """Accepts what is provably equal, rejects what is demonstrably different."""
+    """Accepts provable equality, rejects demonstrable difference."""
 
     name = NAME
 
@@ -77,7 +77,6 @@ class SymbolicStage:
         return self._replied({"gold": gold, "answer": _in_the_keys_unit(gold, answer)}, comparison)
 
     def _read_again(self, key: str, comparison: AnswerComparison) -> Decision | None:
-        """The second reader's decision on two texts of which we cannot read one; None where it is not used."""
         if not second_reader.version():
             return None
         request: dict[str, Any] = {}
@@ -108,13 +107,7 @@ class SymbolicStage:
 
 
 def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
-    """Both texts as trees, and whether a letter behind a value was taken for its unit.
-
-    It may be one where only one of them has a unit, or is read otherwise.
-
-    Raises:
-        Unparsable: one of them is no mathematics.
-    """
+    """Both trees, and whether a letter was taken as a unit."""
     try:
         plain = parse(gold), parse(answer)
         if (plain[0][0] == "unit") == (plain[1][0] == "unit"):
@@ -130,7 +123,6 @@ _GROUPED = late(r"[+-]?\d{1,3}(?:,\d{3})+")
 
 
 def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
-    """Two texts of which one is a number with commas ("70,110"), with that read as a list; None where none is."""
     texts = [bare(gold), bare(answer)]
     apart = [text.replace(",", ", ") if _GROUPED.fullmatch(text) else text for text in texts]
     return (apart[0], apart[1]) if apart != texts else None
@@ -140,7 +132,7 @@ _TIGHT = late(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
 
 
 def _equal_as_units(gold: str, answer: str) -> bool:
-    """Checks whether two texts are equal where a hyphen behind a unit is no minus: "5 m s-1", "5 N-m"."""
+    """Compares with a unit's hyphen as no minus: "5 m s-1", "5 N-m"."""
     texts = [
         _TIGHT.sub(lambda sign: f"^{{-{sign['power']}}}" if sign["power"] else "\\cdot ", text)
         for text in (gold, answer)
@@ -152,7 +144,6 @@ def _equal_as_units(gold: str, answer: str) -> bool:
 
 
 def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
-    """The answer's tree with its quantities in the one unit of the key, where they can be converted."""
     units, others = _units(gold), _units(answer)
     if len(units) != 1 or others <= units:
         return answer
@@ -181,7 +172,7 @@ def _are_numbers(gold: str, answer: str) -> bool:
 
 
 def _with_decimal_comma(gold: str, answer: str) -> Decision:
-    """One side is "1,22", the other a single number: equal as decimals, or left open."""
+    """Accepts "1,22" and a single number if equal as decimals."""
     texts = [bare(text) for text in (gold, answer)]
     numbers = [read_number(text.replace(",", ".") if _COMMA.fullmatch(text) else text) for text in texts]
     plain = any(_PLAIN_COMMA.fullmatch(text) for text in texts)

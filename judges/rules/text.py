@@ -1,8 +1,7 @@
-"""Text normal forms: equal after width, spacing, punctuation and mark-up are unified. Accepts only.
+"""Text normal forms: equality after unifying width, spacing, punctuation and mark-up. Accepts only.
 
-Letter case counts, except in words: "Evelyn" is "evelyn", but AaBb is not AABB, CO not Co and Ω not ω. Quotes
-around Chinese and Korean words, the sign between the entries of a list ("、", "和"), an English article in front and
-a Korean copula at the end carry no meaning. The order of a list does.
+Case counts except in words: "Evelyn" is "evelyn", but AaBb is not AABB, CO not Co, Ω not ω. CJK quotes, list separators
+("、", "和"), a leading English article and a final Korean copula are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _NESTING = 6
 
 
 class TextStage:
-    """Accepts answers that read the same as the key."""
+    """Accepts answers that read like the key."""
 
     name = NAME
 
@@ -48,13 +47,13 @@ class TextStage:
 
 
 def _inside(match: re.Match[str]) -> str:
-    """The one group of a match; a function, as a template would be looked up again for each text."""
+    """The group of a match (a template would be looked up for each text)."""
     return match[1]
 
 
 @of_short
 def normal_form(text: str) -> str:
-    """The text with everything unified that does not carry meaning."""
+    """The text with meaningless differences unified."""
     text = _FRACTION.sub(r"\\frac", to_latex(bare(text)))
     for _ in range(_NESTING if "\\" in text else 0):
         text = _STYLED.sub(_inside, text)
@@ -67,7 +66,6 @@ _BOUND = late(r"\\(?:sum|prod)_\{?([a-zA-Z])=")
 
 
 def _rebound(text: str) -> str:
-    """A normal form with one letter for the index of its sums, where that is one."""
     names = set(_BOUND.findall(text))
     name = names.pop() if len(names) == 1 else ""
     return re.sub(rf"(?<![A-Za-z\\]){name}(?![A-Za-z])", "□", text) if name else text
@@ -81,14 +79,13 @@ _COPULA = late(r"(?<=[\uac00-\ud7a3A-Za-z0-9)])(?:입니다|이에요|예요|이
 
 
 def _plainest(text: str) -> str:
-    """A normal form without quotes, with one sign for every joint, without article and copula."""
     text = _COPULA.sub("", _ARTICLE.sub("", _QUOTES.sub("", text)))
     pieces = _JOINT.split(text)
     return ",".join(pieces) if all(pieces) else text
 
 
 def _fold(match: re.Match[str]) -> str:
-    """Lower case for what is plainly a word; a genotype (pairs of one letter) is none."""
+    """Lowers words; genotypes (pairs of one letter) are none."""
     word = match[0]
     plain = word.islower() or word.istitle() or (word.isupper() and len(word) >= 5)
     return word.lower() if plain and not _GENOTYPE.fullmatch(word) else word

@@ -1,7 +1,7 @@
 """LaTeX and plain-text mathematics as a bounded list of tokens.
 
-Nothing is looked up, imported or evaluated: a token is a kind and a text from the lists below, or a symbol's
-name. What is not on a list becomes a `word`, which no expression may contain.
+Nothing is imported or evaluated: a token is a kind and a text from the lists below, or a symbol's name. Anything else
+becomes a `word`, which no expression may contain.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MAX_NUMBER = 60
 
 
 class Unparsable(Exception):
-    """The text is not mathematics that this project reads, or it is beyond the bounds."""
+    """A text that is no known mathematics, or out of bounds."""
 
 
 class Token(NamedTuple):
-    """One token and where it stands in the text."""
+    """A token and its position."""
 
     kind: str
     text: str
@@ -56,7 +56,7 @@ _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", 
               **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
 _DECORATIONS = frozenset("vec bold hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle arc".split())
 _OPERATOR_NAMES = frozenset("det tr Tr Var Cov erf erfc sgn sign rank diag div grad curl rot Re Im arg".split())
-"""Functions and operators whose rules nobody wrote down here: their values equal only themselves."""
+"""Functions and operators without rules: their values equal only themselves."""
 _SAME_DECORATION = {
     "overrightarrow": "vec",
     "widehat": "hat",
@@ -120,10 +120,10 @@ _BIG_O = late(r"\\math(?:cal|scr)\s*\{?\s*O\s*\}?(?=\s*(?:\\left\s*)?\()")
 
 
 def tokenize(text: str) -> tuple[list[Token], str]:
-    """The tokens of a text and the text that their positions refer to.
+    """The tokens, and the text of their positions.
 
     Raises:
-        Unparsable: too long, or with characters that mathematics does not have.
+        Unparsable: too long, or with foreign characters.
     """
     if len(text) > MAX_CHARS:
         raise Unparsable("too long")
@@ -156,7 +156,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
 
 
 def _with_bold_letters(source: str) -> str:
-    r"""Single letters in bold under a command of their own: vectors and matrices, where not all are sets of numbers."""
+    """Marks bold letters (vectors, matrices), unless all are sets of numbers."""
     letters = {match["braced"] or match["letter"] for match in _BOLD.finditer(source)}
     if letters <= _SETS_OF_NUMBERS:
         return source
@@ -164,7 +164,7 @@ def _with_bold_letters(source: str) -> str:
 
 
 def _number(written: str, source: str, start: int, depth: int) -> tuple[str, int]:
-    """One number; commas join its groups only outside brackets (inside they part the entries)."""
+    """One number; commas group only outside brackets."""
     grouped = "," in written
     if grouped and (depth or (start and source[start - 1] in ",.")):
         written = written.split(",", maxsplit=1)[0]
@@ -226,7 +226,6 @@ def _command(name: str) -> list[tuple[str, str]]:
 
 
 def _word(text: str) -> list[tuple[str, str]]:
-    """A piece of text inside mathematics: a connector, a symbol, a function, or just a word."""
     plain = text.strip(" ~")
     if joint := _JOINED.fullmatch(plain):
         kind = "and" if joint["last"].lower() in _AND else "or"
@@ -254,7 +253,6 @@ _PIECES = late("|".join([*sorted(_SPELLED, key=len, reverse=True), "[a-zA-Z]"]))
 
 
 def _letters(run: str) -> list[tuple[str, str]]:
-    """A run of letters: known names, single-letter symbols, or a word of a language."""
     if run.lower() in _AND or run.lower() in _OR:
         return _word(run)
     pieces = _PIECES.findall(run)

@@ -1,4 +1,4 @@
-"""Trees of answers (plain lists, documented in `judges.rules.latex`): construction and plain operations. No sympy."""
+"""Trees of answers (plain lists, documented in `judges.rules.latex`): construction and operations. No sympy."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from livek12.judges.rules.tokens import Unparsable
 
 Node = list[Any]
 DIRECTED = ("vec(", "bold(", "hat(")
-"""How the names of vectors, and of operators of quantum mechanics, begin."""
+"""Prefixes of the names of vectors and quantum operators."""
 TURNED = ("^T", "^dagger")
-"""How the names of transposes and adjoints end."""
+"""Suffixes of the names of transposes and adjoints."""
 UNKNOWN = frozenset({"unknown", "cross", "applied", "ordered"})
 """Nodes that equal only themselves, but for the identities written in `vectors` and `unknowns`."""
 
 
 def chosen(base: Node, exponent: Node) -> Node | None:
-    """C_5^2 and A_5^2 as the numbers of combinations and arrangements; None for anything else."""
+    """C_5^2 and A_5^2 as numbers of combinations and arrangements."""
     kind, _, total = str(base[1]).partition("_") if base[0] == "sym" else ("", "", "")
     if kind not in {"C", "A"} or not total.isdigit() or exponent[0] != "num" or not exponent[1].isdigit():
         return None
@@ -28,7 +28,7 @@ def chosen(base: Node, exponent: Node) -> Node | None:
 
 
 def named_by_points(kind: str, points: str) -> Node | None:
-    """A name by two or three points: ∠ABC is ∠CBA, a segment AB is BA, a vector AB is -BA; else None."""
+    """A name by points: ∠ABC is ∠CBA, a segment AB is BA, a vector AB is -BA."""
     if not (points.isascii() and points.isalpha() and points.isupper()):
         return None
     turned = min(points, points[::-1])
@@ -43,7 +43,7 @@ def named_by_points(kind: str, points: str) -> Node | None:
 
 
 def in_base(digits: str, base: str) -> Node:
-    """A whole number in a base of 2 to 36; else a number with an index, which is a name."""
+    """A whole number in a base of 2 to 36; else a name with an index."""
     base = base.strip("()")
     valid = (
         base.isdigit() and 2 <= int(base) <= 36 and digits.isdigit() and all(int(digit) < int(base) for digit in digits)
@@ -59,7 +59,7 @@ def transposed(node: Node) -> Node:
 
 
 def plus(left: Node | None, operator: str, right: Node) -> Node:
-    """A sum, or both signs behind ± and ∓; a sum takes another term in."""
+    """A flattened sum, or both signs of ± and ∓."""
     if operator in {"pm", "mp"}:
         return ["pm", left, right, operator]
     term = ["neg", right] if operator == "-" else right
@@ -69,12 +69,12 @@ def plus(left: Node | None, operator: str, right: Node) -> Node:
 
 
 def times(left: Node, right: Node) -> Node:
-    """A product; a product takes another factor in."""
+    """A flattened product."""
     return ["mul", [*left[1], right]] if left[0] == "mul" else ["mul", [left, right]]
 
 
 def is_directed(node: Node) -> bool:
-    """Checks whether a tree is a vector by its marks (arrow, bold type, hat) on one factor, or a sum of such."""
+    """Checks for a vector mark (arrow, bold, hat) on one factor, or a sum of such."""
     kind = node[0]
     if kind == "sym":
         return str(node[1]).startswith(DIRECTED)
@@ -87,10 +87,7 @@ def is_directed(node: Node) -> bool:
 
 
 def with_products_of_vectors(factors: list[tuple[str, Node]]) -> Node | None:
-    r"""A product of factors with the signs before them, where \times or \cdot joins two vectors; None where none does.
-
-    A cross product is formed before a dot product.
-    """
+    r"""A product where \times or \cdot joins two vectors, cross before dot; else None."""
     for sign, kind in (("times", "cross"), ("*", "dot")):
         joined = [factors[0]]
         for operator, right in factors[1:]:
@@ -113,25 +110,25 @@ def _is_of_vectors(kind: str, left: Node, right: Node) -> bool:
 
 
 def is_matrix_name(name: str) -> bool:
-    """Checks whether a name may be that of a matrix or operator: one capital, or a letter with a mark."""
+    """Checks for one capital, or a letter with a mark."""
     letter = name.removesuffix(TURNED[0]).removesuffix(TURNED[1]).partition("_")[0]
     return name.startswith(DIRECTED) or (letter.isupper() and len(letter) == 1)
 
 
 def holds_kind(node: Any, kinds: frozenset[str]) -> bool:
-    """Checks whether a node of some kinds is anywhere in a tree."""
+    """Checks for a node of some kinds."""
     return isinstance(node, list) and (
         (bool(node) and isinstance(node[0], str) and node[0] in kinds) or any(holds_kind(part, kinds) for part in node)
     )
 
 
 def is_mixed(whole: Node, fraction: Node) -> bool:
-    """A whole number directly before a proper fraction of whole numbers is a mixed number."""
+    """Checks for a whole number before a proper fraction."""
     return _is_beside(whole, fraction) and int(fraction[1][1]) < int(fraction[2][1])
 
 
 def is_improper(whole: Node, fraction: Node) -> bool:
-    """A whole number directly before an improper fraction: perhaps a sum, perhaps a product."""
+    """Checks for a whole number before an improper fraction: sum or product."""
     return _is_beside(whole, fraction) and int(fraction[1][1]) >= int(fraction[2][1])
 
 
@@ -141,14 +138,14 @@ def _is_beside(whole: Node, fraction: Node) -> bool:
 
 
 def decorated(node: Node, mark: str) -> Node:
-    """A symbol with a mark behind it."""
+    """A symbol with a mark appended."""
     if node[0] != "sym":
         raise Unparsable("a mark on an expression")
     return ["sym", node[1] + mark]
 
 
 def holds_symbol(node: Any, name: str | None = None) -> bool:
-    """Checks whether a symbol, or the one of a name, stands anywhere in a tree."""
+    """Checks for a symbol, or the one of a name."""
     if not isinstance(node, list):
         return False
     own = node[:1] == ["sym"] and name in {None, *node[1:2]}
@@ -156,14 +153,14 @@ def holds_symbol(node: Any, name: str | None = None) -> bool:
 
 
 def symbols(node: Any) -> set[str]:
-    """The names of all symbols in a tree."""
+    """The names of all symbols."""
     if not isinstance(node, list):
         return set()
     return {node[1]} if node[:1] == ["sym"] else set().union(*map(symbols, node))
 
 
 def of_rows(entries: list[Node]) -> Node | None:
-    """The matrix of [[1, 2], [3, 4]], whose rows were read as brackets; None where they are no rows of one length."""
+    """The matrix of [[1, 2], [3, 4]]; None unless rows have one length."""
     closed = [entry[1:3] if entry[0] == "interval" and entry[3] and entry[4] else entry for entry in entries]
     rows = [entry[1] if entry[0] == "tuple" else entry if isinstance(entry[0], list) else [entry] for entry in closed]
     plain = all(cell[0] not in {"interval", "tuple", "list", "set"} for row in rows for cell in row)
@@ -193,7 +190,7 @@ EMPTY: Node = ["const", "empty"]
 
 
 def expand(node: Node) -> list[Node]:
-    """The values that a tree stands for: the entries of a list or set, both signs of ±. A set within stays one."""
+    """The values of a list, set or ±; nested sets remain."""
     if node[0] in HOLDERS:
         entries = node[2] if node[0] == "list" else node[1]
         return [value for entry in entries for value in ([entry] if is_set(entry) else expand(entry))]
@@ -203,17 +200,16 @@ def expand(node: Node) -> list[Node]:
 
 
 def is_set(node: Node) -> bool:
-    """Checks whether a tree is a set by its braces, or the empty set."""
+    """Checks for a set in braces or the empty set."""
     return node[0] == "set" or node == EMPTY
 
 
 def has_sign(node: Any) -> bool:
-    """Checks whether ± stands anywhere in a tree."""
+    """Checks for ±."""
     return isinstance(node, list) and (node[:1] == ["pm"] or any(has_sign(child) for child in node))
 
 
 def _signed(node: Any, upper: bool) -> Any:
-    """The tree with every ± read as its upper (or lower) sign."""
     if not isinstance(node, list):
         return node
     if node[:1] != ["pm"]:
@@ -224,13 +220,13 @@ def _signed(node: Any, upper: bool) -> Any:
 
 
 def bound_variable(name: str) -> tuple[str, str] | None:
-    """Head and variable of a name like f(x)."""
+    """Head and variable of f(x)."""
     head, bracket, rest = name.partition("(")
     return (head, rest[0]) if bracket and len(rest) == 2 and rest[1] == ")" and rest[0].isalpha() else None
 
 
 def named_sets(node: Node) -> tuple[str, list[str]] | None:
-    """The names of a union or difference of sets that only have names (A - B is one too); None for anything else."""
+    """The names of a union or difference of named sets (also A - B)."""
     if node[0] == "add" and len(node[1]) == 2 and node[1][1][0] == "neg":
         parts, kind = [node[1][0], node[1][1][1]], "without"
     elif node[0] in {"union", "without"}:
@@ -244,12 +240,12 @@ def named_sets(node: Node) -> tuple[str, list[str]] | None:
 
 
 def numbered(names: list[str]) -> bool:
-    """Checks whether names are one letter with different indices: x_1, x_2."""
+    """Checks for one letter with indices: x_1, x_2."""
     return len({name.partition("_")[0] for name in names}) == 1 and all("_" in name for name in names)
 
 
 def grouped(entries: list[Node]) -> list[Node]:
-    """Named values that repeat the same names in turn (p=5, q=2; p=7, q=2) as points; otherwise as they are."""
+    """Values whose names repeat in turn (p=5, q=2; p=7, q=2) as points; else unchanged."""
     names = [entry[1] for entry in entries if entry[0] == "named"]
     width = len(set(names))
     if len(names) < len(entries) or not 1 < width < len(names) or len(names) % width:
@@ -261,7 +257,7 @@ def grouped(entries: list[Node]) -> list[Node]:
 
 
 def named_entries(node: Node) -> list[Node] | None:
-    """The named values of (x, y) = (1, 2), one by one; None where a tree is nothing of the kind."""
+    """The named values of (x, y) = (1, 2), else None."""
     if node[0] != "named" or node[3][0] != "tuple" or not (node[2] and node[2][0] == "tuple"):
         return None
     names, values = node[2][1], node[3][1]
@@ -271,7 +267,7 @@ def named_entries(node: Node) -> list[Node] | None:
 
 
 def name_of(node: Node) -> str:
-    """The name of a named value, for the tree of a name."""
+    """The name for the tree of a name."""
     if node[0] == "apply":
         return f"{node[1]}({','.join(name_of(argument) for argument in node[2])})"
     return str(node[1])
@@ -285,7 +281,7 @@ def rename(node: Any, old: str, new: str) -> Any:
 
 
 def unnamed(node: Node) -> Node:
-    """A tree without the name before its value."""
+    """The value without its name."""
     value: Node = node[3] if node[0] == "named" else node
     return value
 
@@ -296,7 +292,7 @@ def as_quotient(node: Node) -> Node:
 
 
 def as_count(node: Node) -> Node:
-    """C(7, 3), P(7, 3) and A(7, 3) of whole numbers as the number of choices; any other tree as it is."""
+    """C(7, 3), P(7, 3) and A(7, 3) of whole numbers as counts; else unchanged."""
     if node[0] != "named" or node[1] not in {"C", "P", "A"} or node[2] is not None or node[3][0] != "tuple":
         return node
     pair = node[3][1]
@@ -309,7 +305,7 @@ def as_count(node: Node) -> Node:
 
 
 def rows_of(node: Node) -> Node:
-    """A closed pair [1, 2] as a tuple, a tuple of tuples as a matrix; any other tree as it is."""
+    """A pair [1, 2] as a tuple, a tuple of tuples as a matrix; else unchanged."""
     if node[0] == "interval" and node[3] and node[4]:
         return ["tuple", node[1:3]]
     if node[0] == "tuple" and all(entry[0] in {"tuple", "interval"} for entry in node[1]):

@@ -1,4 +1,4 @@
-"""True or false, in Chinese, Korean and English. What is not plainly one of them is undecided; so is "not false"."""
+"""True or false, in Chinese, Korean and English. Anything else, also "not false", is undecided."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class TrueFalseStage:
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accept or reject; undecided unless both say plainly true or false."""
+        """Accept or reject; undecided unless both are clear."""
         if comparison.is_choice:
             return undecided(NAME)
         judged = type_of(comparison.question_type).answer == "truth"
@@ -88,12 +88,12 @@ class TrueFalseStage:
 
 
 def read_truth(text: str, signs: bool, reasoned: bool = False) -> bool | None:
-    """The truth value that a text is.
+    """The truth value of an answer or key.
 
     Args:
         text: the answer or key.
-        signs: whether √, ×, O, X, T and F count, and whole sentences ("the statement is not true").
-        reasoned: whether a reason may follow ("错误，因为…").
+        signs: allows √, ×, O, X, T, F and whole sentences.
+        reasoned: allows a reason ("错误，因为…").
     """
     plain = bare(text).lower().replace("’", "'").strip("()（）")
     value = _value(plain, signs)
@@ -105,7 +105,6 @@ def read_truth(text: str, signs: bool, reasoned: bool = False) -> bool | None:
 
 
 def _takes_back(rest: str, value: bool) -> bool:
-    """Checks whether what follows a truth value sets a condition on it or says another one."""
     if _BUT.match(rest) or (value and _ONLY_IF.match(rest)):
         return True
     for piece in _PIECES.split(rest[:MAX_REST]):
@@ -125,7 +124,7 @@ def _value(plain: str, signs: bool) -> bool | None:
 
 
 def _said(plain: str) -> tuple[bool | None] | None:
-    """The value of "the statement is not true", in a tuple of one (None for a negated negation); None of others."""
+    """The value of "the statement is not true", in a tuple (None: double negation)."""
     if not plain or len(plain) > MAX_CHARS:
         return None
     squeezed = "".join(plain.split())

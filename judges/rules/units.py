@@ -1,13 +1,12 @@
-r"""Units behind a number in one canonical spelling ("米/秒", "m/s", "m\cdot s^{-1}"), and quantities written by hand.
+r"""Units in one canonical spelling ("米/秒", "m/s", "m\cdot s^{-1}"), and handwritten quantities.
 
-Names in Chinese, Korean and English, SI prefixes, "square", "平方", "제곱", "per", "每". What follows a slash without
-brackets ("J/mol·K") is read as its denominator, and marked as doubtful. Conversion is exact (pint, imported when two
-different units meet). A counting word ("3 apples", "5个") is no unit.
+Chinese, Korean and English names, SI prefixes, "square", "平方", "제곱", "per", "每". Without brackets, all behind a
+slash ("J/mol·K") is denominator, marked doubtful. Conversion is exact (pint, imported lazily). Counting words are no
+units.
 
-By hand: 2 h 30 min, 5 ft 6 in, 1小时20分钟; 2√3 cm, π/4 rad. Several units are one quantity only where they are of one
-kind, each smaller than the one before, and no value but the last is broken or as large as the unit before it. Letters
-are a unit only behind a space and a value without letters; one letter only where the other side of the comparison has a
-unit (`letters`), for 2√3 m may be a formula in m.
+By hand: 2 h 30 min, 5 ft 6 in, 1小时20分钟; 2√3 cm, π/4 rad. Compound units are of one kind, descending, all but the
+last value whole. Letters are a unit only behind a space and a value without letters; one letter only if the other side
+has a unit (`letters`), as 2√3 m may be a formula in m.
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ _STYLE = late(
     r"|\\[,;:! ]|[~{}$]"
 )
 _CAPITALISED = late(r"(?<![A-Za-z\\])[A-Z][a-z]{2,}(?![A-Za-z])")
-"""What may be the name of a unit with a capital: "5 Newtons", "20 Degrees Celsius"; symbols have shorter ones."""
+"""Unit names that may have a capital: "5 Newtons", "20 Degrees Celsius"; symbols have shorter ones."""
 _BETWEEN = late(r"\s*(?P<sign>\\cdot|\\times|\*|\.|-|/|每|per(?![a-z]))?\s*(?P<open>\()?\s*")
 _MONEY = {
     **dict.fromkeys(("dollar", "dollars", "\\$", "美元", "달러", "USD"), "dollar"),
@@ -157,7 +156,7 @@ _MONEY = {
 }  # fmt: skip
 """Money, by one word for each. ¥ is the sign of two currencies."""
 SUBUNITS = {("cent", "dollar"): 100, ("cent", "euro"): 100, ("pence", "sterling"): 100, ("jiao", "yuan"): 10}
-"""So many of the first make one of the second."""
+"""Number of the first unit in one of the second."""
 _PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
 _COUNTED = late(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
 _QUANTIFIED = late(
@@ -184,9 +183,8 @@ Fit = Literal["same", "convertible", "doubtful", "other"]
 class Unit:
     """The unit behind a number. `symbol` is canonical ("m^1 s^-1"), or "" for a counting word or nothing.
 
-    `letter` says that it is one letter directly behind the number: "3d" may be three days or three times d;
-    `doubtful` that it may be no unit, or another: letters directly behind a number ("2mg", "2g N"), or a product
-    behind a slash without brackets.
+    `letter`: one letter directly behind the number ("3d" may be 3·d); `doubtful`: letters directly behind a number
+    ("2mg", "2g N"), or a product behind a slash.
     """
 
     symbol: str
@@ -196,18 +194,18 @@ class Unit:
 
     @property
     def is_plain(self) -> bool:
-        """Checks whether it is an everyday length, area, volume, time, mass or angle, which questions print."""
+        """Checks for an everyday length, area, volume, time, mass or angle."""
         name, _, power = self.symbol.partition("^")
         return self.may_be_left_out or (f"{name}^1" in _PLAINEST | {"L^1", "ha^1"} and power in {"1", "2", "3"})
 
     @property
     def may_be_left_out(self) -> bool:
-        """Counting words, money and degrees add nothing to the number in a key."""
+        """Checks for counting words, money and degrees."""
         return self.symbol in {"", "deg^1"}
 
     @property
     def may_be_added(self) -> bool:
-        """Behind a key without a unit only the plainest stand for themselves: no speed, no letter of a product."""
+        """Checks for units plain enough for a key without one."""
         name, _, power = self.symbol.partition("^")
         area = name in _LENGTHS and power in {"2", "3"}
         return self.may_be_left_out or area or (self.symbol in _PLAINEST and not self.letter)
@@ -217,12 +215,12 @@ NO_UNIT = Unit("")
 
 
 def currency(sign: str) -> Unit:
-    """The unit that a sign of money before a number is."""
+    """The unit of a currency sign."""
     return Unit("", _MONEY[sign])
 
 
 def read_unit(text: str) -> Unit | None:
-    """The unit that is the whole of `text`; None when it is something else."""
+    """The unit of a whole text."""
     plain = " ".join(_STYLE.sub(" ", text).replace("^ ", "^").split()).rstrip(".")
     plain = _CAPITALISED.sub(_small, plain)
     plain = plain.replace("\\mu ", "\\mu").replace("\\circ ", "\\circ")
@@ -252,14 +250,12 @@ r"""A plain letter behind a number and before an upright unit, which is rather a
 
 
 def _small(word: re.Match[str]) -> str:
-    """A word in small letters where only so it is the name of a unit, or stands beside one."""
     small = word[0].lower()
     canonical = small in _CANONICAL or small in {"per", "square", "cubic"}
     return small if canonical and word[0] not in _CANONICAL else word[0]
 
 
 def _powers(text: str) -> tuple[dict[str, int], bool] | None:
-    """Exponents of a product of units, and whether a slash left a doubt; None where something is not a unit."""
     if text[0] == "(" and text[-1] == ")" and text.count("(") == 1:
         text = text[1:-1].strip()
     powers: dict[str, int] = {}
@@ -294,7 +290,7 @@ def _powers(text: str) -> tuple[dict[str, int], bool] | None:
 
 
 def _may_be_bare(text: str, name: str, power: str, first: bool) -> bool:
-    """Checks whether a power may lack its caret: cm2, m/s2, mol L-1. In 4t+1, 4t-1 and 5 m s-1 it may be a sum."""
+    """Checks for a missing caret: cm2, m/s2, mol L-1; 4t+1 and 5 m s-1 may be sums."""
     if power.startswith("-"):
         return not first and _LONG_NAME.search(text) is not None
     return name in _LENGTHS or (name == "s" and not first)
@@ -304,7 +300,7 @@ _LONG_NAME = late(r"(?<![A-Za-z\\])[A-Za-z]{2}")
 
 
 def _may_be_joined(text: str, name: str, between: re.Match[str]) -> bool:
-    """Checks whether a hyphen joins two units (kW-h, ft-lb); between single letters (3t-m) it may be a minus."""
+    """Checks for a hyphen between units (kW-h, ft-lb), not a minus (3t-m)."""
     after = text[between.end() : between.end() + 2]
     tight = not any(char.isspace() for char in between[0])
     return tight and (len(name) > 1 or after[1:].isalpha())
@@ -333,10 +329,9 @@ def _in_base_units(symbol: str) -> tuple[Fraction, str]:
 
 
 def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
-    """The fit of two canonical units, and the factor from the first to the second.
+    """The fit of two canonical units, and the factor between them.
 
-    "doubtful" are pairs that are often taken for each other (20度 and 20℃), or that share a dimension and mean
-    different things (Hz and rad/s); "other" is another dimension.
+    "doubtful": often confused (20度 and 20℃), or two meanings of one dimension (Hz, rad/s); "other": another dimension.
     """
     if unit == into:
         return "same", Fraction(1)
@@ -355,7 +350,7 @@ def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
 
 
 KELVIN_OFFSET = {"degC^1": Fraction("273.15"), "K^1": Fraction(0)}
-"""What is added to a temperature to have it in kelvin."""
+"""Offset to kelvin."""
 
 
 MAX_CHARS = 60
@@ -370,7 +365,7 @@ _PIECE = late(r"\s*(?P<number>\d{1,9}(?P<places>\.\d{1,9})?)\s*(?P<unit>[^\d\s,�
 
 
 class Compound(NamedTuple):
-    """A quantity in several units: its value in the first, the worth of its last digit (None: exact), its digits."""
+    """Value in the first unit, worth of the last digit (None: exact), digits."""
 
     value: Fraction
     quantum: Fraction | None
@@ -379,7 +374,7 @@ class Compound(NamedTuple):
 
 
 def compound(text: str) -> Compound | None:
-    """The quantity that a text with several units is; None for anything else."""
+    """The quantity of a text with several units."""
     if len(text) > MAX_CHARS:
         return None
     plain = _STYLED.sub(lambda style: f" {style[1] or ''} ", text).strip()
@@ -420,16 +415,11 @@ _LETTER = late(r"[A-Za-z]")
 _NO_FORMULA = late(
     r"(?<![A-Za-z])(?:rad|cm|mm|km|kg|mol|min|hr|[kMG]Hz|Hz|[kM]Pa|kWh)(?![A-Za-z])|(?<![A-Za-z])m/s(?![A-Za-z])"
 )
-"""Units whose letters nobody multiplies: mg, eV and kT may be weight, charge times voltage, and temperature."""
+"""Units whose letters are no product, unlike mg, eV and kT (weight, charge times voltage, temperature)."""
 
 
 def upright(text: str, letters: bool = False) -> str:
-    r"""A text with the plain letters of a unit behind its value set upright: "2√3 cm" as "2√3\text{ cm}".
-
-    Args:
-        text: an answer or a key.
-        letters: whether any unit counts, for that is what the other side of the comparison has.
-    """
+    r"""A text with its unit's letters upright: "2√3 cm" as "2√3\text{ cm}"; `letters` allows any unit."""
     behind = _BEHIND.fullmatch(text) if len(text) <= MAX_CHARS else None
     if behind is None or not (letters or _NO_FORMULA.search(behind["unit"])):
         return text

@@ -1,14 +1,12 @@
 r"""Notation that equals only itself: vectors, operators, matrices, unknown functions. Worker only.
 
-- A letter before a bracket that may be a function (E, P, g, \Gamma, …) is a factor where it is alone somewhere.
-- Capitals that are multiplied beside an inverse, a transpose or an adjoint are matrices, whose order counts, unless
-  either tree divides by one of them or puts one into a function; so are two that one tree multiplies in both orders.
-- Two operators in square brackets beside what is no region are a commutator.
-- Bold type may be an arrow, or nothing where the other side has neither.
-- A dot product is bilinear and symmetric, and that of a vector with itself is the square of its length; a cross product
-  is bilinear and antisymmetric. Both only of sums of vectors with a factor each; those of anything else are unknown.
-- An unknown is a symbol named by its parts: equal to itself where its parts are written in another order.
-- Vectors, matrices and operators do not commute; where no term holds two of them, that makes no difference.
+- A letter before a bracket (E, P, g, \Gamma, …) is a factor if it is alone somewhere.
+- Capitals multiplied with an inverse, transpose or adjoint are ordered matrices, unless a tree divides by one or puts
+  one into a function; so are two that one tree multiplies in both orders.
+- Two operators in square brackets are a commutator, unless the other side is a region.
+- Bold may be an arrow, or nothing if the other side has neither.
+- Dot and cross products are bilinear for sums of vectors with a factor each.
+- Vectors, matrices and operators do not commute, except in terms with only one.
 """
 
 from __future__ import annotations
@@ -23,23 +21,23 @@ from livek12.judges.rules.trees import DIRECTED, TURNED, Node, holds_kind, is_ma
 
 Expr = Any
 OPENING_MARK = "⟦"
-"""How the name of an unknown begins, which no letter does."""
+"""Prefix of an unknown's name; no letter begins with it."""
 MAX_EXPANDED = 200
 MAX_EXPONENT = 6
 
 
 def symbol(name: str, ordered: bool) -> Expr:
-    """A letter; `ordered` is one that commutes with no other such letter."""
+    """A letter; non-commutative if `ordered`."""
     return sympy.Symbol(name, commutative=not ordered)
 
 
 def unknown(head: str, parts: list[Expr]) -> Expr:
-    """A node of which nothing is known but its parts."""
+    """An opaque node with its parts."""
     return sympy.Symbol(f"{OPENING_MARK}{head}: {'; '.join(map(_text, parts))}⟧")
 
 
 def is_unknown(expr: Expr) -> bool:
-    """Checks whether an expression holds what equals only itself."""
+    """Checks for what equals only itself."""
     return any(str(name).startswith(OPENING_MARK) for name in expr.free_symbols) or not expr.is_commutative
 
 
@@ -48,7 +46,7 @@ def _text(part: Expr) -> str:
 
 
 def expanded(expr: Expr) -> Expr:
-    """An expression multiplied out, if it is small."""
+    """The expansion, if small."""
     return sympy.expand(expr) if expr.count_ops() <= MAX_EXPANDED else expr
 
 
@@ -71,12 +69,12 @@ def _product(first_vector: Expr, two: Expr) -> Expr:
 
 
 def length(vector: Expr) -> Expr:
-    """The length of a vector that is one letter: 1 under a hat."""
+    """The length of a one-letter vector; 1 under a hat."""
     return sympy.Symbol(f"|{vector}|", nonnegative=True)
 
 
 def norm(vector: Expr) -> Expr:
-    """The length of a sum of vectors; of anything else that does not commute, a symbol."""
+    """The length of a sum of vectors; else a symbol."""
     terms = _linear(vector)
     if terms is None:
         return unknown("abs", [vector])
@@ -87,14 +85,14 @@ def norm(vector: Expr) -> Expr:
 
 
 def power(base: Expr, exponent: Expr) -> Expr:
-    """A power with a small whole exponent; the square of a vector is that of its length."""
+    """A power with a small whole exponent; a vector's square is its length's."""
     names = [str(name) for name in base.free_symbols if not name.is_commutative]
     arrows = all(name.startswith(("vec(", "bold(")) and not name.endswith(TURNED) for name in names)
     return dot(base, base) if exponent == 2 and arrows else sympy.Pow(base, exponent)
 
 
 def cross(left: Expr, right: Expr) -> Expr:
-    """The cross product, a vector of its own."""
+    """The cross product."""
     terms = _linear(left), _linear(right)
     if terms[0] is None or terms[1] is None:
         texts = _text(left), _text(right)
@@ -115,7 +113,6 @@ def _area(first_vector: Expr, two: Expr) -> Expr:
 
 
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
-    """The factor of each vector in a sum of vectors; None for anything else."""
     factors: dict[Expr, Expr] = {}
     for term in sympy.Add.make_args(expanded(expr)):
         scalar, vectors = term.args_cnc()
@@ -126,7 +123,7 @@ def _linear(expr: Expr) -> dict[Expr, Expr] | None:
 
 
 def commuting(expr: Expr) -> Expr:
-    """An expression with plain letters for those that do not commute, where no term holds two of these."""
+    """Makes letters commute if no term has two that do not."""
     if expr.is_commutative or isinstance(expr, sympy.MatrixBase):
         return expr
     names = [name for name in expr.free_symbols if not name.is_commutative]
@@ -137,7 +134,7 @@ def commuting(expr: Expr) -> Expr:
 
 
 def same_in_order(left: Expr, right: Expr) -> bool:
-    """Checks whether two expressions are equal though not all their letters commute."""
+    """Checks equality of non-commuting expressions."""
     return bool(expanded(left - right) == 0)
 
 
@@ -148,7 +145,7 @@ _OF_SCALARS = frozenset({"call", "log", "root", "fact", "percent", "floor", "cei
 
 
 def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
-    """Both trees with what was open in them read one way."""
+    """Both trees with ambiguities resolved."""
     gold, answer = _with_commutators(gold, answer), _with_commutators(answer, gold)
     both = ["both", gold, answer]
     if holds_kind(both, _APPLIED):
@@ -161,7 +158,6 @@ def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
 
 
 def _applied(node: Any, alone: set[str]) -> Any:
-    """The tree with each letter before a bracket as a factor where it is alone somewhere, else as a function."""
     if not isinstance(node, list):
         return node
     node = [_applied(part, alone) for part in node]
@@ -185,7 +181,6 @@ def _commutators(node: Any) -> Any:
 
 
 def _is_operator(node: Node) -> bool:
-    """Checks whether a tree may be an operator: names of such alone, their powers and their products."""
     return all(is_matrix_name(_base_name(factor)) for factor in _factors(["mul", [node]]))
 
 
@@ -201,7 +196,6 @@ def _matrices(gold: Node, answer: Node) -> set[str]:
 
 
 def _in_both_orders(node: Node) -> set[str]:
-    """The names of neighbours in one product of a tree that are neighbours the other way round in it, too."""
     names = [[_base_name(factor) for factor in factors] for factors in _products(node)]
     pairs = {pair for product in names for pair in pairwise(product) if all(map(is_matrix_name, pair))}
     return {name for pair in pairs if pair[0] != pair[1] and pair[::-1] in pairs for name in pair}
@@ -231,7 +225,6 @@ def _is_turned(factor: Node) -> bool:
 
 
 def _scalars(node: Any) -> set[str]:
-    """The names that are divided by, or are in the argument of a function or in an exponent."""
     if not isinstance(node, list):
         return set()
     if node[:1] == ["div"]:
@@ -252,7 +245,6 @@ def _ordered(node: Any, names: set[str]) -> Any:
 
 
 def _without_bold(node: Node, other: Node) -> Node:
-    """The tree with its bold letters as the other one writes them: with arrows, or plain."""
     names, others = symbols(node), symbols(other)
     bold = {name: name[len("bold(") : -1] for name in names if name.startswith("bold(") and name.endswith(")")}
     if not bold or any(name.startswith("bold(") for name in others):

@@ -1,8 +1,8 @@
-"""Trees as sympy expressions, every step bounded before it is taken, and their values at points. Worker only.
+"""Trees as sympy expressions, every step bounded beforehand, and their values at points. Worker only.
 
-`evaluate` uses plain mpmath arithmetic, many times faster than `evalf`. It returns a number good to at least 25 digits,
-or None where it cannot promise that (cancellation, an unknown function, no value); the caller then uses `evalf`. What
-would be too big to hold raises OverflowError, and must not be given to `evalf`.
+`evaluate` uses mpmath, many times faster than `evalf`. It returns a number good to at least 25 digits, or None
+(cancellation, unknown function, no value): then use `evalf`. OverflowError marks values too big to hold, also for
+`evalf`.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class _Unsure(Exception):
 def evaluate(expr: Expr, point: Mapping[Expr, Expr], digits: int = DIGITS) -> Any:
     """A number (mpf or mpc), good to all but half of DIGITS of its `digits`, or None.
 
-    With more than DIGITS digits, a sum of which nothing is left in nine tenths of them is 0.
+    Beyond DIGITS digits, a sum that vanishes in nine tenths of them is 0.
 
     Raises:
-        OverflowError: a value on the way is too big.
+        OverflowError: an intermediate value is too big.
     """
     with mpmath.workdps(digits):
         try:
@@ -119,7 +119,7 @@ def _power(base: Any, exponent: Expr, point: Mapping[Expr, Expr]) -> Any:
 
 
 def _between(value: Any) -> Any:
-    """A real number that is plainly no whole one: at those a rounding rest would decide."""
+    """A clear non-integer: rounding decides at integers."""
     if mpmath.im(value) != 0 or abs(value - mpmath.nint(value)) < LOST * (1 + abs(value)):
         raise _Unsure
     return mpmath.re(value)
@@ -139,7 +139,7 @@ MAX_ROWS = 4
 
 
 class Unsupported(Exception):
-    """The tree is no expression, or too big a one."""
+    """A tree that is no expression, or too big."""
 
 
 class TooBig(Unsupported):
@@ -148,10 +148,10 @@ class TooBig(Unsupported):
 
 @dataclass(frozen=True)
 class Value:
-    """An expression and how it was written.
+    """An expression and its written form.
 
-    `plain` is the same without degrees turned into radians. `quantum` and `digits` are those of a decimal;
-    `loose` means that a decimal stands somewhere inside; `vague` that a logarithm has no base.
+    `plain` keeps degrees. `quantum` and `digits` are those of a decimal; `loose`: a decimal inside; `vague`: a
+    logarithm without base.
     """
 
     expr: Expr
@@ -165,7 +165,7 @@ class Value:
 
     @property
     def is_matrix(self) -> bool:
-        """Checks whether it is a matrix and no scalar."""
+        """Checks for a matrix."""
         return isinstance(self.expr, sympy.MatrixBase)
 
     def renamed(self, old: Expr, new: Expr) -> Value:
@@ -174,11 +174,7 @@ class Value:
 
 
 def value_of(node: Node) -> Value:
-    """The value of a tree.
-
-    Raises:
-        Unsupported: see there.
-    """
+    """The value of a tree; raises Unsupported."""
     marked = node[0] == "approx"
     if marked:
         node = node[1]
@@ -208,7 +204,6 @@ def _numbers(node: Any) -> Iterator[str]:
 
 
 def _written(node: Node) -> tuple[Fraction | None, int]:
-    """Quantum and significant digits of a tree that is a decimal, with sign, per cent or a power of ten."""
     if node[0] == "neg":
         return _written(node[1])
     if node[0] == "percent":
@@ -240,11 +235,7 @@ _NAMED_CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}
 
 
 def build(node: Node, degree: Expr) -> Expr:
-    """The expression of a tree, with every step bounded before it is taken.
-
-    Raises:
-        Unsupported: see there.
-    """
+    """The expression of a tree, bounded at every step; raises Unsupported."""
     kind, rest = node[0], node[1:]
     if kind == "num":
         return sympy.Rational(rest[0])
@@ -316,11 +307,6 @@ def _operate(kind: str, items: list[Expr]) -> Expr:
 
 
 def _of_vectors(kind: str, items: list[Expr]) -> Expr:
-    """Operations on vectors and matrices; the square of a letter that is a vector is that of its length.
-
-    Raises:
-        Unsupported: anything else.
-    """
     if kind in _OF_VECTORS:
         return _OF_VECTORS[kind](*items)
     if kind == "abs":

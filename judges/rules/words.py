@@ -1,8 +1,7 @@
 """Words of closed classes: greater or less, left or right, rises or falls, oxidation or reduction.
 
-A class lists its members; those between the same bars mean the same, all others exclude each other. Two whole texts
-of one class are decided, everything else is left open: two different texts may mean the same. The symbols of a
-question (R_1, a) are such a class too, where they fill a blank.
+Members between the same bars are synonyms, all others exclude each other. Only two whole texts of one class are
+decided. Symbols of a question (R_1, a) are a class where they fill a blank.
 """
 
 from __future__ import annotations
@@ -153,7 +152,7 @@ pyramid 棱锥 각뿔 | prism 棱柱 각기둥
 
 @cache
 def members() -> Mapping[str, Mapping[int, int]]:
-    """Of each word the classes that it is in, by number, with the number of its meaning there."""
+    """Classes and meanings, by number, of each word."""
     counts: dict[str, dict[int, int]] = {}
     for number, line in enumerate(_CLASSES.strip().splitlines()):
         for meaning, words in enumerate(line.split("|")):
@@ -184,7 +183,7 @@ _BEHIND = late(
 
 
 def _meanings(text: str) -> tuple[str, str]:
-    """A word as it stands, and without what stands around it: "an odd integer", 是菱形, 오른쪽으로."""
+    """A word as written, and its core: "an odd integer", 是菱形, 오른쪽으로."""
     short = bare(text)
     return _plain(text), _plain(_BEHIND.sub("", _BEFORE.sub("", short), count=1))
 
@@ -193,7 +192,7 @@ _SYMBOL = late(r"([A-Za-z])_?\{?(\d?)\}?")
 
 
 def _other_symbol(gold: str, answer: str) -> bool:
-    """Checks whether both are one letter, perhaps with an index, and differ by more than case; i and j are one unit."""
+    """Checks for different letters, with or without index; i and j are one unit."""
     symbols = [_SYMBOL.fullmatch(to_latex(bare(text))) for text in (gold, answer)]
     if symbols[0] is None or symbols[1] is None:
         return False
@@ -202,7 +201,6 @@ def _other_symbol(gold: str, answer: str) -> bool:
 
 
 def _in_classes(text: str) -> dict[int, int]:
-    """The classes of a word with its meaning in each: as it stands, or else without what stands around it."""
     whole, short = (members().get(form, {}) for form in _meanings(text))
     return {**short, **whole}
 
@@ -211,7 +209,6 @@ _PAIRS = late(r"(?:([A-Za-z])(?i:\1))+")
 
 
 def _compare_genotypes(gold: str, answer: str) -> Outcome | None:
-    """Two genotypes of the same genes; None where one is none, or of other genes."""
     plain = [bare(text) for text in (gold, answer)]
     if not all(len(text) >= MIN_ALLELES and _PAIRS.fullmatch(text) for text in plain):
         return None
@@ -235,12 +232,12 @@ _SAID = {"accept": "the same", "reject": "another", "undecided": "perhaps anothe
 
 
 class WordStage:
-    """Decides where key and answer are both whole members of one class."""
+    """Decides two members of one class."""
 
     name = NAME
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accept, reject, or undecided where one of them is no member, or classes disagree."""
+        """Accept, reject, or undecided where one is no member or classes disagree."""
         if comparison.is_choice or max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided(NAME)
         for compare, what in _COMPARED:

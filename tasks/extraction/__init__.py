@@ -1,10 +1,8 @@
-"""The answers in a response: pure functions of text, linear in its length, that never look at the key.
+"""Extraction of answers from a response: pure functions of text, linear in its length, independent of the key.
 
-Contract: `extract` returns one answer a part of the question, in order, or none at all. Only a commitment counts
-(a box, an answer tag, "answer" in JSON, "the answer is", "故选B", "정답은 ④", or a response that is nothing but its
-answer); the last one wins. Nothing committed is no answer, never a guess; where a response commits to two things at
-once the text is handed on as it is, for the judges to leave undecided. For open questions and proofs the whole
-response is the answer. Thinking text is not read.
+Contract: `extract` returns one answer a part, in order, or none. Only commitments count (a box, an answer tag, "answer"
+in JSON, "the answer is", "故选B", "정답은 ④", a bare answer), the last one wins; contradictory ones are returned as
+text. Open questions and proofs return the whole response. Thinking text is ignored.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ class Extraction:
     """The answers of a response.
 
     Attributes:
-        answers: one a part, in order; empty when there is no answer. An empty entry is a part left out.
-        method: how they were found: boxed, answer_tag, phrase, conclusion, labelled, named, line, sentence, whole or
-            none.
-        truncated: the response was cut off at its token limit.
+        answers: one a part, in order; empty without an answer. An empty entry is a part left out.
+        method: boxed, answer_tag, phrase, conclusion, labelled, named, line, sentence, whole or none.
+        truncated: at the token limit.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -39,13 +36,12 @@ class Extraction:
 
 
 def extract(response_text: str, question: Question, finish_reason: str | None) -> Extraction:
-    """Finds the answers of one response.
+    """Extracts the answers of one response.
 
     Args:
-        response_text: the text as the engine returned it; thinking tags may still be in it.
-        question: its type, options, number of parts and printed blanks are used; its key is not.
-        finish_reason: "length" marks a truncated response, in which only explicit commitments count; so does a text
-            that plainly ends within a box or a clause, whatever the reason given.
+        response_text: with or without thinking tags.
+        question: its key is not used.
+        finish_reason: "length" restricts to explicit commitments, as does an open box or clause at the end.
     """
     truncated = finish_reason == "length"
     text = final_text(response_text)

@@ -1,13 +1,8 @@
 """Forms in which a text commits to option labels, and lists of labels ("A, C and D", "①③", "ㄱ, ㄴ").
 
-Each pattern has one way to read, so that a text of many labels stays cheap. A form has a group `run` (the labels) and a
-group `or` (an alternative behind them), or `open` and `content` for a region; its number is the strength of the
-commitment. A bare letter in prose is no form.
-
-`LIST` matches a list; `written_plainly` gives it as labels with commas. `goes_on` detects labels behind a list that
-were not read, `shared` words that call another option right as well: then nothing is decided. A letter behind a weak
-joint (a comma, a space) that begins a clause or an option of its own ("A, B is wrong", "A, B. 12 cm") is not of the
-list.
+Patterns are unambiguous, so that many labels stay cheap. Groups are `run` (labels) and `or` (an alternative), or `open`
+and `content` for a region. Bare letters in prose are none, nor letters behind a weak joint that begin a clause or
+option ("A, B is wrong", "A, B. 12 cm").
 """
 
 from __future__ import annotations
@@ -108,7 +103,7 @@ _DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](
 
 
 def written_plainly(run: str) -> str:
-    """The text of a list with commas and without brackets, where labels are not read from it as it is."""
+    """A list with commas, without brackets, where labels are unreadable as written."""
     run = _LIST_SIGN.sub(", ", run)
     if read_labels(run) is not None:
         return run
@@ -120,25 +115,18 @@ _LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
 
 
 def as_list(text: str) -> str:
-    """A text that is nothing but a list of labels, plainly written; any other text as it is."""
+    """A plain list of labels; any other text unchanged."""
     return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
 
 
 def goes_on(text: str, start: int, end: int) -> bool:
-    """Checks whether the list that was read at `start` to `end` has more labels before it or behind it."""
+    """Checks for unread labels around the list."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
     return _MORE_BEHIND.match(text, end) is not None or _MORE_BEFORE.search(before) is not None
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks whether the words behind `end` go on to options without a name, or call another right too.
-
-    Args:
-        text: a cleaned text.
-        end: where the answer ends.
-        labels: those of the answer.
-        wrong: whether the wrong option is asked for, as then the others are rightly called right.
-    """
+    """Checks for following words that add unnamed options or call another right (fine where `wrong` is asked for)."""
     if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
         return True
     patterns = () if wrong else (_ANOTHER,) if wrong is None else (_ANOTHER, _ANOTHER_RIGHT)
@@ -203,7 +191,7 @@ _TURNED = (
 )
 _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
 
-# How strongly a form commits: a weaker one does not replace a stronger one, unless as a correction.
+# Strength of a form: a weaker one replaces a stronger one only as a correction.
 CORRECTED, MARKED, FINAL, EXPLICIT, LOOSE = 7, 6, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
@@ -225,14 +213,14 @@ FILLED = (
 
 @dataclass(frozen=True)
 class ClaimForm:
-    """A way to commit to labels, and how strongly.
+    """A way to commit to labels.
 
     Attributes:
-        strength: how strongly it commits.
+        strength: of the commitment.
         pattern: the form.
-        words: without one of which (in small letters) a text has it not.
-        begins: where alone it can begin; None for anywhere.
-        needs: what a text that has it must have somewhere; quicker than the form.
+        words: one (lower case) is required.
+        begins: possible beginnings; None for anywhere.
+        needs: a fast necessary condition.
     """
 
     strength: int
@@ -242,12 +230,7 @@ class ClaimForm:
     needs: re.Pattern[str] | None = None
 
     def matches(self, text: str, small: str) -> Iterator[re.Match[str]]:
-        """Those of the pattern, in their order.
-
-        Args:
-            text: a cleaned text.
-            small: the same in small letters.
-        """
+        """Matches in a cleaned text, in order; `small` is its lower case."""
         if not any(word in small for word in self.words) or (self.needs and not self.needs.search(text)):
             return
         if self.begins is None:
@@ -261,10 +244,7 @@ class ClaimForm:
 
 
 def _beginning(*words: str) -> re.Pattern[str]:
-    """The places where one of these words begins, in any case, found without trying a whole form at every letter.
-
-    A match is the first letter alone, so that no word hides another; literal first letters are what is quick.
-    """
+    """First letters of these words in any case: no word hides another, and literal letters are fast."""
     firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words]
     return late("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
 
@@ -274,7 +254,7 @@ _WRONG_ONE = (
     r"|\b(?i:statement|option|one|choice)\s(?:that|which)\sis\s(?:not\s(?:right|correct|true)|wrong|false|incorrect)\sis"
     r"|(?:틀린|않은|잘못된)\s*것은)\s*[:：]?\s*(?:选项)?\s*"
 )
-"""Where the question asks for it, the wrong one is the answer."""
+"""The wrong option as the answer, if the question asks for it."""
 _ONLY_ZH = r"只有\s*(?:选项|第)?\s*"
 _ONLY_EN = r"\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?"
 _REASON_WORDS = ("因为", "由于", "理由", "原因", "because", "since", "왜냐")

@@ -1,8 +1,7 @@
-"""Choices: the option labels that a response commits to, of one question or of several sub-questions.
+"""Choices: option labels a response commits to, for one question or several sub-questions.
 
-The last claim holds that is no weaker than those before it and no remark. Where it is denied later, or names no option,
-its text is handed on as it is: a refusal ends the search. Without a claim a stated value counts, which the judges may
-match to an option. Sub-questions have one label each, in their order, or the whole text.
+The last claim counts that is no weaker than those before and no remark; if denied or without an option, as text.
+Without a claim a stated value counts.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ from livek12.tasks.extraction.values import find_values
 
 
 def claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
-    """All claims of a cleaned text in the order in which they end; the weaker kinds only where there is no other."""
+    """All claims in order of their ends; weak kinds only without others."""
     listed = marked_claims(cleaned, offer) or ([] if explicit_only else plain_claims(cleaned, offer))
     return sorted(listed, key=lambda claim: claim.end)
 
 
 def holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
-    """The claim that holds: the last one that is no weaker and no remark; with its words alone where it is denied."""
+    """The claim that counts; as words where denied."""
     best: Claim | None = None
     for new in listed:
         if best is None or (new.labels == best.labels and new.strength > best.strength):
@@ -90,7 +89,7 @@ _LAST_LABEL = late(
 
 
 def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
-    """The end of the first later denial of a claim; None where it is not denied."""
+    """The end of the first later denial, or None."""
     back = taken_back(cleaned, claim.end, _named(claim, offer))
     if back is not None:
         return back
@@ -109,7 +108,7 @@ _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
 def _named(claim: Claim, offer: Asked) -> Named:
-    """Patterns of the claimed option and of others; where the wrong one is asked for, what is wrong may be it."""
+    """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
     return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
@@ -136,7 +135,6 @@ _IS_QUESTION = late(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
 
 
 def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], claim: Claim, offer: Asked) -> bool:
-    """Checks whether a verdict on the chosen option says that it is not the answer, by what the question asks for."""
     if is_told(cleaned, verdict.start, verdict.end) or _IS_QUESTION.match(cleaned, verdict.end):
         return False
     turn = turned(cleaned, verdict.start)
@@ -156,7 +154,7 @@ _ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 
 
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
-    """The labels of the claim that holds, or its words where it names none; else a value that the text states."""
+    """The labels of the claim, or its words; else a stated value."""
     offer = Asked.of(question)
     cleaned = settled(cleaned_text(text, offer.several))
     claim = holding(cleaned, claims(cleaned, offer, explicit_only=truncated), offer)
@@ -176,18 +174,15 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
 
 
 def _may_go_on(cleaned: str, labels: str) -> bool:
-    """Checks whether a text that was cut off ends in its letters, so that the next one may be missing."""
     return _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(labels)
 
 
 def _option_in(value: str) -> str:
-    r"""An option quoted with its label, without mark-up ("\text{C) } 7"); any other value as it is."""
     plain = " ".join(without_markup(value).split())
     return plain if "\\" in value and len(value) <= 400 and labelled_option(plain) else value
 
 
 def _with_other_text(text: str, label: str, question: Question) -> str | None:
-    """Label and text where one of the last lines writes another option's text behind the label; else None."""
     texts = {normal_form(option.text): option.label for option in question.options if option.text.strip()}
     label = label.strip("()（）")
     if len(texts) < 2 or len(label) != 1:
@@ -202,21 +197,12 @@ def _with_other_text(text: str, label: str, question: Question) -> str | None:
 
 _LAST_LINES = 3
 _BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
-"""What parts a label from the option's text."""
+"""Separators of a label and its option's text."""
 _BEHIND_TEXT = " .。)）"
 
 
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
-    """One choice for each of several sub-questions: by their numbers or labels, or as many commitments as there are.
-
-    Else the whole text, for a reader.
-
-    Args:
-        text: the response without its thinking.
-        question: its options are used; its key is not.
-        truncated: whether the response was cut off.
-        count: how many sub-questions there are.
-    """
+    """One choice a sub-question, by numbers, labels or count of commitments; else the whole text."""
     if numbered := _numbered(cleaned_text(text, False), count):
         return numbered, "labelled"
     if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):
@@ -246,7 +232,7 @@ _NUMBERED = late(
 
 
 def _numbered(cleaned: str, count: int) -> list[str]:
-    """The letters behind as many numbers in a row ("21. B 22. C", "36-40 EBACD"), whatever the first; else none."""
+    """Letters behind `count` consecutive numbers ("21. B 22. C", "36-40 EBACD")."""
     letters: list[str] = []
     expected = 0
     for match in _NUMBERED.finditer(cleaned):
@@ -260,7 +246,7 @@ def _numbered(cleaned: str, count: int) -> list[str]:
 
 
 def _sections(text: str, count: int) -> list[str]:
-    """The text behind the last headings numbered in a row ("【32题详解】 … 【33题详解】 …"), whatever the first."""
+    """Texts behind the last consecutive headings ("【32题详解】 … 【33题详解】 …")."""
     marks = list(_SECTION.finditer(text))[-count:]
     numbers = [int(mark[1] or mark[2]) for mark in marks]
     if len(marks) < count or numbers != list(range(numbers[0], numbers[0] + count)):

@@ -1,11 +1,9 @@
-"""Claims: commitments to options in words, in boxes and in tags; and weaker ones where there is none.
+"""Claims: commitments to options in words, boxes and tags; and weaker ones as a fallback.
 
-A claim without labels commits to none: it offers several, lists them all, or is called wrong at once. What is only
-supposed, asked or refused is no claim. Weak claims: a concluding sentence, a text that judges every option, a line that
-is only labels or quotes the one option.
+A claim without labels offers several, lists all, or is called wrong at once. Weak claims: a concluding sentence, a
+judgement of every option, a line of labels or of one quoted option.
 
-`cleaned` is the response as plain text with answer tags as 〖…〗 and boxes as 〘…〙. `label_verdicts` lists what the
-text calls right or wrong; whether a wrong statement is a wrong answer depends on the question: not decided here.
+`cleaned` text has answer tags as 〖…〗 and boxes as 〘…〙.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for inde
 
 
 def cleaned_text(text: str, several: bool) -> str:
-    """The end of the text without mark-up, with its boxes and answer tags marked."""
+    """The end of the text without mark-up, boxes and answer tags marked."""
     tags = answer_tags(text)
     outside = outside_of(tags, boxes(text))
     listed = _listed(text, outside) if several else []
@@ -88,17 +86,16 @@ def cleaned_text(text: str, several: bool) -> str:
 
 
 def without_markup(text: str) -> str:
-    """The text without commands of fonts and spaces, braces, dollars, stars and quotes."""
+    """Removes font and space commands, braces, dollars, stars, quotes."""
     return _MARKUP.sub("", text)
 
 
 def _squeezed(text: str) -> str:
-    """The text with single spaces and without empty lines: no pattern has to try the ways to split a wide gap."""
+    """Single spaces and no empty lines (wide gaps are slow to match)."""
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
 
 
 def _listed(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
-    """The last boxes where each holds one other letter and only numbers of a list stand between them."""
     run = list(regions[-1:])
     for after, before in pairwise(reversed(regions)):
         if not _LIST_GAP.fullmatch(text[before.end : after.start]):
@@ -114,7 +111,7 @@ Labels = frozenset[str]
 
 @dataclass(frozen=True)
 class LabelVerdict:
-    """A judgement of options in the text: right or wrong; `as_answer`: as the answer, not only as a statement."""
+    """A judgement of options: right or wrong; `as_answer`: not only as a statement."""
 
     start: int
     end: int
@@ -210,7 +207,7 @@ _VERDICTS = [
 
 
 def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
-    """The judgements of options from a place on, in their order."""
+    """Judgements of options from `start`, in order."""
     verdicts = []
     for script, pattern, right, as_answer in _VERDICTS:
         for match in pattern.finditer(text, start) if script.search(text, start) else ():
@@ -225,13 +222,13 @@ NO_LABELS: Labels = frozenset()
 
 @dataclass(frozen=True)
 class Asked:
-    """The offer of a question: its options, and what it asks for.
+    """The options and demand of a question.
 
     Attributes:
-        known: the labels that count; empty where all do (a Korean question whose options stand in its text).
-        several: whether several labels may be chosen.
-        wrong: whether the wrong option is asked for; None where that is not known.
-        texts: the printed texts of the options by their labels, without mark-up.
+        known: valid labels; empty for all (Korean options in the question's text).
+        several: several labels are allowed.
+        wrong: the wrong option is asked for; None if unclear.
+        texts: option texts by label, without mark-up.
     """
 
     known: Labels
@@ -250,11 +247,11 @@ class Asked:
 
     @property
     def digits(self) -> bool:
-        """Checks whether labels may be numbers."""
+        """Checks for numeric labels."""
         return not self.known or any(label.isdigit() for label in self.known)
 
     def printed_until(self, cleaned: str, claim: Claim) -> int:
-        """The end of a claim with the printed text of its option, which may hold words like "wrong" itself."""
+        """The end of a claim with its option's text, which may contain "wrong"."""
         text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
         begin = _BEFORE_TEXT.match(cleaned, claim.end)
         return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
@@ -265,7 +262,7 @@ _BEFORE_TEXT = late(r"[\s.．、:：)）〗〙]*")
 
 @dataclass(frozen=True)
 class Claim:
-    """A place where a text commits to labels, how strongly, in which words; without labels where to no one of them."""
+    """A commitment to labels, its strength and words; no labels for no option."""
 
     start: int
     end: int
@@ -290,7 +287,6 @@ _ASKS_WRONG = late(
 
 
 def _asks_for_wrong(question: str) -> bool | None:
-    """Checks whether a question asks for the wrong option; None where a negation in it may be another."""
     if _ASKS_WRONG.search(question):
         return True
     return None if not question.strip() or _MAY_ASK_WRONG.search(question) else False
@@ -300,7 +296,7 @@ def _asks_for_wrong(question: str) -> bool | None:
 
 
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
-    """Those in words that commit, in boxes and in tags."""
+    """Claims in words, boxes and tags."""
     small = cleaned.lower()
     forms = (*FORMS, *(DIGIT_FORMS if offer.digits else ()))
     candidates = (
@@ -310,7 +306,6 @@ def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
 
 
 def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> Claim | None:
-    """The claim of one match of a form; None where it is supposed, refused, asked, or an article."""
     if "content" in match.groupdict():
         return _region(cleaned, match, strength)
     wording = written_plainly(match["run"]) + (match["or"] or "")
@@ -329,7 +324,7 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
 
 
 def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
-    """The claim of a box or a tag, alone or with the label before it ("选项 D. 〘-7/2〙")."""
+    """A box or tag, alone or behind its label ("选项 D. 〘-7/2〙")."""
     wording, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
     labels = NO_LABELS if _offers_several(wording) else read_labels(wording)
     start = match.start()
@@ -378,7 +373,7 @@ _REFUSAL_CHARS = 28
 
 
 def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels | None:
-    """The labels of a match in running text; None where it is no claim, none of them where it commits to no one."""
+    """The labels of a match; None for no claim, empty for no option."""
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
     filled = match.re.pattern in [form.pattern for form in FILLED]
@@ -407,13 +402,12 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
 
 
 def _qualified(cleaned: str, match: re.Match[str]) -> bool:
-    """Checks whether another option is offered right behind what a form claims, or a condition stands beside it."""
     before = cleaned[max(0, match.start() - _REFUSAL_CHARS) : match.start() + 1]
     return _OR_ANOTHER.match(cleaned, match.end()) is not None or _UNDER_CONDITION.search(before) is not None
 
 
 def of_truth(cleaned: str, match: re.Match[str]) -> bool:
-    """Checks whether a form calls a statement right, rather than the option the answer."""
+    """Checks for a statement called right, not an option."""
     words = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
     return _OF_TRUTH.search(words) is not None and not _OF_ANSWER.search(words)
 
@@ -424,7 +418,7 @@ _OPTIONS = late(
     r"|[(（]?A[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?B[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?C[)）.．:：、]",
     re.IGNORECASE,
 )
-"""The options listed from here on, each with its text ("A) 3, B) 5"): they are told, not chosen."""
+"""The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
 
 
 def _offers_several(wording: str) -> bool:
@@ -436,7 +430,7 @@ OPTION_LINE = late(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s
 
 
 def with_following_lines(cleaned: str, position: int, wording: str) -> str:
-    """With the labels of directly following lines "C. …", "D. …" where the commitment began such a list."""
+    """Adds the labels of directly following lines "C. …", "D. …"."""
     labels = [line[1] for line in _option_lines(cleaned, position)]
     return ", ".join(labels) if len(labels) > 1 and len(set(labels)) == len(labels) else wording
 
@@ -460,7 +454,6 @@ _BEGINS_LIST = late(r"[:：\n]\s*\Z")
 
 
 def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
-    """Checks whether a claim to one option is the first line of a list of options, each quoted without a word on it."""
     start = match.start("run")
     if len(wording.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
         return False
@@ -471,7 +464,7 @@ def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
-    """Those of a concluding sentence, of a text that judges every option, and of a line that is only labels."""
+    """Claims of a conclusion, of a judgement of every option, of label lines."""
     lines = [line.strip() for line in cleaned.splitlines() if line.strip()]
     return [*_concluded(cleaned, lines, offer), *_judged(cleaned, offer), *_alone(cleaned, lines, offer)]
 
@@ -489,7 +482,6 @@ def _concluded(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
 
 
 def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim | None:
-    """The claim of a concluding sentence; "the wrong one is C" too, where that may be what is asked for."""
     may_be_wrong = offer.wrong is not False and not offer.several
     plain = may_be_wrong and not match["or"] and not (offer.wrong and of_truth(text, match))
     labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, offer)
@@ -509,7 +501,6 @@ _JUDGED_CHARS = 4_000
 
 
 def _judged(cleaned: str, offer: Asked) -> list[Claim]:
-    """The options that a text makes the answer by calling every one right or wrong, each in one way."""
     verdicts = label_verdicts(cleaned[-_JUDGED_CHARS:])
     judged: dict[str, set[bool]] = {}
     for verdict in verdicts:
@@ -529,7 +520,6 @@ _TEN = frozenset("ABCDEFGHIJ")
 
 
 def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
-    """The right ones, or the wrong ones where these are asked for; of a single choice that one, if it is one."""
     right = frozenset(label for label, values in judged.items() if values == {True})
     wrong = frozenset(judged) - right
     if offer.several:
@@ -546,13 +536,12 @@ _NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.
 
 
 def _is_label(line: str, offer: Asked) -> bool:
-    """Checks whether a line is labels, be it of no option; numbers are values where options have letters."""
+    """Checks for a line of labels (numbers only without option letters)."""
     labels = read_labels(line)
     return labels is not None and (offer.digits or not any(label.isdigit() for label in labels))
 
 
 def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
-    """A line that is only labels, or the one option that is quoted on a line of its own; where all such lines agree."""
     method = "whole" if len(lines) == 1 else "line"
 
     def claim(wording: str, labels: Labels, line: str = "") -> list[Claim]:

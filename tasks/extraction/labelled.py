@@ -40,11 +40,11 @@ _ROMAN = "i ii iii iv v vi".split()
 _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 Mark = tuple[int, re.Match[str]]
-"""The number of a label, and where it is."""
+"""The number of a label and its position."""
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
-    """The pieces behind the last labels of a kind, in the order of these, where they are 1…count; else none."""
+    """The pieces behind the last labels 1…count of a kind, in order."""
     marks = [
         [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)] for pattern in _LABELS
     ]
@@ -66,13 +66,12 @@ def _number(label: str, roman: bool) -> int:
 
 
 def _last_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    """The last `count` marks where they are numbered 1 to count; labels behind them would be those of a list inside."""
+    """The last marks 1…count (later ones belong to a nested list)."""
     last = marks[-count:]
     return last if [number for number, _ in last] == list(range(1, count + 1)) else []
 
 
 def _turned_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    """All marks, where they are 1 to count in another order, each at the head of a line, a clause or a list."""
     if sorted(number for number, _ in marks) != list(range(1, count + 1)):
         return []
     heads = (match.string[max(0, match.start() - _HEAD_CHARS) : match.start() + 1] for _, match in marks)
@@ -87,10 +86,9 @@ _HEAD = late(
 
 
 def named_values(text: str, names: Sequence[str]) -> list[str]:
-    """The last line "name = value" of each name, "" where there is none; empty when none has one.
+    """The last "name = value" line of each name, or "".
 
-    Lines beside them that bear other names are the values of what has none, if they are as many; else all go on, for
-    the judges to leave open. So does a line that names, within it, what has none.
+    Equally many lines with other names fill the missing ones; else all are returned undecided.
     """
     by_place: dict[int, str] = {}
     others: list[str] = []
@@ -113,7 +111,6 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _entries(text: str) -> str:
-    """The text with each entry of an object in JSON as a line "name: value"."""
     return _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text) if '":' in text else text
 
 
@@ -123,7 +120,6 @@ _JSON_ENTRY = late(
 
 
 def _parted(line: str, names: Sequence[str]) -> list[str]:
-    """The pieces of a line of which each names another variable ("v = 3, t = 2"); else the line."""
     line = _LEAD.sub("", line)
     for count in range(min(len(names), len(_SIGN.findall(line))), 1, -1):
         pieces = split_values(line, count)
@@ -152,7 +148,6 @@ def _runs(text: str) -> Iterator[list[str]]:
 
 
 def _named_line(line: str) -> str:
-    """A line without list marks and bold type, if it has a name; else nothing."""
     plain = without_stars(_LIST_MARK.sub("", line)).strip()
     return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
 
@@ -163,7 +158,7 @@ _ANSWER_HEAD = late(r"(?:最终|正确)?答案|(?:final |correct )?answers?|(?:�
 
 
 def tabled_values(text: str, count: int) -> list[str]:
-    """The column under "answer" of the last table that has one, where it holds as many values; else none."""
+    """The "answer" column of the last such table, if it has `count` values."""
     values: list[str] = []
     column: int | None = None
     end = -1

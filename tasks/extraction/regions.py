@@ -1,9 +1,7 @@
-"""Regions of a response: its final text, boxes, tags and JSON; where it is cut off, runs on or is empty.
+"""Regions of a response: final text, boxes, tags and JSON; truncation, invented turns, emptiness.
 
-`own_turn` ends before a next question that a base model invents, or the next speaker's turn. A response that restates
-its own question, or takes it apart into questions before anything is answered, is left whole. `says_nothing` is true
-only of a text without one sentence that could be an answer, beside loops and copies of the question; it is for texts in
-which nothing is committed. Linear in the text.
+`own_turn` ends before a question that a base model invents. `says_nothing` requires that no sentence could be an
+answer, apart from loops and copies; for texts without commitment. Linear in the text.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _TAG = late(r"<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class TextRegion:
-    """A committed piece of text, and where it begins and ends with its marks."""
+    """A committed text, and the span of its marks."""
 
     start: int
     end: int
@@ -48,7 +46,7 @@ class TextRegion:
 
 
 def final_text(response: str) -> str:
-    """The response without its thinking, up to the end of the turn, without the marks of that end."""
+    """The response without thinking, end marks and later turns."""
     text = _THINKING.split(response).text[-MAX_CHARS:]
     if "<|begin_of_box|>" in text:
         text = _TOKEN_BOX.sub(_as_box, text)
@@ -62,14 +60,13 @@ _TOKEN_BOX = late(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|
 
 
 def _as_box(match: re.Match[str]) -> str:
-    r"""A box of tokens as one of LaTeX; one that is never closed is left open."""
     if not match[2]:
         return rf"\boxed{{{match[1]}"
     return match[1] if _BOX_NAMES.search(match[1]) else rf"\boxed{{{match[1].strip()}}}"
 
 
 def _shown(text: str) -> str:
-    """The text without what a page would not show or strikes out: comments, elements not displayed, "~~"."""
+    """Removes comments, hidden elements and strikethrough ("~~")."""
     if "~~" in text:
         text = _STRUCK.sub("", text)
     if "%" in text:
@@ -100,7 +97,6 @@ _HIDDEN = late(
 
 
 def _without_end_marks(text: str) -> str:
-    """The text without the tags at its very end, whatever they are called; one on its own line or behind a word."""
     text = text.rstrip()
     head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
     while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
@@ -109,7 +105,7 @@ def _without_end_marks(text: str) -> str:
 
 
 def _without_meta(text: str) -> str:
-    """The text without how sure it is at its end, and with the backslash of a box that lost it ("boxed(9)")."""
+    """Removes final confidence notes and restores "boxed(9)"."""
     head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
     text = head + _SURE.sub("", ending)
     return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if "boxed(" in text or "boxed{" in text else text
@@ -133,24 +129,23 @@ _END_MARK = late(
 
 
 def tail(text: str, limit: int = 30_000) -> str:
-    """The end of a text, where answers in words are looked for, with long runs of white space shortened."""
+    """The end of a text, white space shortened, for answers in words."""
     return _tail(text[-limit:])
 
 
 @lru_cache(maxsize=8)
 def _tail(text: str) -> str:
-    """See `tail`; several looks at one response in a row ask for it."""
     text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
 
 def unbolded(text: str) -> str:
-    """The text without the marks of bold type; a bold "Answer: …" that words follow on its line ends that line."""
+    """Removes bold marks; a bold "Answer: …" before words ends its line."""
     return without_stars(_BOLD_ANSWER.sub(r"\1\n", text)) if "**" in text else text
 
 
 def without_stars(text: str) -> str:
-    """The text without the marks of bold type; a power in code ("x**2") is none, and written with its caret."""
+    """Removes bold marks; a power in code ("x**2") gets a caret."""
     return _POWER.sub("^", text).replace("**", "")
 
 
@@ -163,7 +158,7 @@ _BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?
 
 
 def boxes(text: str) -> list[TextRegion]:
-    r"""The contents of all \boxed{}, \fbox{} and \answer{}, outermost ones only, in order; unclosed ones are none."""
+    r"""Contents of outermost closed \boxed{}, \fbox{} and \answer{}, in order."""
     if not _BOX_NAMES.search(text):
         return []
     regions: list[TextRegion] = []
@@ -186,7 +181,7 @@ def boxes(text: str) -> list[TextRegion]:
 
 
 def part_of_formula(text: str, box: TextRegion) -> bool:
-    r"""Checks whether a box is a factor, a term or an argument of a formula ("\boxed{9}\cdot 2"), or called a part."""
+    r"""Checks for a box within a formula ("\boxed{9}\cdot 2"), or called a part."""
     before = text[max(0, box.start - _AROUND_CHARS) : box.start]
     return bool(_GOES_ON.match(text, box.end, box.end + _AROUND_CHARS) or _BEGAN_BEFORE.search(before))
 
@@ -203,7 +198,7 @@ _BEGAN_BEFORE = late(
 
 
 def closed(text: str) -> str:
-    """The text with its last answer tag closed at the end, where a short answer follows and nothing closes it."""
+    """Closes the last answer tag if a short answer follows."""
     tags = list(_TAG.finditer(text))
     if not tags or tags[-1][1] or not 0 < len(text[tags[-1].end() :].strip()) <= MAX_OPEN:
         return text
@@ -211,7 +206,7 @@ def closed(text: str) -> str:
 
 
 def answer_tags(text: str) -> list[TextRegion]:
-    """The contents of all <answer>…</answer>, and of "answer" in JSON, in order."""
+    """Contents of <answer>…</answer> and of "answer" in JSON, in order."""
     regions: list[TextRegion] = []
     opened: re.Match[str] | None = None
     for match in _TAG.finditer(text):
@@ -225,7 +220,7 @@ def answer_tags(text: str) -> list[TextRegion]:
 
 
 def _json_answers(text: str) -> list[TextRegion]:
-    """The values of the last keys "answer" in JSON; and of a text that is one object with a value for each number."""
+    """Values of the last "answer" keys, or of numbered keys."""
     keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if _QUOTED_KEY.search(text) else []
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
     answers = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
@@ -237,7 +232,6 @@ def _json_answers(text: str) -> list[TextRegion]:
 
 
 def _json_value(text: str, start: int) -> TextRegion | None:
-    """A string, a number, a truth value, a list of these or an object that numbers them, as one text."""
     if match := _JSON_STRING.match(text, start):
         return TextRegion(start, match.end(), _unescaped(match[1] if match[1] is not None else match[2]))
     try:
@@ -257,13 +251,13 @@ def _json_value(text: str, start: int) -> TextRegion | None:
 
 
 def listed_in_json(text: str) -> str | None:
-    """The values of a text that is a list in JSON, with semicolons between them; None for any other text."""
+    """A JSON list, joined by semicolons; else None."""
     value = _json_value(text, 0) if text.startswith("[") else None
     return value.content if value is not None and value.end == len(text) else None
 
 
 def _unescaped(text: str) -> str:
-    r"""The text of a JSON string; LaTeX whose backslashes were not doubled ("\frac") is left as it stands."""
+    r"""A JSON string; undoubled LaTeX backslashes ("\frac") are kept."""
     if "\\\\" not in text and _LATEX.search(text):
         return text.replace('\\"', '"').strip()
     try:
@@ -273,7 +267,7 @@ def _unescaped(text: str) -> str:
 
 
 _QUOTED_KEY = late(r"[\"']\s{0,20}:")
-"""What every key of JSON has, and few texts without JSON; quickly found."""
+"""A cheap test for JSON keys."""
 _JSON_KEY = late(
     r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
     r"(?=[\"'\[{\d.tf-])",
@@ -286,7 +280,7 @@ _MAX_OBJECT = 2_000
 
 
 def cut_off(text: str) -> bool:
-    """Checks whether a text ends within something: an unclosed box, a clause that a comma or "is" leaves open."""
+    """Checks for an unclosed box or clause at the end."""
     ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
     return box_cut_off(text) or (
         ending[-1:] in _OPEN_SIGNS and _OPEN_END.search(ending) is not None and not _NAMED_BEFORE.search(ending)
@@ -294,7 +288,7 @@ def cut_off(text: str) -> bool:
 
 
 def box_cut_off(text: str) -> bool:
-    """Checks whether the last box of a text is never closed."""
+    """Checks for an unclosed last box."""
     ending = text[-MAX_ANSWER:]
     if not _BOX_NAMES.search(ending):
         return False
@@ -325,7 +319,7 @@ _NAMED_BEFORE = late(
 
 
 def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> list[TextRegion]:
-    """The regions that begin in none of the holders; both in the order of the text."""
+    """Regions outside all holders; both sorted."""
     kept: list[TextRegion] = []
     index = 0
     for region in regions:
@@ -355,12 +349,7 @@ _LOOKS = 20
 
 
 def own_turn(text: str, question: str) -> str:
-    """The text before the first line that puts another question, where something was answered before it.
-
-    Args:
-        text: the response.
-        question: its question; one that is copied is none that was invented. May be empty.
-    """
+    """The text before the first line that puts another question after an answer."""
     question_words = _NO_WORDS.sub("", question)
     for line in islice(_NEXT.finditer("\n" + text), _LOOKS):
         before = text[: max(0, line.start() - 1)]
@@ -374,7 +363,6 @@ def own_turn(text: str, question: str) -> str:
 
 
 def _is_answered(before: str) -> bool:
-    """Checks whether a text commits to something, or is one line that an empty line sets apart."""
     apart = before.endswith("\n") and "\n" not in before.strip()
     return _ANSWERED.search(before) is not None or (apart and len(before) <= _ONE_LINE)
 
@@ -399,17 +387,13 @@ _COPIED_CHARS = 8
 
 
 def spoken(response: str, question: Question) -> str:
-    """The own text of a response after its thinking; "" where it has none."""
+    """The own text of a response after its thinking."""
     text = final_text(response).strip()
     return "" if says_nothing(text, question) else text
 
 
 def says_nothing(text: str, question: Question) -> bool:
-    """Checks whether all sentences of a text are copies, or leave their blanks open.
-
-    Where the text prints as many open blanks as there are parts and nothing new comes after them, the few sentences
-    without a blank before and between them are the question's too.
-    """
+    """Checks whether all sentences are copies, or leave their blanks open (as many as there are parts)."""
     if _SIGN.fullmatch(text):
         return False
     if question.question_type in CHOICE_TYPES and _LABEL.search(text):
@@ -435,20 +419,19 @@ _JUDGED = late(
 
 
 def lists_options(line: str) -> bool:
-    """Checks whether a line is the options again, each with its label and without a word on any."""
+    """Checks for repeated options without comment."""
     labels = quoted_options(line)
     return len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
 
 
 def quoted_options(line: str) -> list[str]:
-    """The labels of a line that is options with their texts and no word on any, in rising order; else none."""
+    """The rising labels of a line of uncommented options."""
     labels = [match[1] for match in _LABEL.finditer(line)]
     rising = len(labels) > 1 and labels == sorted(set(labels)) and line.lstrip().startswith(labels[0])
     return labels if rising and not _JUDGED.search(line) else []
 
 
 def _own_sentences(text: str, question: str) -> list[str]:
-    """The sentences that are no picture, no heading, no copy of the question or of an earlier one."""
     own: list[str] = []
     before, seen = "", set[str]()
     sentences = _SENTENCE.findall(_PICTURE.sub("", text))
@@ -470,12 +453,10 @@ def _asked(question: Question) -> str:
 
 
 def _signs(text: str) -> str:
-    """Letters and digits alone: what a copy keeps whatever its spacing and mark-up."""
     return _SIGNS.sub("", text)
 
 
 def _without_loop(text: str) -> str:
-    """The text before the lines that repeat to its end, where there are that many (the last may be cut off)."""
     lines = [line.strip() for line in text.splitlines() if line.strip(" `\t")]
     for unit in range(1, min(_LOOP_LINES, len(lines) // _LOOPS) + 1):
         end = len(lines) - (lines[-1 - unit].startswith(lines[-1]) and lines[-1 - unit] != lines[-1])

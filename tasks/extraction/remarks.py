@@ -1,9 +1,7 @@
 """Remarks about answers: hypotheses, other people's mistakes, corrections, denials and retractions.
 
-A remark never replaces an answer given before it. A correction does, whatever the form of what it corrects. What is
-denied ("不能误得 8", "③이 아니다"), only supposed ("如果答案是D，那么…") or doubted right behind ("也可能是B") is no
-commitment, though it be the only one. `taken_back` and `value_denied` look only behind an answer and return where the
-words end that take it back; what is told of others, or only supposed, takes nothing back. Linear in the text.
+A remark never replaces an earlier answer; a correction does. Denied ("不能误得 8", "③이 아니다"), supposed
+("如果答案是D， 那么…") or doubted ("也可能是B") values are no commitment. Linear in the text.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ _QUOTED_KEY = (
     r"|\b(?:users?|teachers?|friends?|(?:text)?books?|authors?|professors?|websites?|graders?)\s"
     r"(?:claims?|says?|said|states?|thinks?|believes?|insists?|argues?|wants?|expects?)\b|참고\s?답안|모범\s?답안"
 )
-"""The answer of a key, a book or a user: it is told, and replaces none of one's own."""
+"""The answer of a key, a book or a user: a report, which replaces no answer of the response."""
 _BY_OTHERS = late(_OTHERS, re.IGNORECASE)
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
 _CONDITION_BEHIND = late(
@@ -75,7 +73,7 @@ _NOT_BUT = (
 
 
 def settled(text: str) -> str:
-    """The text with "not X but Y" as "Y" and "Y, not X" as "Y"."""
+    """Rewrites "not X but Y" and "Y, not X" as "Y"."""
     small = text.lower()
     for words, pattern, kept in _NOT_BUT:
         if any(word in small for word in words):
@@ -85,12 +83,12 @@ def settled(text: str) -> str:
 
 
 def is_remark(text: str, start: int, end: int) -> bool:
-    """Checks whether what stands at `start` to `end` is a hypothesis, a mistake told of, or said to be wrong."""
+    """Checks for a hypothesis, a reported mistake, or an answer called wrong."""
     return _aside(text, start, end, _ATTRIBUTED) or _CONDITION_BEHIND.match(text, end, end + 60) is not None
 
 
 def is_told(text: str, start: int, end: int) -> bool:
-    """Checks whether what stands there is a hypothesis, or told of others."""
+    """Checks for a hypothesis or report."""
     return _aside(text, start, end, _BY_OTHERS)
 
 
@@ -131,18 +129,18 @@ _WRONG_BEHIND = late(
 
 
 def denied(text: str, start: int, end: int) -> bool:
-    """Checks whether the words up to `start` deny or only tell of what stands there, or those behind `end` do."""
+    """Checks whether surrounding words deny or report the answer."""
     return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
 
 
 def refused(text: str, start: int) -> bool:
-    """Checks whether the words up to `start` deny or only tell of what stands there."""
+    """Checks whether preceding words deny or report the answer."""
     clause = _CLAUSE_END.split(TURN.split(text[max(0, start - _CLAUSE) : start])[-1])[-1]
     return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
 
 
 def false_lead(text: str, start: int) -> bool:
-    """Checks whether the words right before an answer call it wrong, another's, a multiple, or forbidden."""
+    """Checks whether preceding words call the answer wrong, another's, a multiple, or forbidden."""
     return _FALSE_LEAD.search(text[max(0, start - _CLAUSE) : start]) is not None
 
 
@@ -173,7 +171,7 @@ _FALSE_LEAD = late(
 
 
 def counterfactual(text: str, start: int, end: int) -> bool:
-    """Checks whether the words at `start` to `end` state an answer that would hold under what is not the case."""
+    """Checks for an answer under a contrary condition."""
     clause = _SENTENCE_END.split(text[max(0, start - 2 * _CLAUSE) : start])[-1]
     would = re.search(r"\bwould\b", text[start:end], re.IGNORECASE) is not None
     return _CONTRARY.search(clause) is not None or (would and _CONDITION.search(clause) is not None)
@@ -189,12 +187,12 @@ _CONTRARY = late(
 
 
 def called_wrong(text: str, end: int) -> bool:
-    """Checks whether the words right behind `end` call what stands there wrong."""
+    """Checks whether following words call the answer wrong."""
     return _WRONG_BEHIND.match(text, end, end + _CLAUSE) is not None
 
 
 def supposed(text: str, start: int, end: int) -> bool:
-    """Checks whether what stands there is only supposed: "if A, then …"."""
+    """Checks for a supposition: "if A, then …"."""
     before = text[max(0, start - _CLAUSE) : start]
     if _EXAMPLE.match(_SENTENCE_END.split(before)[-1]) or _SUPPOSED_AT_ONCE.search(before):
         return True
@@ -224,12 +222,12 @@ _CLAUSE_END = late(r"[。！？!?\n；;，,：:]|[.](?=\s)|．(?!\d)")
 
 
 def concludes(text: str, start: int) -> bool:
-    """Checks whether the sentence of what stands there begins with "so"."""
+    """Checks for a sentence that begins with "so"."""
     return _SO.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
 def turned(text: str, start: int) -> bool:
-    """Checks whether the sentence of what stands there begins with "but"."""
+    """Checks for a sentence that begins with "but"."""
     return TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
 
 
@@ -237,12 +235,12 @@ _SENTENCE_END = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
 
 
 def is_correction(between: str) -> bool:
-    """Checks whether what stands between two answers takes the first one back."""
+    """Checks whether the text between two answers retracts the first."""
     return bool(_CORRECTION.search(between))
 
 
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
-"""Where a new thought begins."""
+"""Beginnings of a new thought."""
 _WRONG_ZH = (
     r"(?:错|有误|不对|不正确|不成立|有问题|不合|不符|不是|不可能|不行|不满足|作废|应?该?舍去"
     r"|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖|不符))"
@@ -348,7 +346,7 @@ _ANYWHERE = (_FAILED_CHECK, _DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
 
 @dataclass(frozen=True)
 class Named:
-    """Patterns of an answer named again (None: not looked for), of others, and whether "wrong" alone denies it."""
+    """Patterns of the answer (None: ignored) and of others; whether "wrong" alone denies it."""
 
     this: re.Pattern[str] | None
     others: re.Pattern[str]
@@ -356,7 +354,7 @@ class Named:
 
 
 def taken_back(text: str, end: int, named: Named) -> int | None:
-    """The end of the words that take back the answer before `end`; None where it holds to the end of the text."""
+    """The end of the retraction of the answer before `end`, or None."""
     starts = _sentence_starts(text, end)
     first, last = (starts[1] if len(starts) > 1 else end), starts[-1]
     for pattern, places in (
@@ -378,7 +376,6 @@ def taken_back(text: str, end: int, named: Named) -> int | None:
 
 
 def _rejected(text: str, starts: list[int], named: Named) -> int | None:
-    """The end of a sentence that rejects the answer: one that names it and no other, or one near it or last."""
     for number, start in enumerate(starts):
         until = min(starts[number + 1] if number + 1 < len(starts) else len(text), start + _SENTENCE_CHARS)
         sentence = text[start:until].strip()
@@ -407,7 +404,6 @@ def _rejects(sentence: str, words: str, is_named: bool, strict: bool) -> bool:
 
 
 def _says_other(words: str, others: re.Pattern[str]) -> bool:
-    """Checks whether a short sentence replaces the answer before: it ends in another, or says "instead"."""
     matches = list(others.finditer(words))
     ends = matches[-1].end() >= len(words.rstrip(" .。!！)）")) and len(matches) == 1 and matches[-1][0].isalnum()
     return (ends or _INSTEAD_OF.search(words) is not None) and not _NEGATED.search(words)
@@ -461,7 +457,7 @@ _THE_REST = late(
 
 
 def _sentence_starts(text: str, end: int) -> list[int]:
-    """The end of the answer and the start of each sentence behind it: its printed text may come first."""
+    """The answer's end and later sentence starts (its printed text may come first)."""
     ends = (match.end() for match in _SENTENCE_BREAK.finditer(text, end))
     return [end, *(start for start in ends if text[start : start + _SENTENCE_CHARS].strip())]
 
@@ -488,7 +484,7 @@ _WRONG_AFTER = late(
 
 
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
-    """Pattern of a value written again behind `end`, not as a part of another; None where it is not, or is too long."""
+    """Pattern of the value repeated behind `end`; None if absent or too long."""
     plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
     plain = plain[1:-1].strip(" $") if _ALONE_IN_BRACKETS.fullmatch(plain) else plain
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
@@ -497,7 +493,7 @@ def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
 
 
 def value_denied(text: str, end: int, value: str) -> int | None:
-    """The end of the first words behind `end` that call this very value wrong; None where there are none."""
+    """The end of the first later words that call this value wrong."""
     named = written_value(text, end, value)
     if named is None:
         return None
@@ -516,5 +512,5 @@ _QUOTED_CHARS = 300
 
 
 def quoted(text: str) -> str:
-    """Words handed on for a reader, marked so that no rule takes them for a label and its text, or for a value."""
+    """Words for a reader, marked against reading as label or value."""
     return f"… {text.strip()[:_QUOTED_CHARS]} …"

@@ -1,9 +1,7 @@
-"""Values in words: "the answer is", a concluding sentence, a last line that is only the value, labelled parts.
+"""Values in words: "the answer is", a concluding sentence, a last line of only the value, labelled parts.
 
-A value that is denied, inside what says it or later, is handed on with its words, as a reader must judge it.
-
-The weakest claim is the one number of a closing sentence ("So 4 are left.", 所以每天赚9美元). A sentence that compares,
-hedges, denies, supposes, plans, counts steps, asks, or holds another number (or a word for one) has none.
+A denied value is returned with its words. The weakest claim is the one number of an unqualified closing sentence ("So 4
+are left.", 所以每天赚9美元).
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ _IN = late(r"\b(?:in|since|by|until|of)\s\Z", re.IGNORECASE)
 
 
 def sentence_value(text: str) -> str | None:
-    """The number that the last sentence of a text says, with the unit or noun behind it; None where it says more."""
+    """The only number of the last sentence, with its unit or noun."""
     ending = unbolded(tail(text, 2 * _CHARS)).strip()
     if ending.endswith(("?", "？", ":", "：")):
         return None
@@ -117,7 +115,6 @@ def _says_cjk(before: str) -> bool:
 
 
 def _says_en(sentence: str, before: str) -> bool:
-    """Checks whether a subject and a verb give the number: "the total is", "she has", "4 are left"."""
     clause = before.rpartition(",")[2].strip() if "," in before else before
     subject = sentence[len(before) - len(clause) :].strip() if clause else sentence
     lead = _LEAD.match(subject)
@@ -127,7 +124,7 @@ def _says_en(sentence: str, before: str) -> bool:
 
 
 def ends_otherwise(behind: str, value: str) -> bool:
-    """Checks whether the last line of what follows a value is another one, alone or behind "so"."""
+    """Checks whether the last line is another value, alone or behind "so"."""
     last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
     if last is None:
         return False
@@ -198,10 +195,7 @@ _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
-    """The text behind the last "the answer is" that states as many values as there are parts.
-
-    In a truncated text a value that goes on to its very end may be half of one, and does not count.
-    """
+    """The values behind the last "the answer is", as many as parts; none at the very end of a truncated text."""
     ending = settled(unbolded(tail(text)))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
@@ -233,7 +227,7 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
 
 
 def standing_value(text: str, stated: Found) -> Found:
-    """A value found by its place alone; with its words where these deny or hedge it, or later ones do."""
+    """A value found by place; with its words where denied or hedged."""
     if not stated[0] or not stated[0][0] or (start := text.rfind(stated[0][0])) < 0:
         return stated
     value = stated[0][0]
@@ -255,7 +249,7 @@ _MISLABELLED = late(
     r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根",
     re.IGNORECASE,
 )
-"""How a line begins that calls its value wrong, or gives it as known."""
+"""Beginnings of a line that calls its value wrong, or given."""
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = late(
@@ -275,11 +269,11 @@ _ONLY_VERDICT = late(
     r"|(?:이?다|입니다|맞다|맞습니다|틀렸다)[.]?",
     re.IGNORECASE,
 )
-"""What is said of an answer given before: "the answer is correct" gives none."""
+"""Verdicts on an earlier answer: "the answer is correct" gives none."""
 
 
 def denied_until(text: str, end: int, value: str) -> int | None:
-    """The end of the words that deny the value before `end`, inside it or later; None where it holds."""
+    """The end of the denial of the value before `end`, or None."""
     if _WRONG_INSIDE.search(value):
         return end
     for other in _OTHER_CLAIM.finditer(text, end):
@@ -295,9 +289,9 @@ _OTHER_CLAIM = late(
     r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)",
     re.IGNORECASE,
 )
-"""What puts another value in the place of the one before, whatever words lead to it."""
+"""Words that replace the value before."""
 _VALUES = late(r"[\d$\\]")
-"""What other values look like."""
+"""Patterns of other values."""
 
 
 _WRONG_INSIDE = late(
@@ -308,7 +302,6 @@ _WRONG_INSIDE = late(
 
 
 def _sentence(text: str) -> str:
-    """The first sentence or display of a text; points inside numbers and formulas do not end it."""
     opened = _OPENS.match(text)
     text = text[opened.end() if opened else 0 :][: 2 * SENTENCE_CHARS]
     inside = False
@@ -328,11 +321,10 @@ def _sentence(text: str) -> str:
 
 _MAY_BE_FACTORIAL = late(r"(?:\d|(?<![A-Za-z])[a-z]|[)}])\Z")
 _OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
-"""What may stand between "the answer is" and the answer: a new line, a fence of code, a bullet."""
+"""Text allowed between "the answer is" and the answer: a new line, a fence of code, a bullet."""
 
 
 def _value_in(sentence: str) -> str | None:
-    """The value that a sentence states; None when it is prose."""
     sentence = _REASON_BEHIND.split(sentence, maxsplit=1)[0].strip().lstrip("为是:：# ")
     sentence = _COPULA_KO.sub("", _ADVERB.sub("", sentence, count=1) if _ADVERB.match(sentence) else sentence)
     if not sentence or len(sentence) > SENTENCE_CHARS:
@@ -353,7 +345,7 @@ _REASON_BEHIND = late(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为
 
 
 def unmarked_value(text: str) -> Found:
-    """A text that is only a value, a concluding sentence with one formula, a last line that is only a value."""
+    """A bare value, a conclusion with one formula, a last line of only the value."""
     ending = _without_politeness(tail(text))
     lines = [line.strip() for line in ending.splitlines() if line.strip()]
     if not lines:
@@ -403,11 +395,10 @@ _LEADS = late(
     r"|[=:：,，*→⇒为是得到出即有取于]|所以|因此|故|따라서|그러므로|[은는이가을를로]|[。.!！?？;；\n]|\A)\s*\Z",
     re.IGNORECASE,
 )
-"""What stands before the one formula of a text where its words say it: a verb, a sign, or the end of a sentence."""
+"""Text before the only formula of a conclusion: a verb, a sign, or the end of a sentence."""
 
 
 def _value_in_front(text: str) -> str | None:
-    """The value of "7 is the answer": what stands between the border of its clause and the verb, if that is a value."""
     phrases = list(_IS_ANSWER.finditer(text))
     if not phrases or _MORE_VALUES.search(text, phrases[-1].end()):
         return None
@@ -422,7 +413,6 @@ def _value_in_front(text: str) -> str | None:
 
 
 def _is_expression(text: str) -> bool:
-    """Checks whether a text without mark-up is numbers, single letters and signs, perhaps with a unit behind."""
     body = _FUNCTION.sub("", text)
     unit = _UNIT_BEHIND.search(body)
     body = body[: unit.start()] if unit and not _no_unit(unit[1]) else body
@@ -462,13 +452,12 @@ _ANSWERED = late(rf"\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)",
 
 
 def _without_politeness(text: str) -> str:
-    """The text without a closing "I hope it is correct."."""
     polite = _POLITE.search(text, max(0, len(text) - 150))
     return text[: polite.start()] if polite else text
 
 
 def _stated(text: str) -> re.Match[str] | None:
-    """The value that a text ends with behind "is"; None where what stands behind the number is no unit."""
+    """The value behind a final "is"; None unless a unit follows the number."""
     stated = _STATED.search(text)
     if stated is None or (stated["unit"] and stated["unit"].strip() != "$" and _no_unit(stated["unit"])):
         return None
@@ -480,13 +469,11 @@ def _no_unit(text: str) -> bool:
 
 
 def _stated_value(text: str) -> str | None:
-    """The value of a sentence that says more; None where it says just the value, or qualifies it."""
     stated = _stated(text) if " " in text else None
     return None if stated is None or _qualified(text, stated.start("value")) else stated["value"].strip()
 
 
 def _counted(text: str) -> str | None:
-    """The one number of a sentence that counts: "there are 12 of them", "一共有8个"."""
     counted = _COUNTED.search(text)
     if (
         counted is None
@@ -515,14 +502,12 @@ _GROUNDS = late(
 
 
 def _qualified(text: str, start: int) -> bool:
-    """Checks whether the words before a value deny it, or say "at least": then they belong to what is said."""
     if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
         return True
     return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
 
 
 def _formulas(text: str) -> list[str]:
-    """The formulas of a text, each with the unit that stands behind it in plain text ("$5$ m/s")."""
     formulas = ((next(filter(None, match.groups())).strip(), match.end()) for match in _MATH.finditer(text))
     return [formula + _unit_behind(text, end) for formula, end in formulas]
 
@@ -537,7 +522,7 @@ def _unit_behind(text: str, end: int) -> str:
 
 
 def labelled_values(text: str, count: int) -> list[str]:
-    """One value a labelled part: its last box, what it says is the answer, or all of it."""
+    """One value a labelled part: last box, stated answer, or all."""
     return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
 
 

@@ -38,7 +38,7 @@ _NEGATED = late(r"(?:不是|并非|并不|不|not|n't)\s*$", re.IGNORECASE)
 
 
 def find_truth(text: str, truncated: bool) -> Found:
-    """The last truth value in a box, a tag or behind "the statement is"; else a text or line that is one."""
+    """The last truth value in a box, tag or "the statement is"; else a bare one."""
     marked = [(region, "boxed") for region in boxes(text)] + [(region, "answer_tag") for region in answer_tags(text)]
     marked.sort(key=lambda pair: pair[0].end)
     for region, method in reversed(marked):
@@ -67,7 +67,6 @@ def find_truth(text: str, truncated: bool) -> Found:
 
 
 def _around(match: re.Match[str]) -> tuple[int, int]:
-    """The words before a commitment that name its subject, up to its word."""
     return max(0, match.start() - 24), match.start("word")
 
 
@@ -76,11 +75,11 @@ _ANOTHER = late(
     re.IGNORECASE,
 )
 _ABOUT_ANOTHER = late(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.IGNORECASE)
-"""What is said of the converse, the negation or another statement tells nothing of this one."""
+"""Judgements of the converse, the negation or another statement are not of this one."""
 
 
 def _said(text: str, match: re.Match[str]) -> str:
-    """The word of a commitment; all that was said where it is negated twice, taken back or one of two."""
+    """The word of a commitment; all words if not clear."""
     if _NEGATED_KO.match(text, match.end()):
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
@@ -95,7 +94,6 @@ _NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌
 
 
 def _denial(text: str, end: int, value: bool | None) -> int | None:
-    """The end of the words that take a truth value back, or turn to the other one; None where it holds."""
     for match in _TURNED.finditer(text, end):
         if read_truth(match["word"], signs=True) is (not value):
             return match.end()
@@ -103,7 +101,7 @@ def _denial(text: str, end: int, value: bool | None) -> int | None:
 
 
 _NOTHING_ELSE = Named(None, late(""))
-"""What follows a truth value is its reason, which may speak of what is wrong."""
+"""Only a reason follows the truth value; it may mention errors."""
 _TURNED = late(
     r"(?:但是?|其实|实际上|不过|然而|事实上|\bbut|\bhowever|\bactually|하지만|그러나|사실은?)[,，]?\s?"
     r"(?:(?:它|这|此|该|那|it|this|that|the|이|그)\s?(?:说法|命题|结论|句话|statement|claim|명제|진술)?(?:은|는)?)?\s?"

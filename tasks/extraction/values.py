@@ -1,8 +1,7 @@
 """Values that a response commits to: blanks, sub-questions, named variables.
 
-In order of strength: boxes and answer tags (the later wins), "the answer is", labelled parts, names, a concluding
-sentence, a last line that is only the value, a response that is only the value. The last three do not count in a
-truncated response. A short answer, or several, given as prose is handed on whole: a reader must judge it.
+In order of strength: boxes and answer tags (the later wins), "the answer is", labelled parts, names; unless truncated,
+also a concluding sentence, a last line of only the value, a bare value. Short prose answers are returned whole.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _EMPTY = late(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 
 
 def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
-    """One value a part, or nothing; fewer or more than parts only where the response commits to that many."""
+    """One value a part, or nothing; another number only if committed."""
     if fenced := _FENCED.fullmatch(text.strip()):
         text = fenced[1]
     count = part_count(question)
@@ -82,7 +81,7 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 
 
 def _by_place(text: str, question: Question) -> Found:
-    """A value that stands alone or concludes; else the one number of a closing sentence, where no prose is asked."""
+    """A bare or concluding value; else the number of a closing sentence."""
     result = unmarked_value(text)
     plain = question.question_type not in CHOICE_TYPES and not needs_prose(question)
     if (
@@ -135,7 +134,6 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
 
 
 def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
-    """The contents of the boxes that answer `count` parts; of one part with several blanks, all of them."""
     contents = [box.content for box in regions]
     if count == 1:
         if blanks > 1 and len(contents) >= blanks and len(blank_values(contents[-1], blanks)) != blanks:
@@ -153,8 +151,8 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
         gaps = [after.start - before.end for before, after in pairwise(regions)]
         if max(gaps[-count + 1 :]) > _NEAR_CHARS and len(whole) == count:
             return whole
-        # The last boxes are a set of answers where they stand together and apart from those before them. Else (one
-        # was checked, or taken back) all go on, for the judges to leave open; a value boxed twice running is one.
+        # The last boxes are the answers if close together and apart from earlier ones. Else (one was checked or
+        # retracted) all are returned, undecided; a value boxed twice in a row counts once.
         together = max(gaps[-count + 1 :]) <= _NEAR_CHARS < gaps[-count]
         return contents[-count:] if together else _distinct(contents)
     if len(contents) == 1 and len(whole) == count:
@@ -163,7 +161,7 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
 
 
 def _plain_list(content: str) -> str:
-    r"""A list of values without the text mark-up round it and round its separators ("\text{3, 5}", "3 \text{；} 5")."""
+    r"""A list without text mark-up ("\text{3, 5}")."""
     content = listed_in_json(content) or content
     whole = _TEXT.fullmatch(content.strip())
     return _TEXT_SIGN.sub(r"\1 ", _SPACE.sub(" ", whole[1] if whole else content))
@@ -179,7 +177,7 @@ def _distinct(contents: Sequence[str]) -> list[str]:
 
 
 def final_run(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
-    """The last box, with those before it that only a connector ("and", a comma, "y =") parts from it."""
+    """The last box and those joined by connectors ("and", a comma, "y =")."""
     run = list(regions[-1:])
     for after, before in pairwise(reversed(regions)):
         gap = text[before.end : after.start]
