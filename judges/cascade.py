@@ -1,7 +1,7 @@
 """The stages in their order, the quickest first: the first that decides has the last word.
 
-Equal comparisons are decided once: decisions are remembered in a bounded memory that threads share, and slow ones on
-disk (`core.store`), by comparison and by the very code of the rules. What broke a limit of time is not remembered.
+Decisions are cached in a bounded memory shared by threads, and slow ones on disk (`core.store`), by comparison and code
+of the rules. Timeouts are not cached.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from livek12.judges.rules.restated import Compare, complement, glossed, restated
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
 MAX_CHARS = 20_000
-"""A key or an answer longer than this is prose for a reader, not a value to compare."""
+"""Longer keys and answers are prose for a reader, not values to compare."""
 DEAR_SECONDS = 0.001
-"""What took longer is worth a line on disk."""
+"""Slower decisions are cached on disk."""
 
 
 class Cascade:
-    """Asks its stages in turn; only what one leaves undecided goes on to the next.
+    """Runs its stages until one decides.
 
     Args:
         stages: in their order.
-        remembered: the number of decisions kept in memory.
-        store: keeps slow decisions across runs; None keeps none.
-        guard: asked before them: its rejections are final, and what it doubts (with a reason) no stage accepts.
+        remembered: decisions kept in memory.
+        store: caches slow decisions across runs; None disables it.
+        guard: runs first: its rejections are final, and a doubt (with a reason) prevents acceptance.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Cascade:
         self._lock = threading.Lock()
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """The first decision of a stage; undecided with the stages' reasons when none decides."""
+        """The first decision of a stage, else undecided with the stages' reasons."""
         if time_budget_exhausted():  # what is remembered of other responses must not make a difference to this one
             return self._ask(comparison)
         with self._lock:
@@ -145,7 +145,7 @@ class Cascade:
 def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
     """The decision on the complement of a sentence, or on a word or its gloss.
 
-    A key that is a sentence may say more than its complement: what is not that is left open, and so is another word.
+    A key sentence may say more than its complement, so other complements and words are left open.
     """
     if value := complement(comparison.answer):
         decision = compare(comparison.gold, value)
@@ -158,11 +158,6 @@ def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -
 
 
 def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
-    """The decision of a stage, undecided where it breaks off on an input of the outside world.
-
-    Raises:
-        UserError: this machine cannot run the stage, whatever the input.
-    """
     try:
         return stage.decide(comparison)
     except UserError:
@@ -195,7 +190,6 @@ def decision_store() -> Store:
 
 
 def _disk_key(comparison: AnswerComparison) -> str:
-    """The comparison (but not whose it is), and the rules that decide it."""
     given = {f.name: getattr(comparison, f.name) for f in fields(comparison) if f.compare and f.name != "options"}
     options = [[option.label, option.text] for option in comparison.options]
     return canonical_json([rules_digest(), given, options])
@@ -203,5 +197,5 @@ def _disk_key(comparison: AnswerComparison) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Names the code of all rules, the version of sympy, and the second reader where it is installed."""
+    """Hash of the rules' code, the version of sympy, and the second reader if installed."""
     return f"{code_version(DECIDING)} {metadata.version('sympy')} {second_reader.version()}".rstrip()

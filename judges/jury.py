@@ -1,7 +1,6 @@
-"""The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
+"""The judges of one sitting: the rules with their store, and an optional panel.
 
-Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`judges.llm.client`)
-one is up at a time.
+Leaving a `Jury` writes pending results and closes every engine.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ class JudgeOptions:
     """The judges of a command, and their settings.
 
     Attributes:
-        panel: the models for what the rules leave open; None for rules alone.
-        answers: a data set with the keys, where the run's own questions have none.
-        data: the place of the run's data set now, if it moved (for its pictures).
-        cache: whether decisions and replies are remembered on disk.
-        audit: whether models also audit the reasoning, where the task's article has them do so.
-        together: whether several local judges are all loaded at once, where they could take turns.
-        repeats: how often models are asked about each answer; all but the first for studies alone.
+        panel: None for rules alone.
+        answers: a data set with the keys, if the run lacks them.
+        data: the new place of the run's data set (for its pictures).
+        cache: caches decisions and replies on disk.
+        audit: models audit the reasoning, if the task's article does.
+        together: loads several local judges at once rather than in turns.
+        repeats: requests about each answer; all but the first are for studies.
     """
 
     panel: PanelSpec | None = None
@@ -52,9 +51,9 @@ class JudgeOptions:
 
 
 class Jury:
-    """The rules, and the panel where there is one.
+    """The rules and the optional panel.
 
-    `in_turn` loads several local judges one after the other; `sessions` is the run folder that keeps the engines' time.
+    `in_turn` loads local judges one after the other; `sessions` is the run folder that records the engines' time.
     """
 
     def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:
@@ -85,13 +84,12 @@ class Jury:
             self.panel = Panel(options.panel, self._models, self._threads)
 
     def try_out(self, local: bool) -> None:
-        """Makes sure that the judges can be asked, before anything depends on it.
+        """Checks that the judges are available before any work depends on them.
 
-        Endpoints are asked something small; a local model is loaded if `local` (its replies may all be remembered), of
-        those that take turns the first.
+        Endpoints get a small request; with `local`, local models are loaded (of those in turns the first).
 
         Raises:
-            UserError: one cannot be asked; says which and why.
+            UserError: a judge is not available.
         """
         for model in self._models:
             if kind_of(model.spec.runs_on).is_direct or (
@@ -101,12 +99,12 @@ class Jury:
 
     @property
     def asked(self) -> int:
-        """The number of requests so far."""
+        """The number of requests."""
         return sum(model.asked for model in self._models)
 
     @property
     def threads(self) -> int:
-        """Responses before the panel at a time: enough to keep every judge busy."""
+        """Concurrent responses before the panel: enough to keep every judge busy."""
         if self.options.panel is None:
             return 1
         limits = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
@@ -123,7 +121,7 @@ class Jury:
         return PanelScorer(self.panel, named, config, self.cascade)
 
     def auditor(self, named: NamedJudge) -> Auditor | None:
-        """The panel as critics of the reasoning; None where nobody is to audit."""
+        """The panel as critics of the reasoning; None without an audit."""
         wanted = named.audit and self.options.audit
         if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier knows one question only
             return None

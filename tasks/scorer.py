@@ -1,6 +1,6 @@
-"""From a response to its verdict: extraction, the rules, and where these leave something open, judge models.
+"""Scoring: extraction, the rules, and model judges for what these leave open.
 
-The one path that every command, plug-in and caller of the API takes is `Scorer`. Thinking text is never looked at.
+Every command, plug-in and API call uses `Scorer`. It ignores thinking text.
 """
 
 from __future__ import annotations
@@ -29,14 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def mark_response(question: Question, response: Response, config: GradingConfig, cascade: Cascade) -> Verdict:
-    """Marks one response by rule.
-
-    Args:
-        question: the question with its key.
-        response: what the model said.
-        config: the rules in force.
-        cascade: the stages that decide.
-    """
+    """Marks one response by rule."""
 
     def mark() -> Verdict:
         extraction = extract(response.text, question, response.finish_reason)
@@ -46,10 +39,10 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
-    """The verdict of `mark`; a rule that breaks off costs this answer its mark (ungraded, with the reason), no more.
+    """The verdict of `mark`; if a rule fails, this answer alone is ungraded, with the reason.
 
     Raises:
-        UserError: this machine cannot run the rules, whatever the answer.
+        UserError: this machine cannot run the rules.
     """
     try:
         return mark()
@@ -65,15 +58,9 @@ def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Cal
 
 @dataclass(frozen=True)
 class Scorer:
-    """Marks responses by one protocol: the rules, then a panel for what they leave open, then critics of the reasoning.
+    """Marks responses: the rules, then a panel for what they leave open, then critics of the reasoning.
 
-    Any number of threads may use one.
-
-    Attributes:
-        config: the rules in force.
-        cascade: the stages that decide.
-        panel: the second judge, with the task's method; None for the rules alone.
-        auditor: the critics; None where nobody audits.
+    Thread-safe. `panel` and `auditor` are None if unused.
     """
 
     config: GradingConfig
@@ -83,16 +70,16 @@ class Scorer:
 
     @classmethod
     def of(cls, judges: Jury, named: NamedJudge, credit: PartialCredit, authors: Collection[str] = ()) -> Scorer:
-        """The scorer of a protocol among the judges of a command.
+        """The scorer of a protocol.
 
         Args:
-            judges: the rules, and the panel where there is one.
-            named: the judge that the task names.
+            judges: of the command.
+            named: the task's judge.
             credit: the rule for partly right choices.
             authors: names of the model under test.
 
         Raises:
-            UserError: too few of the judges may judge these authors.
+            UserError: too few judges may judge these authors.
         """
         config = GradingConfig(partial_credit=credit)
         panel = judges.panel_scorer(named, config)
@@ -102,7 +89,7 @@ class Scorer:
 
     @property
     def version(self) -> str:
-        """Names who marks: equal strings mark equally."""
+        """Equal strings mark equally."""
         by = [self.panel.version if self.panel else judge_version(self.config)]
         return " ".join([*by, self.auditor.version] if self.auditor else by)
 
@@ -111,17 +98,17 @@ class Scorer:
         return mark_response(question, response, self.config, self.cascade)
 
     def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks whether the rules left something open that the panel could decide."""
+        """Checks whether the panel could decide an open part."""
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
     @property
     def sees_everything(self) -> bool:
-        """Checks whether the panel also sees what the rules decided."""
+        """Checks whether the panel also sees decided answers."""
         return self.panel is not None and self.panel.panel.spec.scope == "all"
 
     def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks whether models have to be asked."""
+        """Checks whether model judges are needed."""
         audits = self.auditor is not None and bool(response.text.strip())
         return audits or self.has_more(question, response, verdict)
 
@@ -134,15 +121,15 @@ class Scorer:
         pages: tuple[Image, ...] = (),
         repeat: int = 0,
     ) -> Verdict:
-        """The verdict of the rules with what they left open decided, and with the audit of the reasoning.
+        """Completes the rules' verdict with model judges and the audit of the reasoning.
 
         Args:
             question: with the bytes of its pictures.
-            response: what the model said.
-            verdict: what the rules made of it.
+            response: of the model.
+            verdict: of the rules.
             authors: names of the model under test.
-            pages: the page images that it was shown.
-            repeat: how often models were asked all of this before.
+            pages: the page images in the request.
+            repeat: earlier repeats of this judging.
         """
         if self.panel is not None:
             case = case_of(question, response, pages, self.panel.panel.spec.images, repeat)
@@ -156,7 +143,7 @@ class Scorer:
     def mark(
         self, question: Question, response: Response, authors: Collection[str] = (), pages: tuple[Image, ...] = ()
     ) -> Verdict:
-        """The whole way: the rules, and models where they leave something open."""
+        """Marks a response by the rules, then by models if needed."""
         verdict = self.by_rules(question, response)
         if not self.is_open(question, response, verdict):
             return verdict
@@ -174,7 +161,7 @@ def case_of(
 
 
 def stamped(verdict: Verdict, response: Response) -> Verdict:
-    """The verdict with what it was given for, and by which version."""
+    """The verdict with response and version."""
     cut = "the response was cut short" if response.finish_reason == "length" else ""
     reason = verdict.reason if cut and cut in verdict.reason else "; ".join(filter(None, (verdict.reason, cut)))
     versions = {**verdict.versions, "livek12": __version__}

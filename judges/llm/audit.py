@@ -1,9 +1,8 @@
 """The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning, whatever the answer.
 
-Contract: a critic reports root causes of three types, each with the step copied from the response and a reason. A
-critique that is not in its form, or that quotes what the response does not say, is asked for again and then counts
-for nothing. `Process` holds the mean presence of each type over the usable critiques; fewer than the panel's quorum
-leave the process ungraded, and `process_ungraded` says why. The marks of the parts are never touched.
+A critic reports root causes of three types, each with a quoted step and a reason. A malformed critique, or one with a
+false quotation, is requested again and then discarded. `Process` holds the mean presence of each type; fewer critiques
+than the quorum leave the process ungraded. Marks of parts never change.
 """
 
 from __future__ import annotations
@@ -66,9 +65,9 @@ class Critique:
 
 
 def is_quoted(quotation: str, text: str) -> bool:
-    """Checks whether a text holds a quotation, piece by piece where it is shortened with dots.
+    """Checks whether a text holds a quotation, piece by piece where dots shorten it.
 
-    Only letters, digits and mathematical signs count: spacing, case, widths, punctuation and mark-up are copied freely.
+    Only letters, digits and mathematical signs count: models change spacing, case, widths, punctuation and mark-up.
     """
     pieces = [_essence(piece) for piece in quotation.replace("...", "…").replace("\\dots", "…").split("…")]
     body, place = _essence(text), 0
@@ -88,34 +87,23 @@ def _essence(text: str) -> str:
 
 @dataclass(frozen=True)
 class Auditor:
-    """A panel as critics.
-
-    Attributes:
-        panel: the same judges that mark.
-        size: so many critics are drawn for each question; None asks all.
-    """
+    """A panel as critics; `size` critics are drawn for each question (None: all)."""
 
     panel: Panel
     size: int | None = None
 
     @property
     def version(self) -> str:
-        """Names panel, prompt and rules: equal strings audit equally."""
+        """Equal strings audit equally."""
         return self.panel.spec.version("audit", (PROMPT,), self.panel.spec.size or self.size)
 
     @property
     def versions(self) -> dict[str, str]:
-        """The prompt file, for the record."""
+        """Versions of the audit and its prompt."""
         return {"audit": self.version, f"prompt {PROMPT}": load_prompt(PROMPT).sha256}
 
     def audit(self, verdict: Verdict, case: Case, authors: Collection[str] = ()) -> Verdict:
-        """The verdict with its process; without one where there is no response to audit.
-
-        Args:
-            verdict: of the parts.
-            case: the question with its pictures, and the response.
-            authors: names of the model under test.
-        """
+        """Returns the verdict with its process; without one if the response is empty."""
         if not case.response.strip():
             return _with(verdict, self, None, None)
         try:
@@ -142,11 +130,7 @@ class Auditor:
 
 
 def values_of(case: Case) -> dict[str, Fenced]:
-    """The values shown to a critic.
-
-    Raises:
-        CannotShow: a picture is not at hand.
-    """
+    """The values shown to a critic."""
     return {
         "question": case.question_block(),
         "reference": case.reference_block([gold for gold in case.question.answer if gold.strip()]),
@@ -156,7 +140,7 @@ def values_of(case: Case) -> dict[str, Fenced]:
 
 
 def process_of(critiques: Sequence[tuple[str, Sequence[FoundError]]]) -> Process:
-    """Mean presence of each error type over the critics (at least one), and what they found."""
+    """Mean presence of each error type over the critics (at least one), with their errors."""
 
     def presence(kind: ErrorType) -> float:
         return sum(any(error.type == kind for error in found) for _, found in critiques) / len(critiques)

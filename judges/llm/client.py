@@ -1,17 +1,15 @@
 """One judge model: cached, retried, accounted for; alone on its device, or in turns with others (`Schedule`).
 
-`JudgeModel.ask` may be called from any number of threads and never raises for what a model or an endpoint does: an
-`Answer` has a value, or the reason in one line. Replies are remembered on disk by (prompt, model and revision, engine
-arguments, messages with image hashes, schema, sampling, trial); failures on the way are not. A reply that is not in its
-form is asked for again (`engines.asking`). Failures to get any reply are the engine's to retry; they end the asking. A
-request that the judge refuses (too long for it) has a `final` problem, and is not put again.
+`JudgeModel.ask` is thread-safe and never raises for a failure of a model or endpoint: an `Answer` has a value, or the
+reason in one line. The store caches replies (not failures) by prompt, model, revision, engine arguments, messages with
+image hashes, schema, sampling and trial. Malformed replies are requested again (`engines.asking`); the engine retries
+transport failures. A request that the judge refuses (too long) has a `final` problem and is not repeated.
 
-Of the judges that share a `Schedule` at most one is up at a time. The first that is asked something new comes up;
-another one answers `NOT_UP`, and the response waits for another round (`waits_for_turn`). A round asks about every
-response that is still open; `end_round` closes the judge that was up and chooses the one most asked for in vain.
-Replies go from round to round through the store of replies, failures through the schedule, so that each request is put
-once and the verdicts are those of judges that are all up at once. `end_round` is for one thread, when no asking is on
-its way.
+Of the judges that share a `Schedule` at most one is loaded. The first to get a new request is loaded; the others answer
+`NOT_UP`, and the response waits for another round (`waits_for_turn`). `end_round` closes the loaded judge and chooses
+the one with most refused requests. Replies pass between rounds through the store, failures through the schedule, so
+each request is sent once and verdicts equal those of judges loaded together. Call `end_round` from one thread, with no
+request in flight.
 """
 
 from __future__ import annotations
@@ -43,16 +41,16 @@ if TYPE_CHECKING:
     from livek12.engines.base import Engine, Outcome
 
 NOT_UP = "it is another judge's turn"
-"""The problem of a request that was not put; no verdict with such a call is ever stored."""
+"""The problem of a request that was not sent; verdicts with such a call are never stored."""
 
 
 def waits_for_turn(calls: Iterable[Call]) -> bool:
-    """Checks whether something was not asked because it was another judge's turn."""
+    """Checks whether a request waits for another judge's turn."""
     return any(call.problem == NOT_UP for call in calls)
 
 
 class Schedule:
-    """Whose turn it is."""
+    """Turns of judges that share a device."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,23 +63,23 @@ class Schedule:
         self._failed: dict[int, Call] = {}
 
     def admits(self, judge: JudgeModel) -> bool:
-        """Checks whether the judge may be up; where none is, it may from now on."""
+        """Checks whether the judge may be loaded; claims the turn if it is free."""
         with self._lock:
             if self._up is None:
                 self._up = judge
             return self._up is judge
 
     def want(self, judge: JudgeModel) -> None:
-        """Notes that the judge was asked in vain."""
+        """Counts a refused request of the judge."""
         with self._lock:
             self._wanted[judge.name] = judge
             self._asked[judge.name] += 1
 
     def end_round(self) -> None:
-        """Closes who was up; who was most asked for comes next.
+        """Closes the loaded judge and gives the turn to the one with most refused requests.
 
         Raises:
-            UserError: the round came to nothing: no request was put that had not been put before, by no new judge.
+            UserError: the round sent no new request and loaded no new judge.
         """
         if self._up is not None:
             self._been_up.add(self._up.name)
@@ -99,14 +97,14 @@ class Schedule:
         self._asked.clear()
 
     def keep(self, request: int, failed: Call | None) -> None:
-        """Notes that a request was put now: it counts as asked in this sitting, and its failure stands."""
+        """Records that a request was sent in this sitting, and its failure."""
         with self._lock:
             self._paid.add(request)
             if failed is not None:
                 self._failed[request] = failed
 
     def paid(self, request: int) -> bool:
-        """Checks whether the request was put in this sitting."""
+        """Checks whether the request was sent in this sitting."""
         return request in self._paid
 
     def failure(self, request: int) -> Call | None:
@@ -120,20 +118,20 @@ READY = "ready"
 """The prompt that an endpoint is tried with."""
 GIVE_UP_AFTER = 3
 _BUILDING = threading.Lock()
-"""Engines are built one after another: their libraries cannot be imported by two threads at once."""
+"""Engines are built one at a time: two threads cannot import their libraries at once."""
 _TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"})
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of a judge per million tokens; cached prompt tokens at their own price, else as prompt."""
+    """Prices per million tokens; cached prompt tokens cost as prompt unless set."""
 
     prompt: float
     completion: float
     cached: float | None = None
 
     def cost(self, prompt: int | None, cached: int | None, completion: int | None) -> float | None:
-        """The cost of one request; None where a count is missing."""
+        """The cost of one request; None if a count is missing."""
         if prompt is None or completion is None:
             return None
         cached_tokens = min(cached or 0, prompt) if self.cached is not None else 0
@@ -150,9 +148,9 @@ class JudgeSpec(ModelSpec):
     """A judge as the user names it.
 
     Attributes:
-        family: who trains it, where the table of `families` does not know.
+        family: its trainer, if the table of `families` lacks it.
         prices: for the accounting.
-        sampling: temperature 0 unless set; `max_tokens` has to leave room for a thinking judge.
+        sampling: `max_tokens` has to leave room for a thinking judge.
     """
 
     family: str | None = None
@@ -161,21 +159,21 @@ class JudgeSpec(ModelSpec):
 
     @property
     def name(self) -> str:
-        """The name in votes: a model's own, without organisation, date and quantisation."""
+        """The name in votes, without organisation, date and quantisation."""
         return short_name(self.model)
 
     @property
     def identity(self) -> list[Any]:
-        """All that may change what the judge says; how requests travel is left out."""
+        """All that may change the judge's replies; transport settings are excluded."""
         args = {name: value for name, value in sorted(self.engine_args.items()) if name not in _TRAVEL}
         return [self.model, self.engine, args, self.sampling.model_dump()]
 
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """The result of asking: a value, or (None) the problem in one line; and all requests that were put.
+    """The value or (None) the problem in one line, and all requests sent.
 
-    `lost`: no reply could be had, and asking again later makes sense.
+    `lost`: there was no reply, and a later retry makes sense.
     """
 
     value: T | None
@@ -190,14 +188,14 @@ class Answer(Generic[T]):
 
 
 class JudgeModel:
-    """A judge that can be asked. The engine is built when first needed.
+    """A judge model; its engine is built on first use.
 
     Args:
         spec: the judge.
-        store: where replies are remembered; None remembers nothing.
-        engine: an engine that is already up, instead of building one.
-        schedule: shared by judges that may only be up one at a time; it needs a store.
-        sessions: the run folder in which the engine's time is kept.
+        store: caches replies; None caches nothing.
+        engine: a loaded engine to use.
+        schedule: shared by judges of which one is loaded at a time; it needs a store.
+        sessions: the run folder that records the engine's time.
     """
 
     def __init__(
@@ -229,18 +227,14 @@ class JudgeModel:
         """Requests put so far."""
 
     def start(self) -> None:
-        """Builds the engine now rather than with the first request.
-
-        Raises:
-            UserError: the engine cannot run this model.
-        """
+        """Builds the engine now rather than with the first request."""
         self._started()
 
     def try_out(self) -> None:
-        """Starts, and asks an endpoint something small, to see that the judge can be asked at all.
+        """Starts the judge and sends an endpoint a small request.
 
         Raises:
-            UserError: it cannot; says why.
+            UserError: the judge is not available.
         """
         try:
             engine = self._started()
@@ -256,7 +250,7 @@ class JudgeModel:
 
     @property
     def name(self) -> str:
-        """The name in votes; of recorded replies, once started, that of the model that gave them."""
+        """The name in votes; for recorded replies, once started, the recorded model's."""
         recorded = self._engine is not None and kind_of(self.spec.engine).is_recorded
         return short_name(self._engine.model) if recorded and self._engine else self.spec.name
 
@@ -264,7 +258,7 @@ class JudgeModel:
     def sees(self) -> bool:
         """Checks whether the judge takes images; raises UserError as `start`.
 
-        One that sleeps and never was up is taken to: so it is asked, comes up in its turn, and is known from then on.
+        A judge that never was loaded is assumed to: its first request loads it and settles this.
         """
         if self._known_to_see is None and self._takes_turns and self._store is not None:
             stored = self._store.get(self._eyes)
@@ -275,18 +269,17 @@ class JudgeModel:
 
     @property
     def _eyes(self) -> str:
-        """Under what is remembered whether the judge sees, so that one whose replies are known need not come up."""
         return canonical_json(["sees", self.spec.identity])
 
     def ask(self, key: Key, prompt: AnyPrompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:
-        """Puts one question to the judge.
+        """Sends one question to the judge.
 
         Args:
-            key: names what is asked: the prompt (as `task`), question and response. Recorded replies are found by
-                it, with the trial `trial * ATTEMPTS + attempt`.
-            prompt: how the question is worded.
-            values: what goes into it.
-            form: how the reply has to be.
+            key: prompt (as `task`), question and response. Recorded replies are matched by it, with the trial
+                `trial * ATTEMPTS + attempt`.
+            prompt: the wording.
+            values: the values of its placeholders.
+            form: the form of the reply.
             trial: another draw of the same question (seed and cache entry differ).
         """
         calls: list[Call] = []
@@ -322,12 +315,12 @@ class JudgeModel:
         return Answer(None, tuple(calls), f"{self.name}: no readable reply in {len(replies)}: {replies[-1].problem}")
 
     def end(self) -> None:
-        """Gives the engine back for good: a thread that comes late does not build another."""
+        """Closes the engine for good: a late thread does not build another."""
         self._ended = True
         self.close()
 
     def close(self) -> None:
-        """Gives the engine back; safe to call twice."""
+        """Closes the engine; idempotent."""
         with self._lock:
             if self._sender is not None:
                 self._sender.close()
@@ -367,10 +360,10 @@ class JudgeModel:
         return memory_key([prompt.sha256, self.spec.identity, address], request)
 
     def _outcome(self, request: Request) -> Outcome:
-        """The engine's outcome; what it raises becomes a failure, and after a few in a row the judge is down.
+        """The engine's outcome; exceptions become failures, and a few in a row put the judge out of service.
 
         Raises:
-            UserError: the engine does not even start.
+            UserError: the engine does not start.
         """
         engine = self._started()
         self.asked += 1

@@ -1,8 +1,8 @@
-"""Which models are one model under two names, and which come from one family.
+"""Model names: equality and families.
 
-Contract: names are compared normalised (no folder, organisation, file ending, quantisation, date or revision). A
-family is whoever trains a line of models; a distilled model belongs to the families of both. A name that the table
-does not know has no family: the user declares it, or is warned that nothing is known.
+Names are compared without folder, organisation, file ending, quantisation, date or revision. A family is the trainer of
+a line of models; a distilled model belongs to the families of both. Names outside the table have no family unless the
+user declares one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FAMILIES: Mapping[str, str] = {
     "skt": r"a-x|ax",
     "reka": r"reka",
 }
-"""Family → how its models' names begin (a word of the normalised name, which a version may follow)."""
+"""Family → beginnings of its models' normalised names (a word, which a version may follow)."""
 
 _WORDS = {name: re.compile(rf"(?:^|-)(?:{words})(?=$|-|\d|v\d|vl)") for name, words in FAMILIES.items()}
 _ENDING = re.compile(r"\.(?:gguf|safetensors|bin|pt|onnx|jsonl)$", re.IGNORECASE)
@@ -65,10 +65,7 @@ _DATED = re.compile(r"-(?:latest|free|20\d{6}|20\d\d-\d\d-\d\d)(?=-|$)", re.IGNO
 
 
 def short_name(name: str) -> str:
-    """The name of a model without all that does not make it another model, in its own case.
-
-    "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B".
-    """
+    """The model's own name in its own case: "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B"."""
     last = name.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     plain = _ENDING.sub("", last.partition("@")[0])
     words = "-".join(re.findall(r"[^\W_]+", plain))
@@ -77,7 +74,7 @@ def short_name(name: str) -> str:
 
 
 def normalised(name: str) -> str:
-    """By what names of models are compared.
+    """The name for comparisons.
 
     "Qwen/Qwen3-8B-AWQ", "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b".
     """
@@ -85,12 +82,7 @@ def normalised(name: str) -> str:
 
 
 def families_of(name: str, declared: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The families of a model; empty where none is known.
-
-    Args:
-        name: as served, a Hub name, or a file.
-        declared: model → family, as the user says; it goes before the table.
-    """
+    """The families of a model; empty if unknown. `declared` (model → family) overrides the table."""
     own = normalised(name)
     for model, family in (declared or {}).items():
         if normalised(model) == own:

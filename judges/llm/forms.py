@@ -1,8 +1,7 @@
 """Forms of a judge's reply, and their strict reading.
 
-Contract: a form has a JSON schema (None where the answer is a line of text), which engines that can hold the model
-to; `read` returns the value or raises `Unreadable` with one line that says why. Nothing is mended, guessed or
-taken from half an answer: "False" is no truth value, a missing part is no part, a second object is one too many.
+A form has a JSON schema (None for a line of text); `read` returns the value or raises `Unreadable` with a one-line
+reason. It never repairs or guesses: "False" is no truth value, and missing parts or second objects are errors.
 """
 
 from __future__ import annotations
@@ -30,25 +29,21 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Form(Protocol[T_co]):
-    """The form of a reply and what it means."""
+    """The form of a reply."""
 
     @property
     def schema(self) -> Json | None:
-        """JSON schema of the reply; None where it is not JSON."""
+        """JSON schema of the reply; None for plain text."""
         ...
 
     def read(self, text: str) -> T_co:
-        """The value of a reply.
-
-        Raises:
-            Unreadable: the reply is not in the form.
-        """
+        """The value of a reply."""
         ...
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One thing that a judge found right or wrong, and why."""
+    """A right or wrong item, with the reason."""
 
     correct: bool
     reason: str = ""
@@ -56,14 +51,14 @@ class Checked:
 
 @dataclass(frozen=True)
 class Invalid:
-    """Parts that a judge found neither right nor wrong (cut off, say), and why."""
+    """Parts that are neither right nor wrong (cut off, say), with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Share:
-    """k of n parts are right; `parts` says which, where the judge was asked."""
+    """k of n right parts; `parts` lists them if the judge was asked."""
 
     correct: int
     total: int
@@ -84,7 +79,7 @@ class TruthLine:
     schema: Json | None = None
 
     def read(self, text: str) -> Checked:
-        """The truth value of the one line."""
+        """The truth value of the line."""
         line = text.strip()
         if line not in _TRUTH:
             raise Unreadable(f"is neither [TRUE] nor [FALSE]: {glimpse(text)}")
@@ -120,7 +115,7 @@ _COMPASS_WORDS = {"CORRECT": "A", "INCORRECT": "B"} | dict.fromkeys(
 class CompassLine:
     r"""CompassVerifier: A (right), B (wrong) or C (no valid answer), alone or as the last line of an analysis.
 
-    The line may be `Final Judgment: \boxed{A} - CORRECT`, or the word alone; letter and word have to agree.
+    The line may be `Final Judgment: \boxed{A} - CORRECT`, or the word alone; letter and word must agree.
     """
 
     schema: Json | None = None
@@ -138,7 +133,7 @@ class CompassLine:
 
 @dataclass(frozen=True)
 class XVerifyWord:
-    """xVerify: Correct or Incorrect and nothing else, with or without square brackets."""
+    """xVerify: Correct or Incorrect alone, with or without square brackets."""
 
     schema: Json | None = None
 
@@ -181,8 +176,7 @@ class Whole:
 class Counted:
     """The count of correct parts (livek12): {"parts": [{"part", "reason", "correct"}], "correct": k, "total": n}.
 
-    Args:
-        total: how many parts there are; None where the judge counts them itself.
+    `total` is the number of parts; None if the judge counts them.
     """
 
     total: int | None = None
@@ -196,7 +190,7 @@ class Counted:
         return object_schema(parts={"type": "array", "items": part, **bounds}, correct=counts, total=counts)
 
     def read(self, text: str) -> Share:
-        """The parts and their count, which have to agree."""
+        """The parts and their count, which must agree."""
         reply = fields_of(parse_object(text), "parts", "correct", "total")
         parts = [fields_of(part, "part", "reason", "correct") for part in a_list(reply["parts"], "parts")]
         checked = tuple(Checked(a_bool(p["correct"], "correct"), a_text(p["reason"], "reason")) for p in parts)
@@ -248,7 +242,7 @@ class Values:
         return object_schema(values={"type": "array", "items": item, "minItems": count, "maxItems": count})
 
     def read(self, text: str) -> list[str | None]:
-        """The values in the order of the names; None where the response gives none."""
+        """The values in the order of the names; None for missing ones."""
         reply = fields_of(parse_object(text), "values")
         items = [fields_of(item, "name", "value") for item in a_list(reply["values"], "values")]
         items = _by_names(items, self.names)
@@ -278,7 +272,7 @@ class Variables:
 
 
 def _by_names(items: Sequence[Json], names: Sequence[str]) -> list[Json]:
-    """The items in the order asked. Names that tell them apart may come in any order; equal ones only as asked."""
+    """The items in the order of the request; only distinct names may be reordered."""
     given = [item["name"] for item in items]
     if given == list(names):
         return list(items)

@@ -42,7 +42,7 @@ from livek12.judges.llm.prompts import GIVEN, Case, Fenced, table
 from livek12.judges.parts import GradedPart
 
 Decide = Callable[[GradedPart, str], Decision]
-"""What the rules say to a value for a part."""
+"""The rules' decision on a value for a part."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class PartVote:
     """One judge's vote on one part; `score` is None exactly when undecided.
 
     Attributes:
-        answer: what it extracted.
-        by: the stage of the rules that decided on that; "" for the judge itself.
+        answer: extracted by the judge.
+        by: the stage of the rules that decided on it; "" for the judge itself.
     """
 
     decision: Outcome
@@ -64,14 +64,14 @@ class PartVote:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One judge's votes, one a part, and all that was asked for them."""
+    """One judge's votes, one a part, with all requests."""
 
     votes: tuple[PartVote, ...]
     calls: tuple[Call, ...] = ()
 
 
 class Ask(Protocol):
-    """Asks one judge about the case at hand: `prompt` is a file's name, `about` tells several asks apart."""
+    """Sends one judge a prompt file about the case; `about` tells several requests apart."""
 
     def __call__(
         self, prompt: str, values: Mapping[str, str | Fenced], form: Form[Any], about: str = ""
@@ -82,7 +82,7 @@ class Ask(Protocol):
 
 @dataclass(frozen=True)
 class Open:
-    """A part that the rules left open: its place among the question's parts, and its key."""
+    """A part that the rules left open: its index in the question, and its key."""
 
     index: int
     part: GradedPart
@@ -93,13 +93,11 @@ Run = Callable[[Case, Sequence[Open], Ask, Decide], Opinion]
 
 @dataclass(frozen=True)
 class Method:
-    """A protocol of asking one judge.
+    """A protocol for one judge.
 
     Attributes:
-        name: as `--judge-method` takes it.
-        prompts: the prompt files that it uses; `GIVEN` among them is the user's.
-        run: asks.
-        with_rules: whether rules decide what the judge extracted, even where it sees every answer.
+        prompts: its prompt files; `GIVEN` stands for the user's.
+        with_rules: rules decide the judge's extractions, even if it sees every answer.
     """
 
     name: str
@@ -109,7 +107,7 @@ class Method:
 
     @property
     def takes_prompt(self) -> bool:
-        """Checks whether the user gives the prompt."""
+        """Checks whether the method needs the user's prompt."""
         return GIVEN in self.prompts
 
 
@@ -144,7 +142,6 @@ def _marks(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 
 def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    """All open parts in one request; a part that has to be read as a whole is counted by the judge itself."""
     from livek12.core.question_types import READER_TYPES
 
     whole = len(parts) == 1 and case.question.question_type in READER_TYPES
@@ -173,11 +170,10 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    """A value for each variable is taken out of the response, then compared (CFE-Bench, section 3.3).
+    """Extracts one value a variable, then compares them (CFE-Bench, section 3.3).
 
-    What the rules (`decide`) do not decide of the values goes to the judge once more, with the variable's name,
-    description and type but without the response. An extraction that failed leaves every variable
-    undecided; a variable for which the response gives no value is wrong.
+    Values that the rules (`decide`) leave open go to the judge again, with the variable's name, description and type
+    but without the response. A failed extraction leaves every variable undecided; a variable without a value is wrong.
     """
     extracted: Answer[list[str | None]] = ask(
         "cfe_extract",
@@ -256,7 +252,7 @@ def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
 
 
 def _names_of(parts: Sequence[Open]) -> tuple[str, ...]:
-    """A name for each part, each once: the variable's own, else its number."""
+    """A unique name for each part: the variable's own, else its number."""
     names = [open_part.part.name or f"part {open_part.index + 1}" for open_part in parts]
     return tuple(
         name if names.count(name) == 1 else f"{name} ({open_part.index + 1})"
@@ -304,7 +300,6 @@ def _share_vote(answer: Answer[Share]) -> PartVote:
 
 
 def _labelled(question: Question, open_part: Open, among: Sequence[Open]) -> str:
-    """The key of a part, with the part's name or number where the question has several."""
     name = open_part.part.name
     if name:
         return f"{name} = {open_part.part.gold}"

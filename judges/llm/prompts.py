@@ -1,13 +1,12 @@
-"""Prompt files of judges, the case that they show (a question and a response), and the messages made from both.
+"""Prompt files of judges, the case to judge (a question and a response), and the messages made from both.
 
 A prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then the sections `# System`, `# Case` and `#
-Response`. The case section holds what is the same for every response to a question (question, key, solution), so that
-it is the cached prefix; the response comes last. `{{name}}` marks the place of a value. A `Fenced` is data from
-outside: it is put between two lines with a marker that occurs in none of the data, and control tokens of chat templates
-in it are broken up. Values are filled in once and never scanned again, so that nothing in them is a placeholder.
+Response`. The case section is the same for every response to a question, so it is the cached prefix; the response comes
+last. `{{name}}` is a placeholder. `Fenced` data are put between two lines with a marker that occurs in none of the
+data, and control tokens of chat templates in it are broken up. Inserted values are never scanned for placeholders.
 
-A published verifier needs the very text that it was trained with, which is not ours to ship: a `GivenPrompt` is the
-user's file with `{{question}}`, `{{reference}}` and `{{response}}`. It is one message, and its data are not fenced.
+Published verifiers need the exact text of their training, which we may not ship: a `GivenPrompt` is the user's file
+with `{{question}}`, `{{reference}}` and `{{response}}`: one message, without fences.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from livek12.core.records import IMAGE_MARK, Call, Image, Message, Part, Questio
 SECTIONS = ("System", "Case", "Response")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 GIVEN = "given"
-"""Stands for the prompt that the user gives, where a method has none of ours."""
+"""The prompt of the user, for methods without one of ours."""
 GIVEN_PLACES = ("question", "reference", "response")
 
 
 @dataclass(frozen=True)
 class Fenced:
-    """Data from outside, to be shown fenced under a label; `images` go where `<image>` stands, the rest at its end."""
+    """External data under a label; `images` replace `<image>` marks, the rest go at the end."""
 
     label: str
     text: str
@@ -51,7 +50,7 @@ class Fenced:
 
 
 Values = Mapping[str, "str | Fenced"]
-"""What goes into a prompt: texts of ours as they are, blocks fenced."""
+"""Values of a prompt: our texts verbatim, data fenced."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,13 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Name, version and the beginning of the hash of the whole file."""
+        """Name, version and the first digits of the file's hash."""
         return f"{self.name}-{self.version}+{self.sha256[:8]}"
 
     def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
-        """The messages for these values, and the pictures they name by hash.
+        """The messages for these values, and their pictures by hash.
 
         Raises:
-            KeyError: a placeholder of the prompt has no value.
             ValueError: a block has more image marks than images, or an image without bytes.
         """
         system, case, response = self.sections
@@ -90,18 +88,18 @@ class Prompt:
 
 @dataclass(frozen=True)
 class GivenPrompt:
-    """A prompt of the user's. `id` names it in verdicts: "given+0a1b2c3d"."""
+    """The user's prompt. `id` names it in verdicts: "given+0a1b2c3d"."""
 
     text: str
     sha256: str
 
     @property
     def id(self) -> str:
-        """The beginning of the hash of the file."""
+        """The first digits of the file's hash."""
         return f"{GIVEN}+{self.sha256[:8]}"
 
     def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
-        """One message with the data in their places, and the pictures that it names by hash.
+        """One message with the data inserted, and its pictures by hash.
 
         Raises:
             ValueError: a block has more image marks than images, or an image without bytes.
@@ -118,10 +116,10 @@ AnyPrompt = Prompt | GivenPrompt
 
 
 def read_given_prompt(path: Path) -> GivenPrompt:
-    """The prompt in a file of the user's.
+    """Reads the user's prompt file.
 
     Raises:
-        UserError: it cannot be read, or has not the places of the data.
+        UserError: it is unreadable, or lacks a placeholder.
     """
     try:
         raw = path.read_bytes()
@@ -143,11 +141,7 @@ def read_given_prompt(path: Path) -> GivenPrompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt of that name.
-
-    Raises:
-        UserError: there is none; names those there are.
-    """
+    """The prompt of that name."""
     if name not in prompt_names():
         raise UserError(f"there is no judge prompt {name!r}; there are {', '.join(prompt_names())}")
     text = _folder().joinpath(f"{name}.md").read_text(encoding="utf-8")
@@ -155,10 +149,10 @@ def load_prompt(name: str) -> Prompt:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """A prompt from the text of its file.
+    """Parses a prompt file.
 
     Raises:
-        UserError: the file has no head, or other sections than it should.
+        UserError: the head is missing, or the sections are wrong.
     """
     file = prompts.parse_prompt(name, text)
     pieces = re.split(r"^# (\w+)\n", file.text, flags=re.MULTILINE)
@@ -179,10 +173,10 @@ def _folder() -> resources.abc.Traversable:
 
 
 class _Fence:
-    """The markers of one request: derived by hash, so equal requests are equal, and in none of the data.
+    """The markers of one request, by hash: equal requests are equal, and no data contain a marker.
 
-    The markers of the case depend on the case alone (a cached prefix stays one); that of the response depends on
-    everything, so that whoever wrote the response cannot have known it.
+    The markers of the case depend on the case alone (so its prefix is cached); that of the response depends on
+    everything, so the author of the response cannot know it.
     """
 
     def __init__(self, prompt: Prompt, values: Values, shared: Sequence[str]) -> None:
@@ -197,7 +191,6 @@ class _Fence:
         return marker(lambda salt: canonical_json([*of, salt]), self._all, 32)
 
     def around(self, name: str, block: Fenced) -> Iterator[Part]:
-        """The block between its two lines."""
         marker = self._case if name in self._shared else self._rest
         yield text_part(f"<<<{block.label} {marker}>>>\n")
         yield from _with_images(block)
@@ -237,10 +230,9 @@ NONE = "(none)"
 
 
 class CannotShow(Exception):
-    """The case cannot be put before a judge; the message says why on one line.
+    """The case cannot be shown to a judge; the message is one line.
 
-    Attributes:
-        calls: what stands for the requests that were not put, where another time they may be.
+    `calls` stand for the requests, if a retry is possible.
     """
 
     def __init__(self, reason: str, waits: bool = False) -> None:
@@ -255,10 +247,10 @@ class Case:
     Attributes:
         id: names the response among those that are judged together.
         question: with the bytes of its pictures.
-        response: the text that is judged; never the thinking text.
-        pages: the page images that an image-only question is asked from.
-        shows_images: false leaves all pictures out (a text-only ablation).
-        repeat: how often judges were asked all of this before, for their agreement with themselves.
+        response: without the thinking text.
+        pages: the page images of an image-only question.
+        shows_images: false is the text-only ablation.
+        repeat: earlier repeats, for self-agreement.
     """
 
     id: str
@@ -269,23 +261,23 @@ class Case:
     repeat: int = 0
 
     def draw(self, more: bool = False) -> int:
-        """The trial of a request to a judge; `more`: it was drawn for this case already, and votes once more."""
+        """The trial of a request; `more`: an extra vote of a judge drawn before."""
         return 2 * self.repeat + more
 
     @property
     def has_images(self) -> bool:
-        """Checks whether a judge has to see."""
+        """Checks whether the case needs vision."""
         question = self.question
         shown = [*self.pages, *question.images, *question.answer_images, *question.solution_images]
         return self.shows_images and bool(shown)
 
     def question_block(self) -> Fenced:
-        """Question and options with their pictures at their marks; the pages of a paper first.
+        """Question and options with their pictures; the pages of a paper first.
 
-        The pages show the figures: where the question holds none of its own, its marks go.
+        The pages show the figures: if the question has no figures of its own, its marks are removed.
 
         Raises:
-            CannotShow: a picture is not at hand.
+            CannotShow: a picture is missing.
         """
         question = self.question
         options = [f"{option.label}. {option.text}" for option in question.options]
@@ -298,7 +290,7 @@ class Case:
         return self._block("QUESTION", f"{paper}\n{number}{text}", [*self.pages, *question.images])
 
     def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Fenced:
-        """The key of the parts in question, numbered where there are several, with the key's pictures."""
+        """The key of the open parts, numbered if several, with the key's pictures."""
         numbered = [f"Part {number}: {gold}" for number, gold in enumerate(golds, 1)] if len(golds) > 1 else golds
         return self._block(label, "\n".join(numbered).strip() or NONE, self.question.answer_images)
 
@@ -326,5 +318,5 @@ class Case:
 
 
 def table(label: str, rows: Sequence[dict[str, object]]) -> Fenced:
-    """Rows of data as JSON, one a line."""
+    """Rows as JSON lines."""
     return Fenced(label, "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))

@@ -1,8 +1,7 @@
-"""The tasks in EvalScope: one registered benchmark a task.
+"""EvalScope: one registered benchmark a task.
 
-Contract: a sample's input is our request, message by message; its score is our rules'. EvalScope's judge is asked only
-what they leave open (`JudgeDefinition.skip`). An undecided answer counts in `undecided`, as wrong in `acc` and as right
-in `acc_high`.
+EvalScope's judge gets only what our rules leave open (`JudgeDefinition.skip`). An undecided answer counts in
+`undecided`, as wrong in `acc` and as right in `acc_high`.
 """
 
 from __future__ import annotations

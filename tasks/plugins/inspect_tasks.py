@@ -1,9 +1,8 @@
-"""Inspect's entry point: one registered task a definition; data is read when a task is called.
+"""Inspect's entry point: one registered task a definition; data are read on call.
 
-Contract: a sample's id is its question's, its input our request, message by message and part by part, with the stored
-bytes of every picture. A log names the data set as given, not by its local path. A mistake ends in Inspect's own
-one-line error. The task `exam` takes any name. Scorer and metrics are registered with the tasks, so that logs can be
-scored again.
+A sample's id is its question's, its input our request with the stored bytes of every picture. Logs name the data set as
+given, not by its local path. The task `exam` takes any name. Scorer and metrics are registered with the tasks, so that
+logs can be scored again.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def exam_task(
     """One of our tasks as Inspect's.
 
     Raises:
-        PrerequisiteError: no such task, no such data set or config, or judges that cannot be asked; in one line.
+        PrerequisiteError: no such task, data set or config, or judges are not available; in one line.
     """
     place = told_place(data)
     judges = ",".join(judge) if isinstance(judge, list) else str(judge)
@@ -85,7 +84,7 @@ def _messages(document: Document) -> list[ChatMessage]:
 
 
 def _content(document: Document, message: Message) -> str | list[Any]:
-    """A lone text as a string, which every provider of Inspect takes; else its parts."""
+    """A lone text as a string, which every provider takes; else its parts."""
     if len(message.content) == 1 and (text := message.content[0].text) is not None:
         return text
     return [
@@ -105,12 +104,12 @@ def _url(question: str, image: Image) -> str:
 
 @cache
 def _url_of(image: Image) -> str:
-    """The data URL of the stored bytes; shared by questions of one page."""
+    """The data URL of the stored bytes; cached for questions of one page."""
     return data_url(image)
 
 
 def _config(sampling: Sampling) -> GenerateConfig:
-    """The article's sampling. No seed: Inspect sends the same one with every epoch, and trials have to differ."""
+    """The article's sampling. No seed: Inspect repeats it with every epoch, but trials have to differ."""
     return GenerateConfig(
         max_tokens=sampling.max_tokens,
         temperature=sampling.temperature,
