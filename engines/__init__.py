@@ -1,8 +1,4 @@
-"""Engines: one protocol (base.py), four ways to run a model.
-
-`make_engine` chooses and builds one. The libraries an engine needs are imported when it is built, never
-with this package.
-"""
+"""Engines: one protocol (base.py), four ways to run a model. Their libraries are imported on construction."""
 
 from __future__ import annotations
 
@@ -36,10 +32,10 @@ __all__ = [
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
-    """The engine that `auto` stands for: the first of these that holds.
+    """The engine of `auto`: the first rule that holds.
 
     Raises:
-        UserError: there is no such Ray, or it has no livek12; or the model is a file that nothing reads.
+        UserError: the Ray is unreachable or lacks livek12, or no engine reads the file.
     """
     if engine := elsewhere(model, args, os.environ):
         return engine
@@ -57,7 +53,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
 
 
 def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
-    """The first two rules of `auto`; None if it runs the model here."""
+    """The first two rules of `auto`; None for this machine."""
     path = Path(model)
     if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
         return "replay"
@@ -68,7 +64,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     """Builds the engine `name` for `model`.
 
     Raises:
-        UserError: no such engine, an argument it does not take, or a model that it cannot run.
+        UserError: no such engine, an unknown argument, or a model that it cannot run.
     """
     from livek12.engines.pool.replicas import Revived, pooled
 
@@ -84,10 +80,10 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
-    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: only the arguments are checked.
+    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: checks arguments only.
 
     Raises:
-        UserError: no such engine, an argument that it does not take, or what has to be installed.
+        UserError: no such engine, an unknown argument, or a missing installation.
     """
     if not here and name == "auto" and not elsewhere(model, args, os.environ):
         return  # which it is may take many seconds to tell, and be told only where it runs
@@ -107,7 +103,6 @@ def _check_installed(real: str, placing: Mapping[str, Any], auto: bool) -> None:
 def _settled(
     name: str, model: str, args: Mapping[str, Any]
 ) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
-    """The engine's name, its class, its arguments, and those of `replicas.Plan`."""
     from livek12.engines.pool.replicas import PLACING, Plan
 
     args = dict(args)

@@ -1,8 +1,7 @@
 """Engine arguments: typed from their texts (`core.arguments`) and checked before a library is loaded.
 
-An engine's keyword-only constructor arguments are its engine arguments. An engine that takes `**rest` passes unknown
-names on to its library; others refuse them. What cannot be checked (a library that is absent or of another make)
-passes: the library itself reports it when the engine is built.
+They are the keyword-only constructor arguments of an engine; `**rest` passes unknown names on to its library. Names
+that cannot be checked (an absent or unusual library) pass: the library reports them on construction.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def declared(build: Callable[..., Any]) -> list[str]:
 
 
 def bound(build: Callable[..., Any], engine: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments for `build`, typed from texts; other values are kept."""
+    """The keyword arguments for `build`, typed from texts."""
     allowed = declared(build)
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(build).parameters.values())
     hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
@@ -75,7 +74,7 @@ def _typed(what: str, value: Any, hint: Any) -> Any:
 
 
 def spread_of(args: Mapping[str, Any]) -> int:
-    """Number of devices that an engine with these arguments spreads over."""
+    """Number of devices of an engine with these arguments."""
     return _whole(args, "tensor_parallel_size") * _whole(args, "pipeline_parallel_size")
 
 
@@ -107,7 +106,7 @@ def missing(name: str, error: ImportError | None = None) -> UserError:
 
 
 def check_installed(name: str, auto: bool) -> None:
-    """Refuses a local engine whose library is not installed; `auto`: no engine was named."""
+    """Refuses a local engine whose library is not installed; `auto`: the user named no engine."""
     if all(importlib.util.find_spec(module) for module in kind_of(name).modules):
         return
     if not auto:
@@ -117,7 +116,7 @@ def check_installed(name: str, auto: bool) -> None:
 
 
 def check_library_args(name: str, model: str, args: Mapping[str, Any], declared: Collection[str]) -> None:
-    """Refuses passed-on arguments that the library does not take."""
+    """Refuses arguments unknown to the library."""
     passed_on = [argument for argument in args if argument not in declared]
     accepted = _vllm_args() if name == "vllm" else _LOADING if name == "transformers" else frozenset[str]()
     unknown = [argument for argument in passed_on if accepted and argument not in accepted]
@@ -131,7 +130,7 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
 
 @cache
 def _vllm_args() -> frozenset[str]:
-    """Names that vLLM's `LLM` takes, read off its source: importing it takes many seconds. Empty if unknown."""
+    """Arguments of vLLM's `LLM`, read off its source: importing it takes many seconds. Empty if unknown."""
     package = importlib.util.find_spec("vllm")
     if package is None or package.origin is None:
         return frozenset()
@@ -150,7 +149,7 @@ def _vllm_args() -> frozenset[str]:
 
 
 def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> list[str]:
-    """The names that a model's config lacks; none if the config cannot be read here."""
+    """The names that a model's config lacks; none if it cannot be read here."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     try:

@@ -1,12 +1,11 @@
 """The protocol of engines.
 
-An engine takes all requests of a task at once, lazily, and yields an outcome for each as it finishes, in any order: a
-Response, or a Failure for that request alone. It raises UserError only when nothing can run at all (no such model, no
-such endpoint). It keeps a bounded number of requests in hand, so a long iterable needs no more memory than a short one.
-An engine that is lost with all it has in hand raises EngineDied: what has no outcome by then may be done by a new
-engine (pool/). Consecutive requests that differ in their trial only may be sent as one prompt with n samples; trial t
-is drawn with `sampling.seed` + t either way, and only engines add t. An engine with figures has an attribute `figures`,
-right at any moment and after its end.
+An engine takes all requests of a task lazily and yields an outcome for each as it finishes, in any order: a Response,
+or a Failure of that request alone. It raises UserError only if nothing can run (no such model or endpoint), and
+EngineDied if it is lost with all requests in hand: a new engine may repeat those without an outcome (pool/). It holds a
+bounded number of requests. Consecutive requests that differ in their trial only may be one prompt with n samples; trial
+t has the seed `sampling.seed` + t, and only engines add t. The optional attribute `figures` is valid at any moment and
+after the end.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Outcome = Response | Failure
 
 
 class EngineDied(Exception):
-    """The engine is lost (killed, out of memory, crashed); the message gives the reason on one line."""
+    """The engine is lost (killed, out of memory, crashed); the message is one line."""
 
 
 class Engine(Protocol):
@@ -41,5 +40,5 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Frees memory and processes; safe to call twice."""
+        """Frees memory and processes; idempotent."""
         ...

@@ -18,13 +18,13 @@ from livek12.core.version import __version__
 
 Json = dict[str, Any]
 NO_COUNT = 1 << 53
-"""Nobody wrote so many tokens: from here on floats are not exact, and in the end scores cannot be computed."""
+"""An impossible token count: floats are inexact from here on, and huge ones break scores."""
 
 
 def failure(
     request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed", final: bool = False
 ) -> Failure:
-    """The outcome of a request without a response; `final` if it never gets one."""
+    """The outcome of a request without a response; `final` if a retry is useless."""
     return Failure(key=request.key, state=state, reason=one_line(reason), final=final)
 
 
@@ -54,7 +54,7 @@ def same_prompt(a: Request, b: Request) -> bool:
 
 
 def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list[Request]]:
-    """Groups of at most `limit` consecutive requests for successive trials of one prompt, lazily."""
+    """Lazily groups at most `limit` consecutive trials of one prompt."""
     group: list[Request] = []
     for request in requests:
         follows = group and request.key.trial == group[-1].key.trial + 1 and len(group) < limit
@@ -97,10 +97,9 @@ _log = logging.getLogger(__name__)
 
 
 class Context:
-    """A model's context of `size` tokens, question and answer together (None: unknown yet).
+    """A model's context of `size` tokens for question and answer (None: unknown).
 
-    An answer gets what fits; the request keeps its full budget, so that an answer cut off by the context counts as
-    such.
+    The request keeps its full budget, so that an answer cut off by the context counts as such.
     """
 
     def __init__(self, model: str, size: int | None = None) -> None:
@@ -109,11 +108,11 @@ class Context:
         self._said = False
 
     def left(self, question: int, wanted: int) -> int:
-        """Tokens left for the answer, at most `wanted`; none or fewer if the question does not fit."""
+        """Tokens left for the answer, at most `wanted`; ≤ 0 if the question does not fit."""
         return wanted if self.size is None else min(wanted, self.size - question)
 
     def tell(self, question: int, wanted: int) -> None:
-        """Warns once if a question leaves less than is wanted."""
+        """Warns once if a question leaves fewer tokens."""
         if not self._said and 0 < self.left(question, wanted) < wanted:
             self._said = True
             _log.warning(
@@ -132,7 +131,7 @@ def figures_of(engine: object) -> Figures:
 
 
 def together(parts: Iterable[Figures]) -> Figures:
-    """The figures of engines side by side."""
+    """The figures of parallel engines."""
     figures = list(parts)
     return Figures(
         context=_of(min, figures, "context"),
@@ -159,7 +158,7 @@ def _of(how: Callable[[list[int]], int], parts: Iterable[Figures], name: str) ->
 
 
 class Stages:
-    """Seconds of a start by stage; begins with the first one and shows `words` as progress."""
+    """Seconds of a start by stage, with `words` as progress."""
 
     def __init__(self, name: str, words: str) -> None:
         self.seconds: dict[str, float] = {}
@@ -168,7 +167,7 @@ class Stages:
         self.begin(name, words)
 
     def begin(self, name: str, words: str) -> None:
-        """Ends the stage before; a repeated stage goes on."""
+        """Ends the previous stage; a repeated stage continues."""
         if name == self._name:
             return
         self.end()

@@ -1,8 +1,8 @@
 """Devices and memory: NVML counters, held memory, and turns of engines that load on the same device.
 
-Contract: `measure` loads no library and opens no device: it asks `nvidia-smi`, and torch's allocator only if this
-process already uses CUDA. What cannot be read is None or left out, never guessed. GPUs are those of
-CUDA_VISIBLE_DEVICES, in its order; figures cover the whole GPU, whoever uses it.
+`measure` loads no library and opens no device: it uses `nvidia-smi`, and torch's allocator only if this process already
+uses CUDA. Unknown values are None or left out. GPUs are those of CUDA_VISIBLE_DEVICES, in its order; figures include
+other users of a GPU.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def peak_rss() -> int:
 
 
 def bytes_written() -> int | None:
-    """Bytes that this process has sent to disks; None if unknown."""
+    """Bytes that this process has written to disks; None if unknown."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
             if line.startswith("write_bytes:"):
@@ -105,7 +105,7 @@ def _allocator(number: int) -> dict[str, int]:
 
 
 def _cuda_in_use() -> Any:
-    """torch.cuda if this process has opened a device; so asking opens none."""
+    """torch.cuda if this process has opened a device; opens none."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
@@ -122,7 +122,7 @@ T = TypeVar("T")
 
 
 class Gpus:
-    """GPUs of this process, at most the first `most`; a context manager, or close it."""
+    """GPUs of this process, at most the first `most`; a context manager."""
 
     def __init__(self, most: int | None = None) -> None:
         self._nvml = _initialised()
@@ -177,7 +177,6 @@ class Gpus:
 
 
 def _initialised() -> Any:
-    """NVML's module (of nvidia-ml-py, or vLLM's copy), initialised; None without a driver."""
     for load in (lambda: importlib.import_module("pynvml"), _copy_of_vllm):
         with suppress(Exception):  # NVML's errors have no common class without it, and its loader raises OSError
             nvml: Any = load()
@@ -214,10 +213,10 @@ _mine: set[str] = set()
 
 @contextmanager
 def own_turn(width: int | None = None) -> Iterator[None]:
-    """Waits until no other process of this user on this machine loads on these devices, then holds them.
+    """Waits until no other process of this user on this machine loads on these devices, then locks them.
 
-    vLLM measures the whole device before and after loading, so that two loads at a time count as each other's. `width`:
-    the first so many devices of CUDA_VISIBLE_DEVICES; None for all it names. Without locks nobody waits.
+    vLLM measures the whole device before and after loading, so concurrent loads count as each other's. `width`: the
+    first so many devices of CUDA_VISIBLE_DEVICES; None for all. Without locks there is no wait.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [str(number) for number in range(width or 0)] if named is None else named.split(",")[:width]
@@ -233,7 +232,7 @@ def own_turn(width: int | None = None) -> Iterator[None]:
 
 
 def _folder() -> Path:
-    """Folder of the locks: on this machine alone, and only this user's.
+    """Folder of the locks: local to this machine and user.
 
     Raises:
         OSError: it cannot be made, or is another user's.

@@ -1,7 +1,6 @@
-"""Checks and decodes pictures once, before an engine sees them: bytes that open, decode and have a bounded size.
+"""Checks and decodes pictures before an engine gets them.
 
-Pictures of coming requests are decoded in threads (Pillow's decoders free the interpreter), so that engines do not
-wait.
+Threads decode pictures of coming requests (Pillow's decoders release the GIL).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 
 
 class BadImage(Exception):
-    """A picture that no engine should get; the message gives the reason on one line."""
+    """A picture that no engine should get; the message is one line."""
 
 
 def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
@@ -79,7 +78,7 @@ def _on_white(picture: Picture) -> Picture:
 
 
 def mime_of(image: Image) -> str:
-    """The media type of a checked picture, from its bytes."""
+    """The media type of a checked picture."""
     from PIL import Image as PIL
 
     picture = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
@@ -87,7 +86,7 @@ def mime_of(image: Image) -> str:
 
 
 class InHand:
-    """Counts the pixels of the distinct pictures that an engine has in hand."""
+    """Counts the pixels of distinct pictures in hand."""
 
     def __init__(self) -> None:
         self.pixels = 0
@@ -95,7 +94,7 @@ class InHand:
         self._shown = Counter[str]()
 
     def taking(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes groups of requests on and counts their pictures."""
+        """Counts the pictures of passing requests."""
         for group in groups:
             for request in group:
                 self._requests[request.key] = request
@@ -104,7 +103,7 @@ class InHand:
             yield group
 
     def done(self, outcome: Outcome) -> Outcome:
-        """Passes an outcome on and forgets its request."""
+        """Forgets the request of a passing outcome."""
         if request := self._requests.pop(outcome.key, None):
             self._shown.subtract(request.images.keys())
             for name in request.images:
@@ -115,7 +114,7 @@ class InHand:
 
 
 class Pictures:
-    """Decodes pictures once and keeps the latest; safe for several threads."""
+    """Decodes pictures once and caches the latest; thread-safe."""
 
     def __init__(self, kept_pixels: int = KEPT_PIXELS) -> None:
         self._kept: OrderedDict[str, tuple[Future[Picture], int]] = OrderedDict()
@@ -126,10 +125,10 @@ class Pictures:
         self._workers: ThreadPoolExecutor | None = None
 
     def of(self, request: Request) -> dict[str, Picture]:
-        """The pictures that the messages show, by name.
+        """The pictures of the messages, by name.
 
         Raises:
-            BadImage: names the question, and which of its images is missing or broken.
+            BadImage: names the question, and the missing or broken image.
         """
         shown = _shown(request)
         decoded: dict[str, Picture] = {}
@@ -144,9 +143,9 @@ class Pictures:
         return decoded
 
     def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes on groups of requests, decoding the pictures of those that follow in threads.
+        """Passes on groups of requests while threads decode the pictures of the next ones.
 
-        What is decoded ahead is at most half of what is kept.
+        Limited to half of the cache.
         """
         waiting: deque[list[Request]] = deque()
         try:
@@ -160,7 +159,7 @@ class Pictures:
             self._ahead.clear()
 
     def close(self) -> None:
-        """Ends the threads and forgets the pictures."""
+        """Ends the threads and clears the cache."""
         if self._workers is not None:
             self._workers.shutdown(cancel_futures=True)
         self._workers = None

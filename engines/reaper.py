@@ -1,9 +1,9 @@
-"""Kills what a library has started when this process ends, even when this process is killed.
+"""Kills child processes of a library when this process ends, even by a kill.
 
-Contract: a `Reaper` is a process of its own, from before the library starts any until `close`. All processes that ours
-starts until `settle`, and their descendants, are its charges; they are killed when our process is gone before `close`.
-This file also runs alone, in an interpreter without packages, so it imports nothing but Python's own. (Linux's signal
-at the parent's death comes with the end of the *thread* that started a process.)
+A `Reaper` is a separate process, from before the library starts any until `close`. Its charges are all processes that
+ours starts until `settle`, and their descendants; it kills them if our process is gone before `close`. This file also
+runs alone in an interpreter without packages, so it imports only the standard library. (Linux's parent-death signal
+comes with the end of the *thread* that started a process.)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SPARED = b"multiprocessing.resource_tracker"
 
 
 class Reaper:
-    """The near end."""
+    """The handle of the reaper process."""
 
     def __init__(self) -> None:
         own = os.getpid()
@@ -45,9 +45,9 @@ class Reaper:
         )
 
     def settle(self, *charges: int) -> None:
-        """Ends the list of charges: processes started from now on are none.
+        """Ends the list of charges: later processes are none.
 
-        `charges` are killed even if this process ends before the reaper first looks.
+        `charges` are killed even if this process ends before the reaper's first look.
         """
         if self._process.stdin is not None:
             with suppress(OSError):  # somebody has ended it
@@ -55,7 +55,7 @@ class Reaper:
                 self._process.stdin.flush()
 
     def close(self) -> None:
-        """Releases the charges; to be called before they end, for their ids may then be another's."""
+        """Releases the charges; call before they end, as their ids may be reused."""
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:
@@ -64,7 +64,7 @@ class Reaper:
 
 @contextmanager
 def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a command in a session of its own, killed at the end of the block and with this process."""
+    """Starts a command in its own session, killed at the end of the block and with this process."""
     reaper = Reaper()
     try:
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -108,7 +108,7 @@ def begun(heads: Iterable[int]) -> dict[int, str]:
 
 
 def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
-    """Waits for ended or killed processes: they hold their devices until they are gone."""
+    """Waits for ended processes: they hold their devices until they are gone."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         there = processes()

@@ -1,4 +1,4 @@
-"""Writes an engine's session while it is up: its time, devices and held memory."""
+"""Records an engine's session: its time, devices and memory."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ CLOSING_TRIES = 15
 
 
 class SessionWriter:
-    """A context manager around making, using and closing an engine.
+    """A context manager around an engine's whole life.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving, when held memory is measured. Without a
-    folder nothing is written; a beat that cannot be stored is skipped.
+    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured. Writes nothing
+    without a folder; skips a heartbeat that cannot be stored.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class SessionWriter:
         )
 
     def loaded(self, engine: object = None) -> None:
-        """Notes that the engine is ready; an engine may state `gpus` and `replicas` itself."""
+        """Records that the engine is ready; an engine may state `gpus` and `replicas` itself."""
         self._engine = engine
         sizes = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **sizes)
         self._meter()
 
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
-        """Counts ended requests and their completion tokens; None: not stated."""
+        """Counts ended requests and their completion tokens (None: not stated)."""
         with self._counting:
             if self._requests is None and self.session.loaded is not None:
                 self._first = round(self._now() - self.session.loaded, 2)
@@ -145,7 +145,6 @@ class SessionWriter:
                     self._write(**self._grown())
 
     def _used(self) -> dict[str, Any]:
-        """Energy and busy share so far; the last known if a counter fails."""
         if self._gpus is None:
             return {}
         now, used = self._gpus.joules(), {}
@@ -165,7 +164,6 @@ class SessionWriter:
         return None if now is None or self._written is None else now - self._written
 
     def _grown(self) -> dict[str, Memory]:
-        """Memory of several engines when more of them are loaded than the first."""
         loaded = self.session.after_load
         if loaded is None or self.session.replicas < 2:
             return {}
@@ -190,7 +188,7 @@ def _first_devices(memory: Memory | None, gpus: float) -> Memory | None:
 def devices_of(args: Mapping[str, Any], memory: Memory | None, whole: bool = False) -> tuple[float, int]:
     """Devices and replicas of an engine by its arguments.
 
-    `whole`: it takes every device unless told otherwise (accelerate does); the processes of one launch share them.
+    `whole`: it takes every device by default (accelerate does); the processes of one launch share them.
     """
 
     def number(name: str, default: float) -> float:

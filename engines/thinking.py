@@ -1,12 +1,11 @@
-"""Separates thinking from the answer, by the tags models put around it.
+"""Separates thinking from the answer by tags, channels, roles and phrases.
 
-Text between a start and an end tag is reasoning; the rest is the answer. An end tag without a start closes thinking
-that the prompt's template opened: everything before it is reasoning. A start tag without an end is truncated thinking.
-gpt-oss thinks in channels; if a server dropped their marks (special tokens), the channels' names still separate. Others
-think in a message with a role of its own, or behind a phrase that begins the response.
+Text between a start and an end tag is reasoning. An end tag without a start closes thinking that the prompt's template
+opened; a start tag without an end is truncated thinking. gpt-oss thinks in channels, whose bare names remain if a
+server dropped their marks. Other models use a message role, or a phrase that begins the response.
 
-Contract: this is the one list of tags and the one split. Engines, imports and harnesses keep thoughts by it, and
-extraction applies it to every response, so that no answer is read from a thought.
+This is the only list of tags and the only split: engines, imports, harnesses and extraction use it, so no answer is
+read from a thought.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ TAIL = 16
 
 
 class Split(NamedTuple):
-    """Thinking (None if there is none) and answer."""
+    """Thinking (or None) and answer."""
 
     reasoning: str | None
     text: str
@@ -82,7 +81,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Thinking:
-    """Splits by one pair of tags (given), or by all the usual ones."""
+    """Splits by a given pair of tags, or by all usual ones."""
 
     start: str | None = None
     end: str | None = None
@@ -125,7 +124,7 @@ class Thinking:
 
 
 def templated(variables: Mapping[str, Any] | None, thinking: bool | None) -> dict[str, Any]:
-    """Chat-template variables with the thinking switches; None leaves those to the model."""
+    """Chat-template variables with the thinking switches; None leaves them to the model."""
     return dict(variables or {}) | ({} if thinking is None else dict.fromkeys(SWITCHES, thinking))
 
 
@@ -196,7 +195,7 @@ def _split_untagged(text: str, opened: bool) -> Split:
 
 
 def _split_roles(text: str, opened: bool) -> Split | None:
-    """Splits by message roles, None without any; text before an answer is a thought."""
+    """Splits by roles (None without any); text before an answer is a thought."""
     if not any(word in text for word in _ROLE_WORDS):
         return None
     marks = list(_ROLE.finditer(text))
@@ -230,7 +229,7 @@ def _split_channels(text: str) -> Split:
 
 
 def _split_bare(text: str) -> Split:
-    """Splits by bare channel names; text before the first is a thought if a final channel follows."""
+    """Splits by bare channel names, likewise."""
     first = _BARE.match(text)
     marks = [*([first] if first else []), *_BARE_NEXT.finditer(text)]
     if not marks:

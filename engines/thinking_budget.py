@@ -1,7 +1,7 @@
-"""Thinking budgets: finds a model's thinking tags, and closes thinking where no library does it.
+"""Thinking budgets: finds a model's thinking tags, and closes thinking if no library does.
 
-Contract: after at most N tokens of thinking the closing tag follows; then the model goes on freely. Tags are token
-sequences, as the tokenizer spells them. A model without known tags is one UserError, never a budget that nobody keeps.
+After at most N tokens of thinking the closing tag follows; then the model goes on freely. Tags are token sequences. A
+model without known tags is a UserError.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Iterator[None]:
-    """Drops an optional thinking budget that cannot be kept, with one warning for each problem not in `warned`."""
+    """Drops an optional thinking budget that the model cannot keep, with one warning a problem not in `warned`."""
     try:
         yield
     except UserError as error:
@@ -36,9 +36,9 @@ def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Itera
 
 
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
-    """The pair of tags that this model thinks between.
+    """The model's pair of thinking tags.
 
-    The user's pair; else the first that the tokenizer has as tokens; else the first that its chat template writes.
+    The user's pair; else the first that the tokenizer has as tokens; else the first in its chat template.
     """
     if len(thinking.tags) == 1:
         return thinking.tags[0]
@@ -58,7 +58,7 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
 
 
 def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
-    """The `reasoning_config` that vLLM needs at its start, so that requests may hold a thinking budget."""
+    """The `reasoning_config` of vLLM, required at its start for thinking budgets."""
     mend_torch_builds()
     try:
         from transformers import AutoTokenizer
@@ -84,7 +84,7 @@ class ThinkingLimit:
         self._rows: list[_Row] = []
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Takes and returns scores of shape (rows, vocabulary)."""
+        """Scores of shape (rows, vocabulary)."""
         if not self._rows:
             self._rows = [_Row(ids, self) for ids in input_ids.tolist()]
         else:
@@ -124,7 +124,7 @@ class _Row:
             self.spent += 1
 
     def forced(self) -> int | None:
-        """The token that has to come now, if any."""
+        """The next forced token, if any."""
         if self.inside and not self._closing and self.spent >= self._limit.budget:
             end = self._limit.end
             begun = next(n for n in range(len(end) - 1, -1, -1) if self._tail[len(self._tail) - n :] == end[:n])
@@ -133,6 +133,5 @@ class _Row:
 
 
 def _last(tokens: list[int], piece: list[int]) -> int:
-    """Index of the last occurrence; -1 if none."""
     size = len(piece)
     return next((at for at in range(len(tokens) - size, -1, -1) if tokens[at : at + size] == piece), -1)

@@ -1,8 +1,8 @@
-"""Mends CPU builds of torch beside torchvision, torchaudio and torchcodec built for CUDA.
+"""Mends CPU builds of torch next to torchvision, torchaudio and torchcodec built for CUDA.
 
 pip pulls those in with vLLM for CPUs and with transformers, and they fail at import. torchvision only lacks two
-operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden. Where
-they import, nothing is touched.
+operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden. Working
+installations are not touched.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def mend_torch_builds() -> bool:
     """Makes `import torchvision` work and hides broken torchaudio and torchcodec; call before transformers.
 
     Returns:
-        Whether torchvision had to be mended (child processes of a library then need the same).
+        Whether torchvision was mended (child processes of a library then need the same).
     """
     if importlib.util.find_spec("torch") is None:
         return False
@@ -51,7 +51,6 @@ def mend_torch_builds() -> bool:
 
 
 def _breaks(name: str) -> Exception | None:
-    """The error of importing an installed package; None if it imports or is absent."""
     if name in sys.modules or importlib.util.find_spec(name) is None:
         return None
     try:

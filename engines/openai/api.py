@@ -1,13 +1,12 @@
-"""Any OpenAI-compatible endpoint: many requests in flight, retries that back off, one outcome a request.
+"""Any OpenAI-compatible endpoint: concurrent requests and retries with backoff.
 
 The wire is aiohttp (transport.py): the openai client spends eleven times its processor time on a request
-(`docs/cluster.md`), which is what a run of a hundred thousand requests then waits for. Retried: 429, 5xx,
-408, 409, 425 and broken connections, with exponential backoff and jitter, or after Retry-After; a slow answer gets
-twice as long, once; a request refused for want of room (429, 503) while others are served waits. Not retried: any other
-4xx, and an answer that is not a chat completion (it may have been paid for). An endpoint that nothing ever reached, or
-whose first answer is 401, 403, 404 or a redirect (none is followed: the exam goes nowhere else), raises UserError; one
-that goes away later is probed every few seconds, and requests in between fail at once. Trials of one prompt are
-requests of their own, with seed + trial.
+(`docs/cluster.md`). Retried: 429, 5xx, 408, 409, 425 and broken connections, with exponential backoff and jitter, or
+after Retry-After; a slow answer gets twice as long, once; a request refused for lack of capacity (429, 503) while
+others are served waits. Not retried: other 4xx, and an answer that is not a chat completion (it may have been paid
+for). An endpoint that was never reached, or whose first answer is 401, 403, 404 or a redirect (not followed: the exam
+goes nowhere else), raises UserError; one that disappears later is probed every few seconds, and requests in between
+fail at once. Trials are separate requests with seed + trial.
 """
 
 from __future__ import annotations
@@ -83,30 +82,31 @@ class _Refused(Exception):
 
 
 class OpenAIEngine:
-    """Talks to `/chat/completions` under `base_url`.
+    """Uses `/chat/completions` under `base_url`.
 
     Args:
-        model: the model's name at the endpoint.
+        model: its name at the endpoint.
         base_url: address up to and with `/v1`; default OPENAI_BASE_URL. User, password and query in it are sent and
             never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
-        concurrency: requests in flight; default as many as the endpoint keeps up with (pace.py).
-        timeout: seconds the first attempt may take, from sending to the last byte; default ten minutes and a second for
-            each five tokens that are asked for.
+        concurrency: requests in flight; default as many as the endpoint sustains (pace.py).
+        timeout: seconds of the first attempt up to the last byte; default ten minutes and a second for every five
+            requested tokens.
         max_retries: attempts after the first.
         backoff: seconds before the first retry; doubles each time, up to 30, times 0.5 to 1.5.
-        images: false for an endpoint that reads text only.
+        images: false for a text-only endpoint.
         extra_body: more fields of the request body.
-        chat_template_kwargs: for servers that take it (vLLM, SGLang, llama.cpp).
-        enable_thinking: switches a hybrid model's thinking on or off through its chat template, at those servers.
+        chat_template_kwargs: for vLLM, SGLang, llama.cpp.
+        enable_thinking: switches a hybrid model's thinking through its chat template, at those servers.
         reasoning_effort: for models that take it.
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
-        thinking_budget_field: what the endpoint calls a thinking budget (default: vLLM's name); a dot leads into an
-            object: "thinking.budget_tokens".
-        omit: names of body fields not to send, as a JSON list, for endpoints that refuse seed or temperature.
-        think_start: tag that opens thinking, where it is an unusual one and the endpoint leaves it in the text.
+        thinking_budget_field: the endpoint's name of a thinking budget (default: vLLM's); a dot leads into an
+            object:
+            "thinking.budget_tokens".
+        omit: body fields not to send, as a JSON list, for endpoints that refuse seed or temperature.
+        think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
         think_end: tag that closes it.
-        think_opened: the endpoint's template opens thinking in the prompt and no tag comes back.
+        think_opened: the endpoint's template opens thinking in the prompt without a tag in the answer.
 
     Raises:
         UserError: no address.
@@ -170,7 +170,7 @@ class OpenAIEngine:
         asyncio.run_coroutine_threadsafe(self._wire.open(), self._loop).result()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Keeps as many requests in flight as its pace allows, and as many again ready to follow."""
+        """Keeps as many requests in flight as its pace allows, and as many again ready."""
         batch = Batch()
         reading = 0
         try:
@@ -191,7 +191,7 @@ class OpenAIEngine:
 
     @property
     def figures(self) -> Figures:
-        """The endpoint's figures as far as it states them."""
+        """The figures stated by the endpoint."""
         return Figures(context=self._context.size)
 
     def versions(self) -> dict[str, str]:
@@ -232,7 +232,7 @@ class OpenAIEngine:
                     batch.done.put(error)
                 finally:
                     self._pace.leave()
-            # First leaves, then looks again: `generate` adds first and counts the workers then.
+            # Leave first, then look again: `generate` adds first and then counts the workers.
             batch.workers -= 1
             if not batch.waiting:
                 return
@@ -251,7 +251,7 @@ class OpenAIEngine:
             return failure(request, error)
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
-        """The answer, its budget lowered to what the endpoint says fits; see `_answer`."""
+        """The answer, its budget lowered to the endpoint's limit; see `_answer`."""
         wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
@@ -304,7 +304,7 @@ class OpenAIEngine:
                 await asyncio.sleep(self._pause(attempt + waited - 1, trouble))
 
     def _again(self, attempt: int, trouble: _Trouble, began: float) -> bool:
-        """Decides on a retry; notes a lost endpoint, and raises if it never answered."""
+        """Decides on a retry; records a lost endpoint, and raises if it never answered."""
         never_there = self._line.last_answer == 0.0
         allowed = self._max_retries
         if never_there and trouble.kind in ("gone", "garbled"):
@@ -407,7 +407,7 @@ class Batch:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def taken(self) -> Outcome:
-        """The next outcome; raises what stopped the work."""
+        """The next outcome; raises a fatal error."""
         outcome = self.done.get()
         if isinstance(outcome, Exception):
             raise outcome
@@ -435,14 +435,14 @@ class Endpoint:
         self._next_probe: float | None = None
 
     def heard(self, answered: bool = False) -> None:
-        """Notes an HTTP answer; `answered` if it was a 200."""
+        """Records an HTTP answer; `answered` if it was a 200."""
         self.last_answer = time.monotonic()
         if answered:
             self.served, self.last_served = True, self.last_answer
         self._next_probe = None
 
     def lost(self, reason: str) -> None:
-        """Notes that a request used up its attempts without any success meanwhile."""
+        """Records that a request used up its attempts without any success meanwhile."""
         self.reason = reason
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
@@ -472,7 +472,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def elsewhere(address: str, location: str) -> str:
-    """The address that a redirect names, as `base_url` would have it."""
+    """The target of a redirect, in the form of `base_url`."""
     try:
         whole = urljoin(f"{address.rstrip('/')}/chat/completions", location)
     except ValueError:

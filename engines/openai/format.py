@@ -1,6 +1,6 @@
 """The chat-completions format: requests as JSON bodies, answers as checked Completions.
 
-Answers come from outside: every field is checked, and anything else ends in a one-line BadCompletion.
+Every field of an answer is checked; errors are a one-line BadCompletion.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 class BadCompletion(Exception):
-    """An answer that is no chat completion; the message gives the reason on one line."""
+    """An answer that is no chat completion; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_completion(data: bytes) -> Completion:
     """Parses the first choice of a chat completion.
 
     Raises:
-        BadCompletion: not JSON, an error object, no choice, no text at all, or a field of another type.
+        BadCompletion: not JSON, an error object, no choice, no text, or a field of another type.
     """
     try:
         body = json.loads(data)
@@ -101,7 +101,6 @@ def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
 
 
 def _told(data: bytes) -> tuple[str, str]:
-    """Message and code of an error body; the text itself if it has another form."""
     text = data[:_ERROR_BYTES].decode("utf-8", "replace")
     try:
         body = json.loads(text)
@@ -130,7 +129,7 @@ def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
         raise BadCompletion(f"the answer's content is neither text nor parts but {type(content).__name__}")
     if isinstance(message.get("refusal"), str):
         return message["refusal"], reasoning
-    # It thought, called a tool that nobody offered, was cut or filtered: a response, and it holds no answer.
+    # Thinking, an unoffered tool call, a cut or a filter: a response without an answer.
     if reasoning or message.get("tool_calls") or message.get("function_call") or finish in _WITHOUT_TEXT:
         return "", reasoning
     raise BadCompletion(f"the answer has no content (finish_reason {one_line(finish, 60)})")
@@ -152,7 +151,7 @@ def _counts(usage: Json) -> dict[str, int | None]:
     cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
     read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     thought = _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None
-    # Some endpoints count thinking beside the completion, as their own total then shows; ours is all that was written.
+    # Some endpoints exclude thinking from the completion count, as their total shows; ours includes it.
     if read is not None and written is not None and thought and usage.get("total_tokens") == read + written + thought:
         written += thought
     return {
@@ -184,11 +183,11 @@ class RequestForm:
 
     Attributes:
         model: its name there.
-        fields: sent with every request, as they are.
-        max_tokens: what the budget is called.
-        thinking_budget: what a thinking budget is called; a dot leads into an object.
-        omit: fields that are not sent.
-        budgets: whether the endpoint is sent thinking budgets that are optional.
+        fields: sent with every request.
+        max_tokens: the field of the budget.
+        thinking_budget: the field of a thinking budget; a dot leads into an object.
+        omit: fields not to send.
+        budgets: whether optional thinking budgets are sent.
     """
 
     model: str
@@ -204,7 +203,7 @@ class RequestForm:
         return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
 
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
-        """The form without an optional thinking budget, if a refusal may be of it; else None.
+        """The form without an optional thinking budget, if the refusal may be due to it; else None.
 
         Raises UserError if the endpoint's first answer refuses a required thinking budget, or so many tokens.
         """
@@ -222,7 +221,7 @@ class RequestForm:
         return None
 
     def tell_without_budgets(self, address: str) -> None:
-        """Warns that thinking budgets are no longer sent."""
+        """Warns that thinking budgets are omitted from now on."""
         _log.warning(
             "%s takes no thinking budget as %s; thinking and answer share the limit of tokens",
             address,
@@ -251,7 +250,7 @@ class RequestForm:
 
 
 def messages_json(request: Request) -> list[Json]:
-    """The conversation; images become data URLs of their exact bytes."""
+    """The conversation; images are data URLs of their exact bytes."""
 
     def picture(sha256: str) -> Json:
         return {"type": "image_url", "image_url": {"url": data_url(request.images[sha256])}}
@@ -260,7 +259,7 @@ def messages_json(request: Request) -> list[Json]:
 
 
 def put(body: Json, path: str, value: Any) -> None:
-    """Sets a field of a body; a dot in its path leads into an object, whose other fields are kept."""
+    """Sets a field of a body; a dot leads into an object, whose other fields are kept."""
     *outer, last = path.split(".")
     for name in outer:
         inner = body.get(name)

@@ -1,8 +1,8 @@
-"""The number of requests in flight at an endpoint: the user's, else as many as raise its throughput.
+"""Concurrency at an endpoint: the user's, else as much as raises its throughput.
 
-Contract: a `Pace` begins with `FIRST` requests and measures in rounds the tokens a second (answers a second, if tokens
-are not counted) of all in flight. It raises the level as long as that helps and tries again now and then. A refusal for
-want of room or a time-out halves the level, which then grows a little each round. All in one event loop.
+A `Pace` begins with `FIRST` requests and measures tokens a second (answers, if tokens are not counted) in rounds. It
+raises the level while that helps and retries now and then. A refusal for lack of capacity or a time-out halves the
+level, which then grows a little each round. For one event loop.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ PATIENCE = 8
 
 
 class Pace:
-    """Lets requests pass, `level` at a time.
+    """Admits requests, `level` at a time.
 
     Attributes:
-        level: requests in flight at most.
-        most: that it can ever be.
-        round: of the measurement; what was sent in an earlier one says nothing about this one, nor what was sent before
-            the first answer after a change, for it met fewer others than are there now.
+        level: the limit of requests in flight.
+        most: the maximum of `level`.
+        round: of the measurement; it excludes requests sent earlier, or before the first answer after a change,
+            when
+            concurrency was lower.
     """
 
     def __init__(self, fixed: int | None) -> None:
@@ -55,11 +56,11 @@ class Pace:
             self._room.release()
 
     def weigh(self, size: int) -> None:
-        """Notes a request's bytes in flight."""
+        """Adds a request's bytes in flight."""
         self._largest = max(self._largest, size)
 
     def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
-        """Notes a good answer of the round `sent_in`; `more`: others wait."""
+        """Records a good answer of the round `sent_in`; `more`: others wait."""
         if self._changed:
             self._changed = False
             self._begin()
@@ -72,7 +73,7 @@ class Pace:
             self._measure()
 
     def refused(self, sent_in: int) -> None:
-        """Notes a refusal for want of room, or a time-out."""
+        """Records a refusal for lack of capacity, or a time-out."""
         if not self._fixed and sent_in == self.round:
             self._speeds.pop(self.level, None)
             self._step = 1 + 1 / 8

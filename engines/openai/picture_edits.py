@@ -1,7 +1,7 @@
-"""A model that redraws pictures, at an OpenAI-compatible endpoint: POST `/images/edits`, one picture in, one out.
+"""Redraws pictures at an OpenAI-compatible endpoint: POST `/images/edits`, one picture in, one out.
 
-Contract: a reply counts only if it is one picture that decodes, and is encoded anew as PNG. Replies are cached under
-model, prompt, seed and picture. Busy or broken connections are retried a few times; NoPicture ends the rest.
+Valid replies are one decodable picture, encoded anew as PNG. They are cached under model, prompt, seed and picture.
+Busy or broken connections are retried a few times; other problems are NoPicture.
 """
 
 from __future__ import annotations
@@ -32,11 +32,7 @@ _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class NoPicture(Exception):
-    """No picture came; the message gives the reason on one line.
-
-    Attributes:
-        failed: asking later may bring one.
-    """
+    """No picture came; the message is one line. `failed`: a later retry may help."""
 
     def __init__(self, reason: str, failed: bool = False) -> None:
         super().__init__(reason)
@@ -52,7 +48,7 @@ class Edit:
 
 
 class PictureEditor:
-    """Redraws pictures by one prompt; arguments as those of `OpenAIEngine`, replies cached in `store`."""
+    """Redraws pictures by one prompt; arguments as of `OpenAIEngine`, cache in `store`."""
 
     def __init__(
         self,
@@ -149,11 +145,6 @@ class PictureEditor:
 
 
 def _picture(data: bytes) -> Image:
-    """The one picture of an answer.
-
-    Raises:
-        NoPicture: there is none.
-    """
     try:
         (entry,) = json.loads(data)["data"]
         image = Image(bytes=base64.b64decode(entry["b64_json"], validate=True))

@@ -1,12 +1,12 @@
 """A pool: several engines behind one `generate`.
 
-Contract: members are engines elsewhere (worker.py, ray.py). Requests that share their first picture, or the beginning
-of their text, go to the same member while it lives and is not far behind; others to the least loaded. No request has
-two outcomes, none is lost, none with an outcome is asked again. When a member dies, its unfinished requests go to the
-front of the queue and the member is rebuilt. A request in the hands of two dying members is a suspect: one member does
-suspects alone, a few and then one at a time; the one with which it dies alone fails, and an ordinary request proves the
-next member, so that many killers do not end it. `FUTILE` deaths in a row with one request or none end a member; without
-members the rest fails, not finally, so that the next command asks it again.
+Members are remote engines (worker.py, ray.py). Requests with a common first picture or beginning go to the same member
+while it lives and is not far behind; others to the least loaded. Every request has exactly one outcome and is not
+repeated after it. If a member dies, its unfinished requests go to the front of the queue and the member is rebuilt. A
+request in the hands of two dying members is a suspect: one member does suspects alone, a few and then one at a time;
+the one with which it dies alone fails, and an ordinary request proves the next member, so that many killers do not end
+it. `FUTILE` deaths in a row with one request or none end a member; without members the rest fails, not finally, so that
+the next command repeats it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CLOSING_SECONDS = 45.0
 
 
 class Pool:
-    """Starts with the first ready member and takes the others in as they come; `builds` make a member each."""
+    """Starts with the first ready member, others join later; `builds` make a member each."""
 
     def __init__(self, builds: Sequence[Callable[[], Member]]) -> None:
         self._events: queue.SimpleQueue[tuple[Member, Report]] = queue.SimpleQueue()
@@ -78,7 +78,7 @@ class Pool:
         self.images = self._facts.images
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields one outcome a request, as they finish; the keys of the requests are distinct."""
+        """Yields one outcome a request, as they finish; requests have distinct keys."""
         self._epoch += 1
         self._stream, self._exhausted = iter(requests), False
         for slot in self._slots:
@@ -99,7 +99,7 @@ class Pool:
             self._abort()
 
     def versions(self) -> dict[str, str]:
-        """Those of the members, which are all the same."""
+        """The members' common versions."""
         return dict(self._facts.versions)
 
     @property
@@ -108,7 +108,7 @@ class Pool:
         return together(slot.figures for slot in self._slots)
 
     def ready(self) -> int:
-        """Number of members that can work now."""
+        """Number of working members."""
         for _ in self._absorb(wait=False):
             pass  # between calls of `generate` nothing is in hand
         return sum(slot.facts is not None for slot in self._slots)
@@ -156,7 +156,7 @@ class Pool:
         return next((slot for slot in self._slots if slot.member is member), None), report
 
     def _welcome(self, slot: Slot, facts: Ready, versions: dict[str, str]) -> None:
-        """Takes a member in, unless its versions differ from the others'."""
+        """Adds a member, unless its versions differ from the others'."""
         for library in sorted({*versions} & {*facts.versions}):
             if versions[library] != facts.versions[library]:
                 there = f"{library} {facts.versions[library]} on {facts.host}, {versions[library]} elsewhere"
@@ -205,7 +205,7 @@ class Pool:
         return bool(self._returned or self._suspects or any(slot.load for slot in self._slots))
 
     def _feed(self) -> bool:
-        """Fills the members; returns whether they have room for more at once."""
+        """Fills the members; returns whether they have room for more."""
         self._feed_suspect_slot()
         ready = [slot for slot in self._slots if slot.facts and slot is not self._suspect_slot]
         hungry = True
@@ -309,7 +309,6 @@ class Pool:
         yield from (failure(request, reason) for request in self._stream)
 
     def _abort(self) -> None:
-        """Leaves nothing of this call of `generate` behind, with members or here."""
         for slot in self._slots:
             if slot.leave() and slot.member:
                 slot.member.send(Abort(self._epoch))
@@ -320,14 +319,13 @@ class Pool:
 
 
 def _far_behind(slot: Slot, least: Slot, request: Request) -> bool:
-    """Tests whether the least loaded member should take a request away from the one that read its beginning."""
+    """Tests whether the least loaded member should take a request from the one that read its beginning."""
     if request.images:
         return len(slot.waiting) >= BEHIND
     return slot.load - least.load >= AHEAD
 
 
 def _home(request: Request) -> str:
-    """Key of requests that belong together: the first picture, else the beginning of the text."""
     for message in request.messages:
         for part in message.content:
             if part.type == "image" and part.image:
@@ -354,10 +352,10 @@ leave many with a slow member at the end."""
 
 
 class Member(Protocol):
-    """The near end of an engine elsewhere; made without waiting for the engine."""
+    """The near end of a remote engine; construction does not wait for it."""
 
     def send(self, message: Message) -> None:
-        """Returns soon; a lost member is reported by `receive`."""
+        """Sends without blocking; `receive` reports a lost member."""
         ...
 
     def receive(self) -> Report:
@@ -380,7 +378,7 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A member's place, which outlives its members."""
+    """A member's place, which outlives it."""
 
     number: int
     build: Callable[[], Member]
@@ -399,12 +397,12 @@ class Slot:
 
     @property
     def load(self) -> int:
-        """Requests in its hands or queue."""
+        """Requests in hand or in the queue."""
         return len(self.hand) + len(self.waiting)
 
     @property
     def room(self) -> int:
-        """Number of further requests to keep waiting at its end."""
+        """Number of further requests to queue at its end."""
         least, most = PREFETCH
         return min(most, max(least, (len(self.hand) - self.untaken) // 4)) - self.untaken
 
@@ -418,7 +416,7 @@ class Slot:
             self.member.send(AskMessage(epoch, [self.album.pack(job.request) for job in jobs]))
 
     def end(self, epoch: int) -> None:
-        """Says once that nothing more comes for now."""
+        """Signals once the end of requests for now."""
         if self.member and not self.ended and not self.waiting:
             self.ended = True
             self.member.send(End(epoch))

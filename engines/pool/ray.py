@@ -1,9 +1,8 @@
-"""Engines on Ray: a pool whose members are Ray actors, on this machine or a cluster.
+"""A pool of Ray actors, on this machine or a cluster.
 
-Contract: Ray places actors by the GPUs and CPUs they ask for; the pool starts with the first. A lost actor is asked of
-Ray anew. Ray Data is not used: it repeats the whole block of a lost worker, finished requests too. Messages are plain
-actor calls, reports a waiting call, because Ray's client (`ray://`) has no streaming calls. Nodes import livek12 as
-installed there; other versions are refused.
+Ray places actors by their GPUs and CPUs; the pool starts with the first and requests lost actors anew. Ray Data would
+repeat the whole block of a lost worker, finished requests too. Messages are plain actor calls and reports a waiting
+call, because Ray's client (`ray://`) has no streaming calls. Nodes use their own livek12; other versions are refused.
 """
 
 from __future__ import annotations
@@ -71,20 +70,20 @@ class FarEnd:
 
     @_in_group("post")
     def placed(self) -> None:
-        """Answers as soon as Ray has started the actor."""
+        """Returns once the actor runs."""
 
     def run(self) -> None:
-        """Serves until it is stopped."""
+        """Serves until stopped."""
         self._worker.run()
 
     @_in_group("post")
     def post(self, message: Message) -> None:
-        """Takes a message."""
+        """Queues a message."""
         self._worker.post(message)
 
     @_in_group("reports")
     def reports(self) -> list[Report]:
-        """Waits for a report; returns all there are."""
+        """Waits for a report; returns all available."""
         reports = [self._reports.get()]
         with suppress(queue.Empty):
             while True:
@@ -93,7 +92,7 @@ class FarEnd:
 
 
 class RayMember:
-    """A pool's member on Ray; `build` travels by pickle, so that it names what can be imported on the nodes."""
+    """A member on Ray; `build` is pickled, so it must name what nodes can import."""
 
     def __init__(
         self,
@@ -114,7 +113,7 @@ class RayMember:
         self._closed = False
 
     def send(self, message: Message) -> None:
-        """Calls the actor without waiting, even if it is gone."""
+        """Calls the actor without waiting; ignores a lost one."""
         from ray.exceptions import RayError
 
         with suppress(RayError):
@@ -142,7 +141,7 @@ class RayMember:
         return self._backlog.popleft()
 
     def _await_place(self) -> None:
-        """Waits for placement; warns when that takes long, for it may be for ever."""
+        """Waits for placement; warns after a while, as it may never happen."""
         import ray
 
         if not self._placed:
@@ -166,7 +165,7 @@ class RayMember:
 
 
 class RayEngine(Pool):
-    """A pool of Ray actors; see `replicas.Plan`. `spread`: GPUs that one engine spreads over."""
+    """A pool of Ray actors (see `replicas.Plan`). `spread`: GPUs of one engine."""
 
     def __init__(
         self,
@@ -193,7 +192,7 @@ class RayEngine(Pool):
             raise
 
     def close(self) -> None:
-        """Ends the actors, and Ray if it was started for them."""
+        """Ends the actors, and a Ray started for them."""
         super().close()
         self._disconnect()
 
@@ -207,7 +206,7 @@ class RayEngine(Pool):
 
 @cache
 def said_there(function: Callable[[], bool], address: str, gpus: float | None) -> bool:
-    """Returns a function's result from a node where a replica would run, once Ray has room for it."""
+    """A function's result from a node that fits a replica, once Ray has room."""
     started = connect(address, 0)
     try:
         import ray
@@ -226,7 +225,7 @@ def said_there(function: Callable[[], bool], address: str, gpus: float | None) -
 
 
 def connect(address: str, cpus: float) -> bool:
-    """Starts or joins Ray; False if this process has joined one already."""
+    """Starts or joins Ray; False if this process had joined one."""
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # no call starts a Ray of its own
     try:
         import ray

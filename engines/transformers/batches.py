@@ -1,8 +1,7 @@
-"""Batches of requests alike, of similar length, and as many as memory has proved to hold.
+"""Batches of one kind and similar length, as large as memory has proved to hold.
 
-Contract: of an endless stream only a bounded number of requests is held (`Room.ahead`). Requests of equal kind wait
-together, sorted by prompt length, so that rows are padded little; the longest go first, so that lack of memory shows
-early. Successive trials of one prompt share a batch if it holds them.
+A bounded number of requests is held (`Room.ahead`). Requests of one kind are sorted by prompt length against padding;
+the longest go first, so that lack of memory shows early. Successive trials of one prompt share a batch if possible.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ class RenderedPrompt:
     """A request that waits for its batch.
 
     Attributes:
-        request: what is asked.
-        length: about how many tokens its prompt has.
-        context: tokens that the model's context holds; None where it does not say.
+        length: approximate tokens of the prompt.
+        context: tokens of the model's context; None if unknown.
     """
 
     request: Request
@@ -30,7 +28,7 @@ class RenderedPrompt:
 
     @property
     def cells(self) -> int:
-        """Most tokens of its row, prompt and answer."""
+        """Maximum tokens of its row, prompt and answer."""
         wanted = self.length + self.request.sampling.max_tokens
         return wanted if self.context is None else min(wanted, self.context)
 
@@ -42,7 +40,7 @@ class Room:
     Attributes:
         rows: requests at most.
         ahead: batches that are held to choose from.
-        cells: rows times the longest row at most; None until memory has run out once. One request always goes.
+        cells: limit of rows times the longest row; None until memory has run out once. One request always goes.
     """
 
     rows: int
@@ -50,13 +48,13 @@ class Room:
     cells: int | None = None
 
     def holds(self, rows: int, longest: int) -> bool:
-        """Tests whether a batch of so many rows, the longest of so many cells, may be tried."""
+        """Tests whether a batch of so many rows and cells may be tried."""
         return rows <= 1 or (rows <= self.rows and (self.cells is None or rows * longest <= self.cells))
 
     def shrink(self, failed: list[list[RenderedPrompt]]) -> None:
         """Limits batches to half of each part that ran out of memory.
 
-        A part with a request for which it ran out alone says nothing: that request was to blame.
+        Parts with a request that ran out alone are ignored: that request was to blame.
         """
         alone = {str(part[0].request.key) for part in failed if len(part) == 1}
         for part in failed:
@@ -68,7 +66,7 @@ class Room:
 def batches(
     prompts: Iterable[RenderedPrompt], room: Room, kind: Callable[[Request], Hashable]
 ) -> Iterator[list[RenderedPrompt]]:
-    """Batches of prompts of equal kind; a batch that is not full waits while others go."""
+    """Batches of one kind; partial ones wait while others go."""
     source = iter(prompts)
     pool: dict[Hashable, list[RenderedPrompt]] = {}
     exhausted = False
@@ -80,7 +78,7 @@ def batches(
         for prompt in fresh:
             pool.setdefault(kind(prompt.request), []).append(prompt)
         whole = [members for members in pool.values() if len(members) >= room.rows]
-        # With no whole batch of any kind the largest of them goes as it is.
+        # Without a full batch the largest goes.
         going = list(pool.values()) if exhausted else whole or [max(pool.values(), key=len)]
         for members in going:
             yield from _cut(members, room, exhausted or not whole)

@@ -1,8 +1,7 @@
 """Loads a model for the transformers engine: its class, its devices, the memory left.
 
-Contract: a single process spreads the model over all devices (`device_map="auto"`, by accelerate); each of several
-launched processes uses a device of its own. `accelerate launch --cpu` keeps it off the devices; the user's
-`device_map=…` wins.
+A single process spreads the model over all devices (`device_map="auto"`, by accelerate); each of several launched
+processes uses its own. `accelerate launch --cpu` and the user's `device_map=…` take precedence.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _FREE_SHARE = 0.7
 
 
 def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
-    """The model, its processor (or tokenizer), and whether it sees; `source` says how to read files."""
+    """The model, its processor (or tokenizer), and whether it has vision; `source` says how to read files."""
     try:
         mend_torch_builds()
         import transformers
@@ -73,7 +72,7 @@ def own_place() -> str:
 
 
 def cells_in_memory(model: Any) -> int | None:
-    """Tokens of key-value cache that the model's devices have room for; None if unknown.
+    """Tokens of key-value cache that fit on the model's devices; None if unknown.
 
     A key and a value for each layer, head and token: 2 · layers · heads · head size · bytes a number.
     """
@@ -88,7 +87,7 @@ def cells_in_memory(model: Any) -> int | None:
 
 
 def devices_of(model: Any) -> set[Any]:
-    """The torch devices that hold parts of the model, without the CPU."""
+    """The torch devices of the model, without the CPU."""
     import torch
 
     places = getattr(model, "hf_device_map", None) or {"": model.device}

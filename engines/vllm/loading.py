@@ -1,7 +1,6 @@
 """Loads vLLM's `LLM` and releases it: settings and readable errors.
 
-Contract: whatever prevents a model from running is one UserError line, and leaves no process behind; nor does the death
-of this process.
+A model that cannot run is one UserError line and leaves no process behind; nor does the death of this process.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _loading = threading.Lock()
 
 
 def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
-    """Makes vLLM's `LLM` with this model; `args` get other defaults than vLLM's own, in place."""
+    """Makes vLLM's `LLM` with this model; changes defaults in `args` in place."""
     if args.get("data_parallel_size", 1) != 1:
         wanted = args["data_parallel_size"]
         raise UserError(
@@ -61,7 +60,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
                     stages.begin("weights", "vLLM loads the model")
                 return LLM(model, **args)  # never in a variable: errors that libraries keep would keep it too
         finally:
-            # The CPU build binds this thread to cores, and whatever is started later would inherit that.
+            # The CPU build binds this thread to cores, and later threads would inherit that.
             if affinity is not None:
                 os.sched_setaffinity(0, affinity)
     except UserError:
@@ -94,7 +93,7 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
 
 
 def tell_context(model: str, config: Any) -> None:
-    """Warns if memory has no room for the model's own context, unless the user named a smaller one."""
+    """Warns if memory is too small for the model's own context, unless the user chose a smaller one."""
     if config.original_max_model_len == FITTED and config.max_model_len < (
         own := config.get_and_verify_max_len(FITTED)
     ):

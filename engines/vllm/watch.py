@@ -1,8 +1,8 @@
 """Watches vLLM's engine core: errors, NaN and end of its processes; filters their log.
 
-Contract: the cause of a failed start or a death is the first of its processes that names one; none outlives this
-process (reaper.py). Lines of the log below errors are hidden and give the stage of the start; anything else passes
-unchanged, at once unless it may become a line of the log.
+The cause of a failed start or a death is the first process that names one; none outlives this process (reaper.py). Log
+lines below errors are hidden and give the stage of the start; other output passes at once, unless it may become a log
+line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NO_CAUSE = re.compile(r"root cause|Executor failed|^cancelled$", re.IGNORECASE)
 class CoreWatch:
     """Listens to vLLM's engine core.
 
-    vLLM counts NaNs (VLLM_COMPUTE_NANS_IN_LOGITS) and preemptions, but publishes them only in its metrics: so its
+    vLLM counts NaNs (VLLM_COMPUTE_NANS_IN_LOGITS) and preemptions, but publishes them only in its metrics, so its
     outputs are read on their way. When its process is killed, vLLM's own reader waits for ever: it is woken here.
     """
 
@@ -70,7 +70,7 @@ class CoreWatch:
 
     def attach(self, engine: Any) -> None:
         """Begins to read a loaded engine's outputs."""
-        # The core keeps statistics, for it tells of preemptions in them; this side need not add them up.
+        # The core reports preemptions in its statistics; this side need not add them up.
         self.preemptions = 0 if engine.log_stats else None
         engine.log_stats, engine.logger_manager, engine.output_processor.log_stats = False, None, False
         core = engine.engine_core
@@ -83,7 +83,7 @@ class CoreWatch:
             threading.Thread(target=self._wake, args=(core.outputs_queue,), daemon=True).start()
 
     def cause(self) -> str:
-        """The processes' error since the load began, or since it ended; empty if none."""
+        """The processes' error since the load began or ended; empty if none."""
         if self._listener is not None:
             self._listener.join(_LISTEN_SECONDS)
         return named(bytes(self._heard))
@@ -91,7 +91,7 @@ class CoreWatch:
     def died(self, error: BaseException) -> EngineDied:
         """The error of a dead engine: how its process ended, and why."""
         end = time.monotonic() + _END_SECONDS
-        # Not by joining: of two threads that do, one learns nothing until the other has written the code down.
+        # No join: of two joining threads one gets no exit code until the other has stored it.
         while self.dead and time.monotonic() < end and any(process.exitcode is None for process in self._processes):
             time.sleep(0.05)
         codes = [process.exitcode for process in self._processes if process.exitcode is not None]
@@ -135,7 +135,7 @@ class CoreWatch:
 
     @contextmanager
     def _hearing(self, log: VllmLog) -> Iterator[None]:
-        """Passes stderr on and keeps its end, for only there does vLLM's process name its error."""
+        """Passes stderr on and keeps its end, the only place where vLLM's process names its error."""
         sys.stderr.flush()
         (source, sink), stderr = os.pipe(), os.dup(2)
         os.dup2(sink, 2)
@@ -154,7 +154,7 @@ class CoreWatch:
             os.close(source)
             os.close(stderr)
 
-        # As long as the processes live, for they have inherited this stderr.
+        # Lives as long as the processes, which have inherited this stderr.
         self._listener = threading.Thread(target=pass_on, daemon=True)
         self._listener.start()
         try:
@@ -170,7 +170,7 @@ def starts_processes(args: Mapping[str, Any]) -> bool:
 
 
 def named(heard: bytes) -> str:
-    """The error of the first of vLLM's processes that names one; empty if none does.
+    """The error of the first of vLLM's processes that names one; "" if none does.
 
     The last error of a process counts, for libraries report one as the cause of the next; other processes fail because
     the first did.
@@ -212,7 +212,7 @@ _STAGES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
 
 
 def level_to_hear(environment: Mapping[str, str]) -> str | None:
-    """The log level at which vLLM's stages can be heard; None: as set, for any other setting is somebody's wish."""
+    """The log level that shows vLLM's stages; None keeps an explicit setting."""
     own = environment.get("VLLM_LOGGING_PREFIX") or environment.get("VLLM_LOGGING_CONFIG_PATH")
     return "INFO" if environment.get("VLLM_LOGGING_LEVEL", "").upper() == "ERROR" and not own else None
 
@@ -248,7 +248,7 @@ class VllmLog:
         return kept
 
     def _line(self, line: bytes) -> bytes:
-        """The line, or nothing; also if it follows a progress bar without a line end."""
+        """The visible line or nothing; also if it follows a progress bar without a line end."""
         self._tell(line)
         written = _LOG_LINE.match(line)
         return b"" if self._hides and written and written["level"] in (b"DEBUG", b"INFO", b"WARNING") else line
