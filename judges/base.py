@@ -1,7 +1,7 @@
 """The interface of the cascade's stages.
 
-A stage compares one answer with one key: accept, reject or undecided. It never raises on text of a model or a data set,
-never guesses, and rejects only proven errors. It parses text in answers within bounds and never runs it.
+A stage never raises on text of a model or a data set, never guesses, and rejects only proven errors. It parses text in
+answers within bounds and never runs it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class AnswerComparison:
     """An answer with its key, hashable: everything that a decision may depend on.
 
     Attributes:
-        gold: the key, as the data set writes it.
-        answer: as extracted from the response.
-        question_type: the canonical type.
+        gold: the key, as in the data set.
+        answer: as extracted.
+        question_type: canonical.
         options: the choices, if recorded.
-        unit: printed in or requested by the question ("%" for per cent), if known.
+        unit: printed or requested by the question ("%" for per cent).
         unit_shown: the question prints the key's unit.
         variable_type: of a CFE variable.
         partial_credit: the rule for multiple choice.
-        open_ends: the question is about monotonicity, so intervals may be open or closed.
-        ends_count: the question is known and is not, so brackets of intervals count.
+        open_ends: monotonicity, where intervals may be open or closed.
+        ends_count: the question is known and about other things, so brackets count.
         all_asked: all values are required.
-        solutions: those of a differential equation are required, with constants of any name.
-        asked_form: the forms that the question demands (see `judges.rules.demands`), "" for none.
-        asked_expression: the expression that the question is about; "" if unclear.
+        solutions: a differential equation, with constants of any name.
+        asked_form: required forms (see `judges.rules.demands`).
+        asked_expression: the expression in question, if clear.
         question_id: for logs; ignored in comparisons.
     """
 
@@ -58,7 +58,7 @@ class AnswerComparison:
 
     @property
     def is_choice(self) -> bool:
-        """The key is option labels; only the stage for choices may read them."""
+        """The key is option labels, for the stage for choices alone."""
         return self.question_type in CHOICE_TYPES
 
 
@@ -68,8 +68,8 @@ class NamedJudge:
 
     Attributes:
         method: one of `judges.llm.methods.METHODS`.
-        size: judges drawn for each question; None asks all that the user names.
-        audit: whether they also audit the reasoning (see `judges.llm.audit`).
+        size: judges for each question; None is all.
+        audit: whether they audit the reasoning (see `judges.llm.audit`).
     """
 
     method: str
@@ -79,9 +79,9 @@ class NamedJudge:
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision of a stage. `score` is the share of the part's points, 0 to 1; None exactly when undecided.
+    """A stage's decision. `score` is the share of the points, 0 to 1; None exactly when undecided.
 
-    `lasting` is false after a timeout: another run may decide, so it is not cached.
+    `lasting` is false after a timeout, which is not cached.
     """
 
     decision: Outcome
@@ -97,7 +97,7 @@ class Stage(Protocol):
     name: str
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accepts, rejects or leaves the comparison undecided."""
+        """Decides the comparison, or leaves it."""
         ...
 
 
@@ -112,5 +112,5 @@ def reject(by: str, reason: str = "", score: float = 0.0) -> Decision:
 
 
 def undecided(by: str, reason: str = "", lasting: bool = True) -> Decision:
-    """The stage cannot tell; not `lasting` after a timeout."""
+    """Undecided; not `lasting` after a timeout."""
     return Decision("undecided", None, by, reason, lasting)

@@ -1,7 +1,6 @@
-"""The stages in their order, the quickest first: the first that decides has the last word.
+"""The stages, the quickest first: the first that decides has the last word.
 
-Decisions are cached in a bounded memory shared by threads, and slow ones on disk (`core.store`), by comparison and code
-of the rules. Timeouts are not cached.
+Decisions are cached in a bounded memory shared by threads, and slow ones on disk, by comparison and code of the rules.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ class Cascade:
     """Runs its stages until one decides.
 
     Args:
-        stages: in their order.
-        remembered: decisions kept in memory.
-        store: caches slow decisions across runs; None disables it.
-        guard: runs first: its rejections are final, and a doubt (with a reason) prevents acceptance.
+        stages: in order.
+        remembered: decisions in memory.
+        store: caches slow decisions.
+        guard: runs first: its rejections are final, and its doubt prevents acceptance.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Cascade:
         self._lock = threading.Lock()
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """The first decision of a stage, else undecided with the stages' reasons."""
+        """The first decision, else undecided with all reasons."""
         if time_budget_exhausted():  # what is remembered of other responses must not make a difference to this one
             return self._ask(comparison)
         with self._lock:
@@ -145,7 +144,7 @@ class Cascade:
 def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
     """The decision on the complement of a sentence, or on a word or its gloss.
 
-    A key sentence may say more than its complement, so other complements and words are left open.
+    A key sentence may say more, so other complements and words are left open.
     """
     if value := complement(comparison.answer):
         decision = compare(comparison.gold, value)
@@ -168,7 +167,7 @@ def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
 
 
 def default_cascade(store: Store | None = None) -> Cascade:
-    """Choices, truths, numbers, chemistry, opposite words, symbolic equality, text, and refusals, behind the form."""
+    """The standard stages behind the form."""
     from livek12.judges.rules.chemistry import ChemistryStage
     from livek12.judges.rules.choice import ChoiceStage
     from livek12.judges.rules.form import FormStage
@@ -197,5 +196,5 @@ def _disk_key(comparison: AnswerComparison) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Hash of the rules' code, the version of sympy, and the second reader if installed."""
+    """Hash of the rules, sympy's version, and the second reader."""
     return f"{code_version(DECIDING)} {metadata.version('sympy')} {second_reader.version()}".rstrip()

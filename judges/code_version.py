@@ -1,7 +1,7 @@
 """The version of the deciding code: a hash of its syntax trees.
 
-Comments, docstrings, annotations, imports, layout, file names, the order of statements and versions of Python and
-libraries do not change it; any other edit does. So no mark outlives the rules that gave it.
+It ignores comments, docstrings, annotations, imports, layout, file names, the order of statements and versions of
+Python and libraries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TRIES = 20
 
 @cache
 def code_version(places: tuple[str, ...]) -> str:
-    """Eight hexadecimal digits for the code of `DECIDING` or `PANEL`."""
+    """Eight hexadecimal digits for `DECIDING` or `PANEL`."""
     sources = [source for place in places for source in _sources(place)]
     store = Store(DECISIONS)
     key = f"code {hashlib.sha256(repr(sources).encode()).hexdigest()}"
@@ -48,7 +48,7 @@ def code_version(places: tuple[str, ...]) -> str:
 
 
 def version_of(sources: Sequence[bytes]) -> str:
-    """The version of modules in memory; their order does not matter."""
+    """The version of modules in memory, in any order."""
     digests = [
         hashlib.sha256("".join(_said(statement)).encode()).hexdigest()
         for source in sources
@@ -59,7 +59,7 @@ def version_of(sources: Sequence[bytes]) -> str:
 
 
 def _tree(source: bytes) -> ast.Module:
-    """The syntax tree; Python 3.11 fails where two threads make one at the same time."""
+    """Not thread-safe in Python 3.11."""
     with _PARSING:
         for _ in range(_TRIES):
             with contextlib.suppress(SystemError):
@@ -76,7 +76,7 @@ def _sources(place: str) -> list[bytes]:
 
 
 def _said(node: Any) -> Iterator[str]:
-    """The code of a node as text, without empty fields (later Pythons have more of them)."""
+    """The code as text, without empty fields (later Pythons have more of them)."""
     if isinstance(node, list):
         for entry in node:
             if not _is_silent(entry):

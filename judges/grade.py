@@ -1,7 +1,7 @@
 """Marks the answers of one response part by part, with partial credit and bounds.
 
-An undecided part leaves the verdict ungraded: it counts as 0 in `low` and as full in `high`. Nothing extracted is
-`no_answer`, worth 0. A question without a key, and one that must be read (open, proof), is ungraded.
+An undecided part leaves the verdict ungraded: 0 in `low`, full in `high`. Nothing extracted is `no_answer`, worth 0.
+Questions without a key, and open or proof questions, are ungraded.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ RULES = "rules"
 
 @dataclass(frozen=True)
 class GradingConfig:
-    """The settings that a verdict depends on."""
+    """The settings of a verdict."""
 
     partial_credit: PartialCredit = "proportional"
 
@@ -67,13 +67,13 @@ def _settings(config: GradingConfig) -> str:
 
 
 def judge_version(config: GradingConfig) -> str:
-    """Equal strings mark equally: name, hash of the code, hash of the settings, second reader."""
+    """Equal strings mark equally."""
     reader = second_reader.version().replace(" ", "-")
     return f"{RULES}-{code_version(DECIDING)}+{_settings(config)}" + (f"+{reader}" if reader else "")
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:
-    """Marks one response by its `answers`, one a part; empty if there is none."""
+    """Marks one response by its `answers`, one a part."""
     parts = parts_of(question)
     given = [answer if answer.strip() else None for answer in answers]
     if not any(given):
@@ -118,7 +118,7 @@ _OTHER_PART = "right for another entry of the key"
 
 
 def _placed(question: Question, answers: Sequence[str | None]) -> list[str | None] | None:
-    """The answers in the order of the blanks by their names; None if the names contradict it."""
+    """The answers by the names of the blanks; None for a contradiction."""
     printed = blank_names(question)
     if len(printed) != len(answers) or len(answers) < 2:
         return list(answers)
@@ -131,7 +131,7 @@ def _placed(question: Question, answers: Sequence[str | None]) -> list[str | Non
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
-    """One answer a part, variables by name; None if the numbers do not agree."""
+    """One answer a part, variables by name; None if the numbers differ."""
     if question.variables and len(parts) > 1 and len(given) > 1:
         return placed(given, [part.name or "" for part in parts])
     if len(given) == len(parts):
@@ -155,7 +155,7 @@ def _decide_listed(
     config: GradingConfig,
     cascade: Cascade,
 ) -> Decision:
-    """Decides one part; an answer that is right for another entry or another unnamed variable is left open."""
+    """Decides one part; an answer that is right for another entry or unnamed variable is open."""
     decision = decide_part(question, part, answer, config, cascade)
     movable = part.listed or (len(parts) > 1 and part.name is not None)
     if decision.decision == "reject" and movable and answer is not None:
@@ -172,7 +172,7 @@ def decide_part(
 ) -> Decision:
     """Decides one part, whatever the source of its answer.
 
-    The values of several blanks in one key keep their order; if no blank is marked, another order is undecided.
+    Several blanks in one key keep their order; if no blank is marked, another order is undecided.
     """
     if answer is None:
         return Decision("reject", 0.0, "extraction", "no answer to this part")
@@ -212,9 +212,9 @@ def decide_part(
 
 
 def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
-    """Tests whether the answer to a choice is a number that is in no option and the place of none.
+    """Tests for a number that is in no option and the place of none.
 
-    Options in words without a number are other answers; a picture may be this one.
+    Options in words are other answers; a picture may be this one.
     """
     value = read_number(answer) if question.question_type in CHOICE_TYPES else None
     options = [option.text for option in question.options]
@@ -320,7 +320,7 @@ def total(
     state: str = "",
     reason: str = "",
 ) -> Verdict:
-    """Sums up the parts; graded unless a part is undecided or `state` says otherwise."""
+    """Sums up the parts; `state` overrides "graded"."""
     full = _full_points(question)
     worth = _worth(question, len(parts))
     low = sum(points * part.score for points, part in zip(worth, parts, strict=True) if part.score is not None)

@@ -1,4 +1,4 @@
-"""The judges of one sitting: the rules with their store, and an optional panel.
+"""The judges of one sitting: rules and an optional panel.
 
 Leaving a `Jury` writes pending results and closes every engine.
 """
@@ -34,11 +34,11 @@ class JudgeOptions:
     Attributes:
         panel: None for rules alone.
         answers: a data set with the keys, if the run lacks them.
-        data: the new place of the run's data set (for its pictures).
-        cache: caches decisions and replies on disk.
-        audit: models audit the reasoning, if the task's article does.
+        data: the new place of the run's data set.
+        cache: of decisions and replies, on disk.
+        audit: of the reasoning, if the task's article has one.
         together: loads several local judges at once rather than in turns.
-        repeats: requests about each answer; all but the first are for studies.
+        repeats: more than one for studies.
     """
 
     panel: PanelSpec | None = None
@@ -53,7 +53,7 @@ class JudgeOptions:
 class Jury:
     """The rules and the optional panel.
 
-    `in_turn` loads local judges one after the other; `sessions` is the run folder that records the engines' time.
+    `in_turn` loads local judges one after the other; `sessions` records the engines' time.
     """
 
     def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:
@@ -84,9 +84,9 @@ class Jury:
             self.panel = Panel(options.panel, self._models, self._threads)
 
     def try_out(self, local: bool) -> None:
-        """Checks that the judges are available before any work depends on them.
+        """Checks that the judges are available.
 
-        Endpoints get a small request; with `local`, local models are loaded (of those in turns the first).
+        Endpoints get a small request; `local` loads local models (of those in turns the first).
 
         Raises:
             UserError: a judge is not available.
@@ -104,7 +104,7 @@ class Jury:
 
     @property
     def threads(self) -> int:
-        """Concurrent responses before the panel: enough to keep every judge busy."""
+        """Concurrent responses that keep every judge busy."""
         if self.options.panel is None:
             return 1
         limits = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
@@ -113,7 +113,7 @@ class Jury:
         return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
 
     def panel_scorer(self, named: NamedJudge, config: GradingConfig) -> PanelScorer | None:
-        """The panel with the method of a task; None for rules alone."""
+        """The panel with the task's method, if any."""
         if self.panel is None:
             return None
         from livek12.judges.llm.panel import PanelScorer
@@ -121,7 +121,7 @@ class Jury:
         return PanelScorer(self.panel, named, config, self.cascade)
 
     def auditor(self, named: NamedJudge) -> Auditor | None:
-        """The panel as critics of the reasoning; None without an audit."""
+        """The panel as critics, if the task has an audit."""
         wanted = named.audit and self.options.audit
         if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier knows one question only
             return None

@@ -1,10 +1,7 @@
 """Task definitions, their prompt files and selections of questions.
 
-Modules in `tasks/*/` register tasks, most as members of a family (`tasks.families`); `tasks.registry` looks them up.
-Hashes identify runs (of prompts here, of questions in `core.run_spec`, of rules in `judges.code_version`).
-
-A prompt is a file `prompts/LANGUAGE[.STYLE].txt` of a benchmark's folder, with a head (`core.prompts`) and placeholders
-(`{question}`, `{pages}`, `{number}`, `{knowledge_points}`).
+Modules in `tasks/*/` register tasks. A prompt is a file `prompts/LANGUAGE[.STYLE].txt` with a head (`core.prompts`) and
+placeholders (`{question}`, `{pages}`, `{number}`, `{knowledge_points}`).
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ _CONTENTS = {"images": "pictures", "knowledge_points": "knowledge points"}
 
 @dataclass(frozen=True)
 class Selection:
-    """The values taken of each property; an empty one takes all.
+    """The values taken of each property; empty takes all.
 
     Attributes:
         release: "2603", …
@@ -39,7 +36,7 @@ class Selection:
         subject: math, physics, …
         difficulty: easy, medium, hard.
         question_type: canonical types.
-        content: required contents: `images`, `knowledge_points`.
+        content: `images`, `knowledge_points`.
     """
 
     language: tuple[str, ...] = ()
@@ -52,7 +49,7 @@ class Selection:
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
-        """The restricted properties, with the values taken."""
+        """The restricted properties with their values."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
     def takes(self, question: Question | Facts) -> bool:
@@ -60,7 +57,7 @@ class Selection:
         return all(_has(question, name, values) for name, values in self.named.items())
 
     def absent(self, counts: Mapping[Facts, int]) -> str:
-        """The first property that leaves none of the facts in `counts`, for a message."""
+        """The first property that leaves nothing."""
         left = dict(counts)
         for name, values in self.named.items():
             kept = {facts: n for facts, n in left.items() if _has(facts, name, values)}
@@ -95,20 +92,16 @@ def _said(value: str) -> str:
 
 
 def task_modules() -> dict[str, ModuleType]:
-    """The task module of each benchmark by name, ours first.
+    """The task module of each benchmark, ours first.
 
     Raises:
-        UserError: two benchmarks share a name, or an external one fails to import.
+        UserError: duplicate names, or a failing import.
     """
     return benchmarks.sides("tasks", "livek12.tasks", marker=FOLDER)
 
 
 def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
-    """The prompt files of a benchmark in one style, by language.
-
-    Raises:
-        UserError: there are none, or a file has no head.
-    """
+    """The prompt files of a benchmark in one style, by language."""
     folder = Path(task_modules()[benchmark].__file__ or "").parent / FOLDER
     if not folder.is_dir():
         raise UserError(f"benchmark {benchmark}: {folder} is not there; put its prompts into it, LANGUAGE.txt")
@@ -141,30 +134,30 @@ class Task:
     """An exam.
 
     Attributes:
-        name: unique, for `--task`.
+        name: for `--task`.
         benchmark: rows of another benchmark are refused.
-        configs: data-set configs with its questions, best first (merged data sets prefix theirs); `A+B` for both.
+        configs: data-set configs, best first (merged data sets prefix theirs); `A+B` for both.
         modality: text, text with figures, or whole pages and a question number.
-        description: one line for `livek12 tasks`.
-        without_pictures: omits the pictures of questions (an ablation; text-only).
-        style: of the prompt files: LANGUAGE[.STYLE].txt.
-        first_style: style of a preliminary request, whose reply goes into the question's prompt; "" for none.
+        description: for `livek12 tasks`.
+        without_pictures: the text-only ablation.
+        style: of the prompt files.
+        first_style: style of a preliminary request, whose reply goes into the question's prompt.
         sampling: the article's; temperature None is the model's default.
-        partial_credit: the rule for multi-select answers (see `judges.rules.choice`).
-        judge: the article's model judges.
+        partial_credit: for multi-select answers (see `judges.rules.choice`).
+        judge: the article's.
         metrics: the paper's, by the names of report.json, the main one first.
         budgets: the r of Acc≤r: shares of `budget_base`.
         budget_base: completion tokens at r = 1.
-        budget: the r that limits every request (a true budget); None: the sampling's own limit.
-        revision: default for data on the Hub; None takes the newest.
-        published: the article's number of questions, if stated.
-        trials: default answers to each question.
+        budget: the r that limits every request; None: the sampling's limit.
+        revision: default on the Hub; None takes the newest.
+        published: the article's number of questions.
+        trials: default number.
         variant_of: the task that asks the same questions otherwise.
-        differs: the difference from that one, in a few words.
-        derive: derives its questions from each of `variant_of` (see `tasks.families`).
-        needs: what a question needs for that, in words.
-        own_key: derived questions have another key, so marks are not comparable with `variant_of`.
-        version: for listings and logs of harnesses only.
+        differs: from that one, in a few words.
+        derive: derives questions from `variant_of` (see `tasks.families`).
+        needs: what a question needs for that.
+        own_key: marks are not comparable with `variant_of`.
+        version: for listings and logs only.
     """
 
     name: str
@@ -195,7 +188,7 @@ class Task:
 
     @property
     def joined(self) -> bool:
-        """Checks whether it joins several configs, each a task of its own."""
+        """Checks whether it joins configs of several tasks."""
         return "+" in "".join(self.configs[:1])
 
     @property
@@ -211,12 +204,12 @@ class Task:
 
     @property
     def base_name(self) -> str:
-        """The name without its budget: tasks with the same one send the same prompts."""
+        """The name without its budget."""
         return self.name if self.budget is None else self.name.rpartition("@")[0]
 
     @property
     def asked_with(self) -> str:
-        """Groups tasks whose prompts share a beginning, question by question."""
+        """Groups tasks whose prompts begin alike."""
         return self.name.partition(":")[0] if self.derive else self.base_name
 
     @cached_property
@@ -224,7 +217,7 @@ class Task:
         """The prompt template of each language.
 
         Raises:
-            UserError: there is none, or a placeholder does not occur exactly once.
+            UserError: none, or a placeholder does not occur exactly once.
         """
         files = self.prompt_files
         if not files:
@@ -237,7 +230,7 @@ class Task:
 
     @property
     def first_prompt_files(self) -> dict[str, PromptFile]:
-        """The prompt file of the preliminary request in each language, if any."""
+        """The preliminary request's prompt file in each language."""
         return prompt_files(self.benchmark, self.first_style) if self.first_style else {}
 
     @cached_property
@@ -246,11 +239,7 @@ class Task:
         return {language: file.text for language, file in self.first_prompt_files.items()}
 
     def prompt(self, language: str, first: bool = False) -> str:
-        """The template in a language; `first` for the preliminary request.
-
-        Raises:
-            UserError: the benchmark has no prompt in that language.
-        """
+        """The template in a language; `first` for the preliminary request."""
         prompts = self.first_prompts if first else self.prompts
         try:
             return prompts[language]

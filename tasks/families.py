@@ -1,11 +1,10 @@
-"""Families of tasks (a base task and the axes on which its members differ) and derived tasks.
+"""Families of tasks (a base task and its axes) and derived tasks.
 
-The module `tasks` of a benchmark exports a `TaskSet` of families as `TASKS`. A member's name is the base's, then one
-word for each axis on which it differs, in the order of the axes (`livek12_text_only_zh_2605`). `Family.member(name)`
-and `member.name` are inverse. An axis lists its words, or gives a pattern for open sets (releases).
+A benchmark's module `tasks` exports a `TaskSet` as `TASKS`. A member's name is the base's, then a word for each axis in
+order (`livek12_text_only_zh_2605`). An axis lists its words, or gives a pattern for open sets (releases).
 
 Derived tasks, `BASE:DIAGNOSTIC`, ask questions made from those of BASE. To add one, name a `Diagnostic` in the
-`diagnostics` of the benchmark's `TaskSet`:
+`diagnostics` of the `TaskSet`:
 
     def _in_capitals(question: Question) -> list[Question]:
         return [variant_of(question, "shouted", question=question.question.upper())]
@@ -13,10 +12,9 @@ Derived tasks, `BASE:DIAGNOSTIC`, ask questions made from those of BASE. To add 
     TASKS = TaskSet(families, diagnostics=(Diagnostic("shouted", "in capitals", _in_capitals),))
 
 - `derive` is a pure function of one question. Order its list so that common prompt beginnings grow from one to the
-  next (the engine's prefix cache computes them once).
-- `variant_of` sets the derived id and `Question.variant`; intervals treat all questions from one source as one cluster.
-- An empty list: the question lacks what the diagnostic needs (`needs`); such questions are reported.
-- `style` names the prompt files, `LANGUAGE.STYLE.txt`; `changes` sets any other field of the task (judge, sampling).
+  next (for the engine's prefix cache).
+- `variant_of` sets `Question.variant`; intervals treat all questions from one source as one cluster.
+- An empty list: the question lacks `needs`; such questions are reported.
 """
 
 from __future__ import annotations
@@ -38,17 +36,17 @@ EVERY = "all"
 
 @dataclass(frozen=True, eq=False)
 class Diagnostic:
-    """A way to derive questions, for every task that `of` accepts.
+    """Derives questions for every task that `of` accepts.
 
     Attributes:
-        word: after the colon of a name; `Variant.kind` of its questions.
-        differs: the difference from the base, in a few words.
-        derive: the questions made from one; [] if it lacks what is needed.
+        word: after the colon of a name; `Variant.kind`.
+        differs: from the base, in a few words.
+        derive: the questions made from one, maybe none.
         style: of the prompt files; None: the base's.
-        trials: default answers to each question.
+        trials: default number.
         needs: what a question must have, for messages.
-        own_key: its key differs from the base's, so the two are not compared.
-        beside: the word of a diagnostic with the same questions, for comparison.
+        own_key: marks are not comparable with the base's.
+        beside: a diagnostic with the same questions, for comparison.
         changes: further fields of the task.
     """
 
@@ -86,22 +84,14 @@ class Diagnostic:
 def variant_of(
     source: Question, kind: str, unit: int | None = None, units: int | None = None, /, **changes: Any
 ) -> Question:
-    """Derives a question from `source`.
-
-    Args:
-        source: the original question.
-        kind: the diagnostic's word.
-        unit: the source's unit in question, from 1.
-        units: the source's number of units.
-        changes: changed fields.
-    """
+    """Derives a question from `source`: `unit` (from 1) of `units`."""
     place = "" if unit is None else f"{SIGN}{unit}"
     variant = Variant(of=source.id, kind=kind, unit=unit, units=units)
     return source.model_copy(update={**changes, "id": f"{source.id}{SIGN}{kind}{place}", "variant": variant})
 
 
 def source_of(question: Question) -> str:
-    """The id of the source question; its own if it is not derived."""
+    """The id of the source question, or its own."""
     return question.variant.of if question.variant else question.id
 
 
@@ -113,7 +103,7 @@ class Choice:
         what: for the description.
         selects: fields of the `Selection`.
         changes: other fields of the task.
-        differs: how the same questions are asked otherwise (the member is a variant); "" if the word only selects.
+        differs: how the same questions are asked otherwise; "" if the word only selects.
     """
 
     what: str
@@ -127,10 +117,10 @@ class Axis:
     """An axis on which the members of a family differ.
 
     Attributes:
-        name: in capitals in the family's pattern.
+        name: in the family's pattern.
         words: word → meaning.
-        pattern: further words; they select by the property of the axis's name.
-        example: of these words, for lists.
+        pattern: further words, values of the property `name`.
+        example: of these words.
     """
 
     name: str
@@ -157,10 +147,10 @@ class Family:
     """A base task and the axes of its members.
 
     Attributes:
-        axes: in the order of their words in a name.
-        together: lists members that differ on at most so many axes; names may differ on all.
-        published: questions of a member in its article, by name.
-        size: the article's number of questions, in words.
+        axes: in the order of a name.
+        together: the most axes of a listed member.
+        published: the article's questions by member.
+        size: the article's questions, in words.
     """
 
     base: Task
@@ -180,7 +170,7 @@ class Family:
         return self._make(match.groups()) if match else None
 
     def members(self, **words: tuple[str, ...]) -> Iterator[Task]:
-        """The listed members, the base first; `words` adds words of a data set by axis."""
+        """The listed members, the base first, with further `words` by axis."""
         yield from self._members(words) if words else self._listed
 
     @cached_property
@@ -194,7 +184,7 @@ class Family:
                 yield self._make(chosen)
 
     def sorted_name(self, name: str) -> str | None:
-        """The member with the words of `name` in another order."""
+        """The member with the words of `name` reordered."""
         rest, chosen = name.removeprefix(self.base.name) if name.startswith(self.base.name) else "", []
         for axis in self.axes:
             match = re.search(rf"_({axis.expression})(?=_|$)", rest)
@@ -227,11 +217,11 @@ class Family:
 
 @dataclass(frozen=True)
 class TaskSet:
-    """The families of a benchmark; its prompts are in `prompts/` of the module's folder.
+    """The families of a benchmark.
 
     Attributes:
-        month: of the article, YYYY-MM as far as known; newer benchmarks are listed first.
-        whole: tasks without shared questions, for the sums of harnesses; default: the families' bases.
+        month: of the article, YYYY-MM.
+        whole: tasks without shared questions, for sums; default: the families' bases.
         diagnostics: derived tasks (`TASK:WORD`).
     """
 
@@ -242,5 +232,5 @@ class TaskSet:
 
     @property
     def disjoint(self) -> tuple[str, ...]:
-        """Names of tasks that cover the benchmark; those with the same kind of request share no question."""
+        """Tasks that cover the benchmark; those of one kind share no question."""
         return self.whole or tuple(family.base.name for family in self.families)

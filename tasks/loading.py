@@ -1,7 +1,6 @@
-"""Questions of a task in a built data set: read in asking order with their pages, or counted by a `Census`.
+"""Questions of a task in a built data set, read in asking order or counted by a `Census`.
 
-Withdrawn questions are skipped and counted once. `Census.count` equals the number from `questions_of` without reading
-texts or pictures.
+Withdrawn questions are skipped and counted once. `Census` reads no texts or pictures.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ def questions_of(
     Args:
         task: the task.
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-        limit: takes the first so many; of a derived task, the first so many sources.
-        only: ids of questions or of their sources; None for all.
+        limit: of questions or sources.
+        only: ids of questions or sources.
 
     Raises:
         UserError: no such data set or config, or no question is left.
@@ -71,11 +70,7 @@ def _derived(task: Task, derive: Derive, sources: list[Question]) -> list[Questi
 
 
 def pages_for(task: Task, data: str, questions: Iterable[Question]) -> Mapping[tuple[str, int], Image]:
-    """The page images of an image-only task's questions; empty for other tasks.
-
-    Raises:
-        UserError: there is no such data set, or a file of it is damaged.
-    """
+    """The page images of an image-only task."""
     if task.modality != "image_only":
         return {}
     keys = {(question.paper_id or "", number) for question in questions for number in question.page_numbers}
@@ -83,16 +78,13 @@ def pages_for(task: Task, data: str, questions: Iterable[Question]) -> Mapping[t
 
 
 def pinned(task: Task, data: str) -> str:
-    """The data set, at the task's own revision if it is on the Hub without one."""
+    """The data set, at the task's revision by default."""
     free = task.revision and "@" not in data and not Path(data).exists()
     return f"{data}@{task.revision}" if free else data
 
 
 class Census:
-    """Counts the questions of a data set (a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub).
-
-    Methods raise UserError for a missing or damaged data set.
-    """
+    """Counts the questions of a data set."""
 
     def __init__(self, data: str) -> None:
         self.data = data
@@ -103,11 +95,11 @@ class Census:
         return self.asked(task).total()
 
     def asked(self, task: Task) -> Counter[Facts]:
-        """Counts a task's questions by the facts that selections use."""
+        """Counts a task's questions by facts."""
         return Counter({facts: n for facts, n in self._of(task).items() if task.selection.takes(facts)})
 
     def members(self, family: Family) -> Iterator[tuple[Task, int]]:
-        """The family's members that have questions, releases of the data set included, with their counts."""
+        """The family's members that have questions, with counts."""
         words = {axis.name: self._words(family, axis.name, axis.pattern) for axis in family.axes if axis.pattern}
         for task in family.members(**words):
             if count := self.count(task):

@@ -1,10 +1,9 @@
 """Builds requests from questions.
 
-A template has one `{question}` (text tasks; before it `{knowledge_points}` if the style is `kprag`, and `{explained}`
-after a preliminary request) or one `{pages}` and a `{number}` (image-only). Pictures replace their marks; those without
-a mark follow the question; a task without pictures removes the marks. The pages of a paper come first and the
-question's number last, for the engine's prefix cache; pictures are named by the hash of their bytes. Braces in a
-question or a model's explanation are no placeholders.
+A template has one `{question}` (text; before it `{knowledge_points}` in style `kprag`, and `{explained}` after a
+preliminary request) or one `{pages}` and a `{number}` (image-only). Pictures replace their marks; others follow the
+question. Pages come first and the question's number last, for the engine's prefix cache; pictures are named by hash.
+Braces in a question or explanation are no placeholders.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ def requests(
 ) -> Iterator[Request | Failure]:
     """The wanted requests of a task in asking order.
 
-    A question without a valid request gives a Failure. Trials of a question are adjacent (an engine may draw them from
-    one prompt) and differ in their key alone.
+    An invalid question gives a Failure. Trials of a question are adjacent and differ in their key alone.
     """
     for question in asking_order(task, questions):
         built: Request | Failure | None = None
@@ -57,10 +55,9 @@ def _built(task: Task, question: Question, key: Key, sampling: Sampling, pages: 
 
 
 def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Question]]) -> Callable[[str], str]:
-    """Groups the requests of several tasks that one process should send (`core.run.claims`).
+    """Groups requests that one process should send (`core.run.claims`).
 
-    Requests on the pages of one paper (encoded by one process alone), else those on one question with all budgets and
-    derived questions (one prefix cache).
+    Requests on the pages of one paper (encoded once), else on one question with all budgets and derived questions.
     """
     bases = {task.name: task.asked_with for task in tasks}
     papers = {
@@ -86,7 +83,7 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
 
 
 def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
-    """The asking order of a task: image-only by paper, first pages first; otherwise as in the data."""
+    """The asking order: image-only by paper, first pages first; otherwise as in the data."""
     if task.modality != "image_only":
         return list(questions)
     return sorted(questions, key=lambda question: (question.paper_id or "", question.page_numbers))
@@ -95,7 +92,7 @@ def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
 def build_request(
     task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages, explained: str | None = None
 ) -> Request:
-    """The request for one question, or (with `first_style`) the preliminary one unless `explained` is its reply.
+    """The request for one question, or the preliminary one unless `explained` is its reply.
 
     Raises:
         UserError: the modality cannot show the question (no page, a mark without a picture, …).
@@ -134,7 +131,6 @@ def _together(task: Task, question: Question) -> str:
 
 
 def _text_of(question: Question, pictures: int) -> str:
-    """Question and options with exactly as many marks as pictures."""
     options = [f"{option.label}. {option.text}" for option in question.options]
     text = "\n".join([question.question, *options])
     missing = pictures - text.count(IMAGE_MARK)
@@ -153,7 +149,6 @@ def _text_without_pictures(question: Question) -> str:
 
 
 def _with_knowledge(text: str, question: Question) -> str:
-    """The template before the question, with its knowledge points if required."""
     if _KNOWLEDGE not in text:
         return text
     if not question.knowledge_points:

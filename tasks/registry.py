@@ -1,10 +1,9 @@
-"""Tasks by name: listed ones, further members of families, budgets (`T@0.1`), logs of other harnesses.
+"""Tasks by name: members of families, budgets (`T@0.1`), logs of other harnesses.
 
-`TASK@R` limits TASK's requests to floor(R · budget_base) tokens, 0 < R ≤ 1 in its shortest form (`0.1`, `0.25`, `1`);
-the model does not see the limit.
+`TASK@R` limits TASK's requests to floor(R · budget_base) tokens, 0 < R ≤ 1 in its shortest form; the model does not see
+the limit.
 
-`log.NAME` is a task of another harness's log, with `_` for invalid characters. Its questions and keys are in the run
-folder of `livek12 rejudge`: it can be marked but not run.
+`log.NAME` is a task of another harness's log in the run folder of `livek12 rejudge`: it can be marked but not run.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def limited(task: Task, share: float) -> Task:
     """The task under the budget `share`, the r of Acc≤r (0 < r ≤ 1).
 
     Raises:
-        UserError: the task has no budget base, is under a budget already, or the share allows no token.
+        UserError: the task takes no budget, or the share allows no token.
     """
     if not task.budgets or task.budget is not None:
         why = "is under a budget already" if task.budgets else "has no token budgets: its article reports no Acc≤r"
@@ -50,11 +49,7 @@ def limited(task: Task, share: float) -> Task:
 
 
 def parse_shares(text: str) -> list[float]:
-    """The distinct shares of a comma-separated list, smallest first.
-
-    Raises:
-        UserError: one is no number.
-    """
+    """The distinct shares of a comma-separated list, ascending."""
     shares = set()
     for piece in filter(None, map(str.strip, text.split(","))):
         try:
@@ -67,7 +62,7 @@ def parse_shares(text: str) -> list[float]:
 
 
 def siblings(tasks: Iterable[Task]) -> list[list[Task]]:
-    """Groups tasks with the same questions and prompts, in order of first occurrence."""
+    """Groups tasks with the same questions and prompts."""
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(task.base_name, []).append(task)
@@ -75,7 +70,7 @@ def siblings(tasks: Iterable[Task]) -> list[list[Task]]:
 
 
 def side_by_side(tasks: Iterable[Task]) -> list[list[Task]]:
-    """Groups tasks for joint runs: budgets of one task, and all that is derived from it."""
+    """Groups tasks for joint runs: budgets and derived tasks."""
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(task.asked_with, []).append(task)
@@ -105,7 +100,7 @@ def is_logged(name: str) -> bool:
 
 @cache
 def logged_task(name: str) -> Task | None:
-    """The logged task of that name, if it is one."""
+    """The logged task of that name."""
     if not is_logged(name):
         return None
     return Task(
@@ -120,11 +115,7 @@ def logged_task(name: str) -> Task | None:
 
 
 def task_sets() -> tuple[TaskSet, ...]:
-    """The task set of each benchmark, the newest first.
-
-    Raises:
-        UserError: an external benchmark is invalid.
-    """
+    """The task set of each benchmark, the newest first."""
     return _checked(benchmarks.named())
 
 
@@ -146,12 +137,12 @@ def _checked(included: str) -> tuple[TaskSet, ...]:
 
 
 def families() -> tuple[Family, ...]:
-    """Every family in listing order; a single task is a family of one."""
+    """Every family in listing order."""
     return tuple(family for tasks in task_sets() for family in tasks.families)
 
 
 def all_tasks() -> dict[str, Task]:
-    """The listed tasks in order; more names are valid (releases, further members)."""
+    """The listed tasks; more names are valid (releases, further members)."""
     return _listed(families())
 
 
@@ -161,7 +152,7 @@ def _listed(families: tuple[Family, ...]) -> dict[str, Task]:
 
 
 def disjoint() -> tuple[str, ...]:
-    """Tasks that cover the benchmarks; those of one kind share no question."""
+    """Tasks that cover the benchmarks without sharing questions of a kind."""
     return tuple(name for tasks in task_sets() for name in tasks.disjoint)
 
 
@@ -182,7 +173,7 @@ def find_task(name: str) -> Task | None:
 
 
 def derived_tasks(task: Task) -> list[Task]:
-    """The derived tasks of a task, in the benchmark's order."""
+    """The derived tasks in the benchmark's order."""
     return list(_derived(task).values())
 
 
@@ -197,7 +188,7 @@ def _derived(base: Task) -> dict[str, Task]:
 def variants(task: Task) -> list[tuple[str, str]]:
     """The tasks with comparable marks, each with the difference.
 
-    These are the original of a variant with the same key, and for a budget also those under the same budget.
+    The original of a variant with the same key, and of a budget also those under the same budget.
     """
     comparable = task.variant_of and (task.budget is not None or not task.own_key)
     pairs = [(task.variant_of, task.differs)] if comparable else []
@@ -207,17 +198,13 @@ def variants(task: Task) -> list[tuple[str, str]]:
 
 
 def way_of(task: Task) -> str:
-    """The task's differences from the standard task, or ""."""
+    """The differences from the standard task, or ""."""
     base = find_task(task.variant_of) if task.variant_of else None
     return ", ".join(filter(None, (way_of(base) if base else "", task.differs)))
 
 
 def default_trials(tasks: Iterable[Task]) -> int:
-    """The default answers to each question.
-
-    Raises:
-        UserError: the tasks' numbers differ.
-    """
+    """The default answers to each question."""
     wanted: dict[int, str] = {}
     for task in tasks:
         wanted.setdefault(task.trials, task.name)
@@ -246,11 +233,7 @@ def _budgeted(base: str, share: str, name: str) -> Task | None:
 
 
 def get_task(name: str) -> Task:
-    """The task of that name.
-
-    Raises:
-        UserError: there is none; names the nearest.
-    """
+    """The task of that name."""
     if task := find_task(name):
         return task
     base, at, share = name.rpartition("@")
@@ -268,7 +251,7 @@ def get_task(name: str) -> Task:
 
 
 def with_budgets(names: str, budgets: str) -> str:
-    """Task names under each of the budgets (shares, comma-separated; "" changes nothing).
+    """Task names under each of the budgets (shares, comma-separated).
 
     Raises:
         UserError: an unknown task, a task without budgets, or an invalid share.
@@ -280,7 +263,7 @@ def with_budgets(names: str, budgets: str) -> str:
 
 
 def get_tasks(names: str) -> list[Task]:
-    """The distinct tasks of a comma-separated list in order; `BASE:all` are all derived ones of BASE."""
+    """The tasks of a comma-separated list; `BASE:all` are all derived ones of BASE."""
     each = [task for name in names.split(",") if name.strip() for task in _named(name.strip())]
     chosen = {task.name: task for task in each}
     if not chosen:

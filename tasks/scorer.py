@@ -1,7 +1,4 @@
-"""Scoring: extraction, the rules, and model judges for what these leave open.
-
-Every command, plug-in and API call uses `Scorer`. It ignores thinking text.
-"""
+"""Scoring: extraction, the rules, and model judges. Thinking text is ignored."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
-    """The verdict of `mark`; if a rule fails, this answer alone is ungraded, with the reason.
+    """The verdict of `mark`; if a rule fails, this answer alone is ungraded.
 
     Raises:
         UserError: this machine cannot run the rules.
@@ -58,10 +55,7 @@ def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Cal
 
 @dataclass(frozen=True)
 class Scorer:
-    """Marks responses: the rules, then a panel for what they leave open, then critics of the reasoning.
-
-    Thread-safe. `panel` and `auditor` are None if unused.
-    """
+    """Marks responses: the rules, then a panel, then critics of the reasoning. Thread-safe."""
 
     config: GradingConfig
     cascade: Cascade
@@ -75,7 +69,7 @@ class Scorer:
         Args:
             judges: of the command.
             named: the task's judge.
-            credit: the rule for partly right choices.
+            credit: for partly right choices.
             authors: names of the model under test.
 
         Raises:
@@ -98,7 +92,7 @@ class Scorer:
         return mark_response(question, response, self.config, self.cascade)
 
     def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks whether the panel could decide an open part."""
+        """Checks for open parts that the panel could decide."""
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
@@ -121,15 +115,15 @@ class Scorer:
         pages: tuple[Image, ...] = (),
         repeat: int = 0,
     ) -> Verdict:
-        """Completes the rules' verdict with model judges and the audit of the reasoning.
+        """Completes the rules' verdict with model judges and the audit.
 
         Args:
             question: with the bytes of its pictures.
             response: of the model.
             verdict: of the rules.
             authors: names of the model under test.
-            pages: the page images in the request.
-            repeat: earlier repeats of this judging.
+            pages: in the request.
+            repeat: earlier repeats.
         """
         if self.panel is not None:
             case = case_of(question, response, pages, self.panel.panel.spec.images, repeat)
@@ -143,7 +137,7 @@ class Scorer:
     def mark(
         self, question: Question, response: Response, authors: Collection[str] = (), pages: tuple[Image, ...] = ()
     ) -> Verdict:
-        """Marks a response by the rules, then by models if needed."""
+        """Marks by the rules, then by models if needed."""
         verdict = self.by_rules(question, response)
         if not self.is_open(question, response, verdict):
             return verdict

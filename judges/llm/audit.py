@@ -1,8 +1,7 @@
-"""The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning, whatever the answer.
+"""The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning.
 
-A critic reports root causes of three types, each with a quoted step and a reason. A malformed critique, or one with a
-false quotation, is requested again and then discarded. `Process` holds the mean presence of each type; fewer critiques
-than the quorum leave the process ungraded. Marks of parts never change.
+A critic reports root causes of three types, each with a quoted step and a reason. Malformed critiques and false
+quotations are retried, then discarded. Fewer critiques than the quorum leave the process ungraded.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MOST = 50
 
 @dataclass(frozen=True)
 class FoundError:
-    """One error as a critic reports it."""
+    """An error with its step and reason."""
 
     type: ErrorType
     step: str
@@ -34,7 +33,7 @@ class FoundError:
 
 @dataclass(frozen=True)
 class Critique:
-    """The form of a critique: {"errors": [{"type", "step", "reason"}]}, each step a quotation from the response."""
+    """The form {"errors": [{"type", "step", "reason"}]}, each step a quotation from the response."""
 
     response: str
 
@@ -46,7 +45,7 @@ class Critique:
         return object_schema(errors={"type": "array", "items": error, "maxItems": MOST})
 
     def read(self, text: str) -> tuple[FoundError, ...]:
-        """The errors; none where the list is empty."""
+        """The reported errors."""
         reply = fields_of(parse_object(text), "errors")
         entries = [fields_of(entry, "type", "step", "reason") for entry in a_list(reply["errors"], "errors")]
         if len(entries) > MOST:
@@ -67,7 +66,7 @@ class Critique:
 def is_quoted(quotation: str, text: str) -> bool:
     """Checks whether a text holds a quotation, piece by piece where dots shorten it.
 
-    Only letters, digits and mathematical signs count: models change spacing, case, widths, punctuation and mark-up.
+    Models change spacing, case, widths, punctuation and mark-up, so these do not count.
     """
     pieces = [_essence(piece) for piece in quotation.replace("...", "…").replace("\\dots", "…").split("…")]
     body, place = _essence(text), 0
@@ -87,7 +86,7 @@ def _essence(text: str) -> str:
 
 @dataclass(frozen=True)
 class Auditor:
-    """A panel as critics; `size` critics are drawn for each question (None: all)."""
+    """A panel as critics; `size` critics for each question (None: all)."""
 
     panel: Panel
     size: int | None = None
@@ -103,7 +102,7 @@ class Auditor:
         return {"audit": self.version, f"prompt {PROMPT}": load_prompt(PROMPT).sha256}
 
     def audit(self, verdict: Verdict, case: Case, authors: Collection[str] = ()) -> Verdict:
-        """Returns the verdict with its process; without one if the response is empty."""
+        """Adds the process to the verdict, unless the response is empty."""
         if not case.response.strip():
             return _with(verdict, self, None, None)
         try:
@@ -140,7 +139,7 @@ def values_of(case: Case) -> dict[str, Fenced]:
 
 
 def process_of(critiques: Sequence[tuple[str, Sequence[FoundError]]]) -> Process:
-    """Mean presence of each error type over the critics (at least one), with their errors."""
+    """Mean presence of each error type over the critics (at least one)."""
 
     def presence(kind: ErrorType) -> float:
         return sum(any(error.type == kind for error in found) for _, found in critiques) / len(critiques)

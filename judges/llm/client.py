@@ -1,15 +1,12 @@
-"""One judge model: cached, retried, accounted for; alone on its device, or in turns with others (`Schedule`).
+"""One judge model: cached, retried, accounted for; alone on its device, or in turns (`Schedule`).
 
-`JudgeModel.ask` is thread-safe and never raises for a failure of a model or endpoint: an `Answer` has a value, or the
-reason in one line. The store caches replies (not failures) by prompt, model, revision, engine arguments, messages with
-image hashes, schema, sampling and trial. Malformed replies are requested again (`engines.asking`); the engine retries
-transport failures. A request that the judge refuses (too long) has a `final` problem and is not repeated.
+`JudgeModel.ask` is thread-safe and never raises for a failure of a model or endpoint. The store caches replies, not
+failures. Malformed replies are retried here (`engines.asking`), transport failures by the engine. A request that the
+judge refuses (too long) has a `final` problem.
 
-Of the judges that share a `Schedule` at most one is loaded. The first to get a new request is loaded; the others answer
-`NOT_UP`, and the response waits for another round (`waits_for_turn`). `end_round` closes the loaded judge and chooses
-the one with most refused requests. Replies pass between rounds through the store, failures through the schedule, so
-each request is sent once and verdicts equal those of judges loaded together. Call `end_round` from one thread, with no
-request in flight.
+Of the judges that share a `Schedule` one is loaded; the others answer `NOT_UP`, and the response waits for another
+round (`waits_for_turn`). `end_round` loads the judge with most refused requests; call it with no request in flight.
+Each request is sent once, and verdicts equal those of judges loaded together.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ NOT_UP = "it is another judge's turn"
 
 
 def waits_for_turn(calls: Iterable[Call]) -> bool:
-    """Checks whether a request waits for another judge's turn."""
+    """Checks whether a request waits for its judge's turn."""
     return any(call.problem == NOT_UP for call in calls)
 
 
@@ -63,7 +60,7 @@ class Schedule:
         self._failed: dict[int, Call] = {}
 
     def admits(self, judge: JudgeModel) -> bool:
-        """Checks whether the judge may be loaded; claims the turn if it is free."""
+        """Checks whether the judge may be loaded; claims a free turn."""
         with self._lock:
             if self._up is None:
                 self._up = judge
@@ -76,10 +73,10 @@ class Schedule:
             self._asked[judge.name] += 1
 
     def end_round(self) -> None:
-        """Closes the loaded judge and gives the turn to the one with most refused requests.
+        """Gives the turn to the judge with most refused requests.
 
         Raises:
-            UserError: the round sent no new request and loaded no new judge.
+            UserError: the round made no progress.
         """
         if self._up is not None:
             self._been_up.add(self._up.name)
@@ -97,18 +94,18 @@ class Schedule:
         self._asked.clear()
 
     def keep(self, request: int, failed: Call | None) -> None:
-        """Records that a request was sent in this sitting, and its failure."""
+        """Records a request of this sitting, and its failure."""
         with self._lock:
             self._paid.add(request)
             if failed is not None:
                 self._failed[request] = failed
 
     def paid(self, request: int) -> bool:
-        """Checks whether the request was sent in this sitting."""
+        """Checks whether this sitting sent the request."""
         return request in self._paid
 
     def failure(self, request: int) -> Call | None:
-        """The failure of the request in this sitting."""
+        """The request's failure in this sitting."""
         return self._failed.get(request)
 
 
@@ -124,14 +121,14 @@ _TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retri
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices per million tokens; cached prompt tokens cost as prompt unless set."""
+    """Prices per million tokens; `cached` defaults to `prompt`."""
 
     prompt: float
     completion: float
     cached: float | None = None
 
     def cost(self, prompt: int | None, cached: int | None, completion: int | None) -> float | None:
-        """The cost of one request; None if a count is missing."""
+        """The cost of one request, if all counts are known."""
         if prompt is None or completion is None:
             return None
         cached_tokens = min(cached or 0, prompt) if self.cached is not None else 0
@@ -149,7 +146,6 @@ class JudgeSpec(ModelSpec):
 
     Attributes:
         family: its trainer, if the table of `families` lacks it.
-        prices: for the accounting.
         sampling: `max_tokens` has to leave room for a thinking judge.
     """
 
@@ -159,21 +155,21 @@ class JudgeSpec(ModelSpec):
 
     @property
     def name(self) -> str:
-        """The name in votes, without organisation, date and quantisation."""
+        """The name in votes (see `short_name`)."""
         return short_name(self.model)
 
     @property
     def identity(self) -> list[Any]:
-        """All that may change the judge's replies; transport settings are excluded."""
+        """All that may change the judge's replies."""
         args = {name: value for name, value in sorted(self.engine_args.items()) if name not in _TRAVEL}
         return [self.model, self.engine, args, self.sampling.model_dump()]
 
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """The value or (None) the problem in one line, and all requests sent.
+    """The value or (None) the problem, and all requests sent.
 
-    `lost`: there was no reply, and a later retry makes sense.
+    `lost`: there was no reply, so a later retry makes sense.
     """
 
     value: T | None
@@ -192,9 +188,9 @@ class JudgeModel:
 
     Args:
         spec: the judge.
-        store: caches replies; None caches nothing.
-        engine: a loaded engine to use.
-        schedule: shared by judges of which one is loaded at a time; it needs a store.
+        store: caches replies.
+        engine: a loaded engine.
+        schedule: shared by judges in turns; needs a store.
         sessions: the run folder that records the engine's time.
     """
 
@@ -227,15 +223,11 @@ class JudgeModel:
         """Requests put so far."""
 
     def start(self) -> None:
-        """Builds the engine now rather than with the first request."""
+        """Builds the engine before the first request."""
         self._started()
 
     def try_out(self) -> None:
-        """Starts the judge and sends an endpoint a small request.
-
-        Raises:
-            UserError: the judge is not available.
-        """
+        """Starts the judge and sends an endpoint a small request."""
         try:
             engine = self._started()
             failed = kind_of(engine.name).place == "endpoint" and self._sent(engine, self._trial())
@@ -250,15 +242,15 @@ class JudgeModel:
 
     @property
     def name(self) -> str:
-        """The name in votes; for recorded replies, once started, the recorded model's."""
+        """The name in votes; for recordings, once started, the recorded model's."""
         recorded = self._engine is not None and kind_of(self.spec.engine).is_recorded
         return short_name(self._engine.model) if recorded and self._engine else self.spec.name
 
     @property
     def sees(self) -> bool:
-        """Checks whether the judge takes images; raises UserError as `start`.
+        """Checks whether the judge takes images.
 
-        A judge that never was loaded is assumed to: its first request loads it and settles this.
+        True for a judge that never was loaded: its first request settles this.
         """
         if self._known_to_see is None and self._takes_turns and self._store is not None:
             stored = self._store.get(self._eyes)
@@ -275,12 +267,11 @@ class JudgeModel:
         """Sends one question to the judge.
 
         Args:
-            key: prompt (as `task`), question and response. Recorded replies are matched by it, with the trial
-                `trial * ATTEMPTS + attempt`.
+            key: prompt (as `task`), question and response. Recordings have the trial `trial * ATTEMPTS + attempt`.
             prompt: the wording.
-            values: the values of its placeholders.
-            form: the form of the reply.
-            trial: another draw of the same question (seed and cache entry differ).
+            values: for its placeholders.
+            form: of the reply.
+            trial: another draw (seed and cache entry differ).
         """
         calls: list[Call] = []
         try:
@@ -315,7 +306,7 @@ class JudgeModel:
         return Answer(None, tuple(calls), f"{self.name}: no readable reply in {len(replies)}: {replies[-1].problem}")
 
     def end(self) -> None:
-        """Closes the engine for good: a late thread does not build another."""
+        """Closes the engine for good, also for late threads."""
         self._ended = True
         self.close()
 
@@ -360,11 +351,7 @@ class JudgeModel:
         return memory_key([prompt.sha256, self.spec.identity, address], request)
 
     def _outcome(self, request: Request) -> Outcome:
-        """The engine's outcome; exceptions become failures, and a few in a row put the judge out of service.
-
-        Raises:
-            UserError: the engine does not start.
-        """
+        """The engine's outcome; a few exceptions in a row put the judge out of service."""
         engine = self._started()
         self.asked += 1
         try:

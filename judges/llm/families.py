@@ -1,8 +1,7 @@
 """Model names: equality and families.
 
-Names are compared without folder, organisation, file ending, quantisation, date or revision. A family is the trainer of
-a line of models; a distilled model belongs to the families of both. Names outside the table have no family unless the
-user declares one.
+Comparisons ignore folder, organisation, file ending, quantisation, date and revision. A family is a trainer's line of
+models; a distilled model belongs to both families.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _DATED = re.compile(r"-(?:latest|free|20\d{6}|20\d\d-\d\d-\d\d)(?=-|$)", re.IGNO
 
 
 def short_name(name: str) -> str:
-    """The model's own name in its own case: "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B"."""
+    """The bare name in its own case: "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B"."""
     last = name.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     plain = _ENDING.sub("", last.partition("@")[0])
     words = "-".join(re.findall(r"[^\W_]+", plain))
@@ -74,15 +73,12 @@ def short_name(name: str) -> str:
 
 
 def normalised(name: str) -> str:
-    """The name for comparisons.
-
-    "Qwen/Qwen3-8B-AWQ", "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b".
-    """
+    """The name for comparisons: "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b"."""
     return short_name(name.lower())
 
 
 def families_of(name: str, declared: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The families of a model; empty if unknown. `declared` (model → family) overrides the table."""
+    """The known families of a model; `declared` (model → family) comes first."""
     own = normalised(name)
     for model, family in (declared or {}).items():
         if normalised(model) == own:

@@ -49,9 +49,7 @@ Decide = Callable[[GradedPart, str], Decision]
 class PartVote:
     """One judge's vote on one part; `score` is None exactly when undecided.
 
-    Attributes:
-        answer: extracted by the judge.
-        by: the stage of the rules that decided on it; "" for the judge itself.
+    `by` is the stage of the rules that decided on the extracted answer; "" for the judge itself.
     """
 
     decision: Outcome
@@ -64,14 +62,14 @@ class PartVote:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One judge's votes, one a part, with all requests."""
+    """One judge's votes, one a part."""
 
     votes: tuple[PartVote, ...]
     calls: tuple[Call, ...] = ()
 
 
 class Ask(Protocol):
-    """Sends one judge a prompt file about the case; `about` tells several requests apart."""
+    """Sends a prompt file about the case; `about` tells requests apart."""
 
     def __call__(
         self, prompt: str, values: Mapping[str, str | Fenced], form: Form[Any], about: str = ""
@@ -82,7 +80,7 @@ class Ask(Protocol):
 
 @dataclass(frozen=True)
 class Open:
-    """A part that the rules left open: its index in the question, and its key."""
+    """An open part: its index and key."""
 
     index: int
     part: GradedPart
@@ -96,8 +94,8 @@ class Method:
     """A protocol for one judge.
 
     Attributes:
-        prompts: its prompt files; `GIVEN` stands for the user's.
-        with_rules: rules decide the judge's extractions, even if it sees every answer.
+        prompts: its prompt files, or `GIVEN`.
+        with_rules: rules decide extractions even of decided answers.
     """
 
     name: str
@@ -172,8 +170,8 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
     """Extracts one value a variable, then compares them (CFE-Bench, section 3.3).
 
-    Values that the rules (`decide`) leave open go to the judge again, with the variable's name, description and type
-    but without the response. A failed extraction leaves every variable undecided; a variable without a value is wrong.
+    Values that the rules (`decide`) leave open go to the judge again without the response. A failed extraction leaves
+    every variable undecided; a missing value is wrong.
     """
     extracted: Answer[list[str | None]] = ask(
         "cfe_extract",
@@ -252,7 +250,6 @@ def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
 
 
 def _names_of(parts: Sequence[Open]) -> tuple[str, ...]:
-    """A unique name for each part: the variable's own, else its number."""
     names = [open_part.part.name or f"part {open_part.index + 1}" for open_part in parts]
     return tuple(
         name if names.count(name) == 1 else f"{name} ({open_part.index + 1})"

@@ -1,19 +1,17 @@
-"""Panels: draw judges for a response and add up their votes on the parts that the rules left open.
+"""Panels: draw judges for a response and add up their votes on the open parts.
 
-A hash of (seed, question, judge) draws the judges of a question, so every run has the same. Not eligible are the model
-under test, its family, and judges without vision if the question has pictures. A part needs `quorum` usable votes:
+A hash of (seed, question, judge) draws the judges, so every run has the same. Excluded are the model under test, its
+family, and judges without vision if the question has pictures. A part needs `quorum` usable votes:
 
 - `mean`: its score is the mean of the votes; right if more votes accept than reject. A tie is undecided.
 - `majority`: the decision of more than half of the usable votes; score 1, or the mean of those that reject.
-- `unanimous`: the common decision; else undecided.
+- `unanimous`: the common decision.
 
-If scores differ by more than `spread`, `extra` more votes are taken: from undrawn judges, else from the drawn ones
-anew.
+If scores differ by more than `spread`, `extra` votes are added: of undrawn judges, else of the drawn ones anew.
 
-Decided parts never change, unless the panel sees every answer (`PanelSpec.scope`): then the rules are ignored, also for
-extractions. Open parts are the undecided ones, and all parts of a complete response without an extracted answer. A
-question that is marked by reading goes to the panel sub-question by sub-question, with its reference solution; without
-key or solution no request is sent.
+Open parts are the undecided ones, and all parts of a complete response without an extracted answer. With
+`PanelSpec.scope` `all` the rules are ignored, also for extractions. A question that is marked by reading goes to the
+panel sub-question by sub-question, with its solution; without key or solution no request is sent.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ _log = logging.getLogger(__name__)
 class Ruling:
     """A panel's decision on one part. `score` is None exactly when undecided.
 
-    `by` is the stage of the rules that decided on the common extraction; "" for the judges themselves.
+    `by` is the deciding stage of the rules; "" for the judges.
     """
 
     decision: Outcome
@@ -64,8 +62,8 @@ class Panel:
 
     Args:
         spec: the rules of the panel.
-        judges: the models of `spec.judges`, in that order.
-        threads: runs the judges of a case; a task in it that waits for a panel would deadlock.
+        judges: the models of `spec.judges`, in order.
+        threads: for judges only: a task that waits for a panel would deadlock.
     """
 
     def __init__(self, spec: PanelSpec, judges: Sequence[JudgeModel], threads: Executor) -> None:
@@ -75,11 +73,11 @@ class Panel:
         self._warned: set[str] = set()
 
     def eligible(self, authors: Collection[str]) -> list[JudgeModel]:
-        """The judges that may judge these models (names of the one under test)."""
+        """The judges that may judge these models."""
         return [judge for judge in self._judges.values() if not self._barred(judge, authors)]
 
     def check(self, authors: Collection[str], size: int | None) -> None:
-        """Refuses a panel that can never decide on this model; logs if judges are excluded.
+        """Logs excluded judges.
 
         Raises:
             UserError: fewer judges are eligible than a quorum needs.
@@ -100,11 +98,11 @@ class Panel:
             )
 
     def most(self, authors: Collection[str], size: int | None) -> int:
-        """The largest number of judges for responses of these models."""
+        """The largest number of judges for these models."""
         return min(self._size(size), len(self.eligible(authors)))
 
     def members(self, authors: Collection[str], size: int | None) -> str:
-        """The eligible judges of these models, in words, and the number drawn."""
+        """The eligible judges, and the number drawn, in words."""
         eligible = [judge.name for judge in self.eligible(authors)]
         drawn = self.most(authors, size)
         few = f"{drawn} of " if drawn < len(eligible) else ""
@@ -119,7 +117,7 @@ class Panel:
         authors: Collection[str] = (),
         size: int | None = None,
     ) -> tuple[list[Ruling], tuple[Call, ...]]:
-        """One ruling on each open part, with all requests."""
+        """One ruling on each open part."""
         try:
             case.question_block()
             case.solution_block()
@@ -149,7 +147,7 @@ class Panel:
     def consult(
         self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel], T]
     ) -> list[tuple[JudgeModel, T]]:
-        """The opinions of the judges drawn for the question; empty if none is eligible."""
+        """The opinions of the question's judges; empty if none is eligible."""
         drawn = self._order(case, authors)[: self._size(size)]
         return self._gather([(judge, False) for judge in drawn], lambda judge, _: opinion(judge)) if drawn else []
 
@@ -196,7 +194,7 @@ class Panel:
         return min(self.spec.size or size or len(self._judges), len(self._judges))
 
     def quorum(self, drawn: int) -> int:
-        """The number of deciding votes, of so many judges."""
+        """The votes that decide, of so many judges."""
         return self.spec.quorum or drawn // 2 + 1
 
     def _barred(self, judge: JudgeModel, authors: Collection[str]) -> bool:
@@ -217,7 +215,7 @@ class Panel:
 
 
 def add_up(votes: Sequence[PartVote], rule: Rule) -> tuple[Outcome, float | None, str]:
-    """Decision, score and reason of usable votes (at least one)."""
+    """Decision, score and reason of at least one vote."""
     scores = [vote.score or 0.0 for vote in votes]
     yes = sum(vote.decision == "accept" for vote in votes)
     no = len(votes) - yes
@@ -260,7 +258,7 @@ class PanelScorer:
 
     @property
     def method_name(self) -> str:
-        """The panel's method, else the task's own."""
+        """The panel's method, else the task's."""
         return self.panel.spec.method or self.named.method
 
     @property
@@ -277,17 +275,17 @@ class PanelScorer:
         return {"judge": self.version} | {f"prompt {name}": of(name).sha256 for name in prompts}
 
     def wants(self, verdict: Verdict, case: Case, cut_short: bool) -> bool:
-        """Checks whether a model could decide an open part."""
+        """Checks for open parts that a model could decide."""
         return bool(open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")[1])
 
     def settle(self, verdict: Verdict, case: Case, authors: Collection[str] = (), cut_short: bool = False) -> Verdict:
-        """The verdict with the open parts decided by the panel.
+        """Decides the open parts of the rules' verdict.
 
         Args:
             verdict: of the rules.
-            case: the question with its pictures, and the response.
+            case: with pictures.
             authors: names of the model under test.
-            cut_short: the response ended at its token limit.
+            cut_short: by the token limit.
         """
         parts, opened = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
         if not opened:
@@ -312,9 +310,9 @@ class PanelScorer:
 def open_parts(
     verdict: Verdict, case: Case, cut_short: bool, everything: bool = False
 ) -> tuple[list[PartVerdict], list[Open]]:
-    """The parts (of a question marked by reading: its sub-questions), and those to send to the panel.
+    """The parts (or sub-questions), and those for the panel.
 
-    `cut_short`: the response ended at its token limit. `everything` also opens parts decided by rules, not by models.
+    `everything` also opens parts decided by rules, not by models.
     """
     question = case.question
     if not case.response.strip() or (verdict.state == "no_answer" and cut_short):

@@ -1,12 +1,12 @@
-"""Prompt files of judges, the case to judge (a question and a response), and the messages made from both.
+"""Prompt files of judges, the case to judge, and the messages made from both.
 
-A prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then the sections `# System`, `# Case` and `#
-Response`. The case section is the same for every response to a question, so it is the cached prefix; the response comes
-last. `{{name}}` is a placeholder. `Fenced` data are put between two lines with a marker that occurs in none of the
-data, and control tokens of chat templates in it are broken up. Inserted values are never scanned for placeholders.
+A prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then `# System`, `# Case` and `# Response`. The
+case is the same for every response to a question, so it is the cached prefix. `{{name}}` is a placeholder. `Fenced`
+data are put between two lines with a marker that occurs in none of the data, with control tokens of chat templates
+broken up. Inserted values are never scanned for placeholders.
 
-Published verifiers need the exact text of their training, which we may not ship: a `GivenPrompt` is the user's file
-with `{{question}}`, `{{reference}}` and `{{response}}`: one message, without fences.
+Published verifiers need the text of their training, which we may not ship: a `GivenPrompt` is the user's file with
+`{{question}}`, `{{reference}}` and `{{response}}`, without fences.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GIVEN_PLACES = ("question", "reference", "response")
 
 @dataclass(frozen=True)
 class Fenced:
-    """External data under a label; `images` replace `<image>` marks, the rest go at the end."""
+    """External data under a label; `images` replace `<image>` marks."""
 
     label: str
     text: str
@@ -55,7 +55,7 @@ Values = Mapping[str, "str | Fenced"]
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt file. `id` names it in verdicts: "livek12_count-1+0a1b2c3d"."""
+    """A prompt file. `id` in verdicts: "livek12_count-1+0a1b2c3d"."""
 
     name: str
     version: int
@@ -64,14 +64,14 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Name, version and the first digits of the file's hash."""
+        """Name, version and shortened hash."""
         return f"{self.name}-{self.version}+{self.sha256[:8]}"
 
     def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
-        """The messages for these values, and their pictures by hash.
+        """Messages and their pictures by hash.
 
         Raises:
-            ValueError: a block has more image marks than images, or an image without bytes.
+            ValueError: more image marks than images, or an image without bytes.
         """
         system, case, response = self.sections
         shared = _names(case)
@@ -88,21 +88,21 @@ class Prompt:
 
 @dataclass(frozen=True)
 class GivenPrompt:
-    """The user's prompt. `id` names it in verdicts: "given+0a1b2c3d"."""
+    """The user's prompt. `id` in verdicts: "given+0a1b2c3d"."""
 
     text: str
     sha256: str
 
     @property
     def id(self) -> str:
-        """The first digits of the file's hash."""
+        """The shortened hash."""
         return f"{GIVEN}+{self.sha256[:8]}"
 
     def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
-        """One message with the data inserted, and its pictures by hash.
+        """One message, and its pictures by hash.
 
         Raises:
-            ValueError: a block has more image marks than images, or an image without bytes.
+            ValueError: as for `Prompt`.
         """
         blocks = {name: value if isinstance(value, Fenced) else Fenced(name, value) for name, value in values.items()}
         user: list[Part] = []
@@ -116,11 +116,7 @@ AnyPrompt = Prompt | GivenPrompt
 
 
 def read_given_prompt(path: Path) -> GivenPrompt:
-    """Reads the user's prompt file.
-
-    Raises:
-        UserError: it is unreadable, or lacks a placeholder.
-    """
+    """Reads the user's prompt file."""
     try:
         raw = path.read_bytes()
         text = raw.decode("utf-8-sig")
@@ -149,11 +145,7 @@ def load_prompt(name: str) -> Prompt:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """Parses a prompt file.
-
-    Raises:
-        UserError: the head is missing, or the sections are wrong.
-    """
+    """Parses a prompt file."""
     file = prompts.parse_prompt(name, text)
     pieces = re.split(r"^# (\w+)\n", file.text, flags=re.MULTILINE)
     if tuple(pieces[1::2]) != SECTIONS:
@@ -173,10 +165,10 @@ def _folder() -> resources.abc.Traversable:
 
 
 class _Fence:
-    """The markers of one request, by hash: equal requests are equal, and no data contain a marker.
+    """The markers of one request, by hash: reproducible, and in none of the data.
 
-    The markers of the case depend on the case alone (so its prefix is cached); that of the response depends on
-    everything, so the author of the response cannot know it.
+    Markers of the case depend on the case alone (cached prefix); that of the response depends on everything, so its
+    author cannot know it.
     """
 
     def __init__(self, prompt: Prompt, values: Values, shared: Sequence[str]) -> None:
@@ -230,7 +222,7 @@ NONE = "(none)"
 
 
 class CannotShow(Exception):
-    """The case cannot be shown to a judge; the message is one line.
+    """The case cannot be shown to a judge.
 
     `calls` stand for the requests, if a retry is possible.
     """
@@ -242,13 +234,13 @@ class CannotShow(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """A question with its key and pictures, and one response to it.
+    """A question and one response to it.
 
     Attributes:
-        id: names the response among those that are judged together.
+        id: names the response.
         question: with the bytes of its pictures.
         response: without the thinking text.
-        pages: the page images of an image-only question.
+        pages: of an image-only question.
         shows_images: false is the text-only ablation.
         repeat: earlier repeats, for self-agreement.
     """
@@ -261,7 +253,7 @@ class Case:
     repeat: int = 0
 
     def draw(self, more: bool = False) -> int:
-        """The trial of a request; `more`: an extra vote of a judge drawn before."""
+        """The trial of a request; `more`: an extra vote."""
         return 2 * self.repeat + more
 
     @property
@@ -272,9 +264,9 @@ class Case:
         return self.shows_images and bool(shown)
 
     def question_block(self) -> Fenced:
-        """Question and options with their pictures; the pages of a paper first.
+        """Question and options with their pictures; pages first.
 
-        The pages show the figures: if the question has no figures of its own, its marks are removed.
+        If the question has no figures of its own, its marks are removed, as the pages show them.
 
         Raises:
             CannotShow: a picture is missing.
@@ -290,7 +282,7 @@ class Case:
         return self._block("QUESTION", f"{paper}\n{number}{text}", [*self.pages, *question.images])
 
     def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Fenced:
-        """The key of the open parts, numbered if several, with the key's pictures."""
+        """The key of the open parts with its pictures."""
         numbered = [f"Part {number}: {gold}" for number, gold in enumerate(golds, 1)] if len(golds) > 1 else golds
         return self._block(label, "\n".join(numbered).strip() or NONE, self.question.answer_images)
 

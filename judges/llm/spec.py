@@ -3,10 +3,10 @@
     rules                                    no model
     MODEL[,MODEL…]                           engine and arguments from --judge-engine and --judge-engine-args
     MODEL@ENGINE[:K=V,…][,MODEL@ENGINE…]     each with its own
-    FILE.yaml                                all of it in a file (see `read_panel_file`)
-    panel:NAME                               the shipped `panels/NAME.yaml`, which also names its licence and needs
+    FILE.yaml                                a panel file (see `read_panel_file`)
+    panel:NAME                               the shipped `panels/NAME.yaml`
 
-One model named twice (or in two quantisations) is one judge.
+Quantisations of one model are one judge.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEFAULT = "small"
 
 
 def shipped_panels() -> dict[str, dict[str, Any]]:
-    """The contents of the shipped files by name, smaller panels first."""
+    """The shipped panels by name, smaller first."""
     import yaml
 
     panels = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.yaml")}
@@ -43,15 +43,9 @@ def shipped_panels() -> dict[str, dict[str, Any]]:
 
 
 def shipped_file(name: str, engine: str = "", shared: Mapping[str, Any] | None = None) -> tuple[Path, str]:
-    """The file of a shipped panel, and the engine of its judges.
+    """The file of a shipped panel, and its judges' engine.
 
-    Args:
-        name: of the panel.
-        engine: of `--judge-engine`; by default that of the given endpoint, else vLLM.
-        shared: of `--judge-engine-args`, which may name an endpoint.
-
-    Raises:
-        UserError: no such panel, or a panel without the endpoint that it needs.
+    `engine` defaults to that of the endpoint in `shared` (`--judge-engine-args`), else vLLM.
     """
     files = {file.stem: file for file in FOLDER.glob("*.yaml")}
     if name not in files:
@@ -85,10 +79,10 @@ class PanelSpec:
             articles' studies of judges).
         method: None is the task's own.
         prompt: the user's, for methods without one of ours.
-        size: judges drawn for a question; None is the task's own (or all).
-        rule: `mean` (points: mean of the votes, right: most votes), `majority`, or `unanimous`.
-        quorum: fewer usable votes leave a part undecided; None is more than half of those drawn.
-        spread: votes further apart than this (of 1) call for `extra` more votes; None never.
+        size: judges for a question; None is the task's own (or all).
+        rule: `mean`, `majority`, or `unanimous`.
+        quorum: usable votes needed; None is more than half of those drawn.
+        spread: votes further apart than this (of 1) call for `extra` votes; None never.
         extra: from undrawn judges, else the drawn ones with another seed.
         exclude_family: excludes judges of the model's family (the model itself always is).
         families: model → family, added to the table.
@@ -123,7 +117,7 @@ class PanelSpec:
         return f"{method}-{code_version(PANEL)}+{digest[:8]}" + (EVERY_ANSWER if self.scope == "all" else "")
 
     def prompt_of(self, name: str) -> AnyPrompt:
-        """The prompt of a method: one of ours, or the user's."""
+        """A method's prompt: ours, or the user's."""
         return self.prompt if name == GIVEN and self.prompt is not None else load_prompt(name)
 
 
@@ -139,18 +133,10 @@ def parse_judge(
     prompt: str | Path = "",
     scope: str = "",
 ) -> PanelSpec | None:
-    """Parses `--judge`; None for `rules`.
+    """Parses `--judge` (`text`); None for `rules`.
 
-    Args:
-        text: of `--judge`.
-        engine: of `--judge-engine`, the default engine.
-        engine_args: of `--judge-engine-args`, with that engine.
-        method: of `--judge-method`; "" is the task's own.
-        prompt: the file of `--judge-prompt`, for methods without one of ours.
-        scope: of `--judge-scope`; "" is `open`, or the panel file's.
-
-    Raises:
-        UserError: an unknown judge, engine or method, an invalid file, or method and prompt do not fit.
+    The other arguments are `--judge-engine`, `--judge-engine-args`, `--judge-method`, `--judge-prompt` and
+    `--judge-scope`; "" takes the default of the task or panel file.
     """
     from livek12.core.arguments import arguments_of
     from livek12.core.engine_kinds import checked_engine

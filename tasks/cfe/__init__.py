@@ -1,10 +1,8 @@
 """CFE-Bench: university STEM with typed answer variables.
 
 Sampling: chain of thought, thinking capped at 16,000 tokens (section 4), and 2,048 for the answer, which the article
-does not limit. If engine or model has no thinking budget, both share the 18,048 tokens and the run reports it. Judge:
-one model extracts a value for each variable and verifies what the rules leave open (S2S, section 3.3).
-
-`cfe` has the questions of both parts (table 3); `cfe_text:unit_execution` and others are `diagnostics`.
+does not limit. Without a thinking budget both share the 18,048 tokens, and the run reports it. Judge: one model
+extracts a value for each variable and verifies what the rules leave open (S2S, section 3.3).
 """
 
 from __future__ import annotations

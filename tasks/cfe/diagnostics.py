@@ -1,6 +1,6 @@
 """The five diagnostic conditions of CFE-Bench (sections 5.2 to 5.4), as derived tasks.
 
-A question Q has a reasoning flow of units u1 … un, each a sub-question with a verifiable answer. For every unit i:
+A question Q has units u1 … un, each a sub-question with a verifiable answer. For every unit i:
 
     unit_execution     Q, u1 … u(i-1) with answers, sub-question i  → the answer of unit i   (5.2)
     reasoning_prefix   Q, u1 … ui with answers                      → the final answer       (5.3)
@@ -8,8 +8,8 @@ A question Q has a reasoning flow of units u1 … un, each a sub-question with a
     injection          Q, ui with its answer                        → the final answer       (5.4)
     injection_question Q, ui without its answer                     → the final answer       (5.4)
 
-Each has 8 trials. `unit_execution_text` asks the unit questions of the multimodal part without pictures, to see whether
-they need them. Prompts put the question first, then the units in order, then the instruction, for the prefix cache.
+`unit_execution_text` asks the multimodal units without pictures, to see whether they need them. Prompts end with the
+instruction, for the prefix cache.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _line(text: str) -> str:
 
 
 def _derived(question: Question, kind: str, unit: int, steps: Iterable[str], **changes: Any) -> Question:
-    """The question with units below it; image marks missing in its text come before them, as do its pictures."""
+    """The question with units below it; image marks missing in its text come before them."""
     missing = len(question.images) - question.question.count(IMAGE_MARK)
     text = "\n".join([question.question, *[IMAGE_MARK] * missing])
     return variant_of(

@@ -2,10 +2,7 @@
 
 Sampling: the models' decoding defaults (section 4.2). Judge: one, with P2, which agreed best with people (appendix G).
 
-The image ablation (section 7.1) omits the pictures. It excludes questions without any, which would shrink the measured
-gap; the published data have none.
-
-`kmmmu:completion` and `kmmmu:completion_hinted` test contamination (see `completion`).
+The image ablation (section 7.1) excludes questions without pictures, which would shrink the measured gap.
 """
 
 from __future__ import annotations

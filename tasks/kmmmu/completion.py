@@ -1,10 +1,8 @@
 """Contamination test: the model completes the beginning of a question (KMMMU, section 7 and its appendix).
 
 The prompt shows the first 35 % of each question longer than 150 tokens, in `completion_hinted` with the name and year
-of the exam. The key is the rest; `livek12 study completion` measures the overlap.
-
-The text is stem and options without pictures. Tokens are those of `core.text`, as the article names no tokenizer; words
-and numbers of Latin letters are not cut.
+of the exam. `livek12 study completion` measures the overlap with the rest. Tokens are those of `core.text`, as the
+article names no tokenizer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""EvalScope's command with our benchmarks registered (it has no plug-in option).
+"""EvalScope's command with our benchmarks registered.
 
 `LIVEK12_DATA=data/mine python -m livek12.tasks.plugins.evalscope eval --datasets livek12_cfe_text --model MODEL …`
 """

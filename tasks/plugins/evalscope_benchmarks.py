@@ -1,7 +1,6 @@
 """EvalScope: one registered benchmark a task.
 
-EvalScope's judge gets only what our rules leave open (`JudgeDefinition.skip`). An undecided answer counts in
-`undecided`, as wrong in `acc` and as right in `acc_high`.
+EvalScope's judge gets only what our rules leave open. An undecided answer is wrong in `acc` and right in `acc_high`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
         return self._ruled(original_prediction, task_state)
 
     def judge_definition(self, context: Any) -> JudgeDefinition:
-        """Limits EvalScope's judge to what the rules leave open."""
+        """Limits EvalScope's judge to open answers."""
         score = self._ruled(context.original_prediction, context.task_state)
         if not score.value["undecided"]:
             return JudgeDefinition.skip(score, reason="decided by the rules of livek12")

@@ -1,7 +1,7 @@
 """A task for harnesses: documents, requests, marks, and metrics.
 
-Prompts, pictures and marks equal `livek12 run`'s (rules alone, unless a harness brings judges). `accuracy` counts
-undecided answers as wrong, `accuracy_high` as right, and `ungraded` counts them.
+All equal `livek12 run`'s (rules alone, unless a harness brings judges). `accuracy` counts undecided answers as wrong,
+`accuracy_high` as right.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Guide:
     """Place and call of a plug-in.
 
     Attributes:
-        path: for the harness's own option (a folder, a file or a module).
+        path: for the harness's option.
         install: the command for its environment.
         call: a command line for one task.
-        notes: for the user, a line each.
+        notes: for the user.
     """
 
     path: str
@@ -70,7 +70,7 @@ class Document:
 
     @property
     def id(self) -> str:
-        """The question's id, unique within the task."""
+        """The question's id."""
         return self.question.id
 
     @cached_property
@@ -84,7 +84,7 @@ class Document:
         return [self.request.images[part.image] for part in self._parts if part.image]
 
     def picture(self, place: int) -> PIL.Image.Image:
-        """The picture at a mark (from 0) as our engines show it: RGB, upright, on white."""
+        """The picture at a mark (from 0): RGB, upright, on white."""
         try:
             return check_image(self.images[place])
         except BadImage as error:
@@ -145,7 +145,7 @@ class HarnessTask:
         return self._marker.by_rules(self.document(id).question, response)
 
     def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
-        """The verdict of a missing answer: undecided."""
+        """An undecided verdict of a missing answer."""
         from livek12.judges.grade import GradingConfig, total
 
         key = Key(task=self.task.name, question_id=id, trial=trial)
@@ -168,11 +168,7 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
 
 
 def open_task(name: str, data: str = "") -> HarnessTask:
-    """The exam of a task by our or its harness name; cached.
-
-    Raises:
-        UserError: no such task, or no readable data set.
-    """
+    """The exam of a task by our or its harness name; cached."""
     place = data or os.environ.get(DATA_VARIABLE, "")
     if not place:
         raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
@@ -201,7 +197,7 @@ def require(package: str, floor: str, install: str) -> str:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Ends a harness on a UserError with one line instead of a traceback."""
+    """Ends a harness on a UserError with one line."""
     try:
         yield
     except UserError:
@@ -210,7 +206,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a UserError end a harness in one line."""
+    """As `one_line_errors`, for a function."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -230,7 +226,7 @@ def _say_in_one_line(kind: type[BaseException], error: BaseException, trace: Tra
 
 
 def harness_name(task: str) -> str:
-    """A task's harness name, prefixed so that no built-in task has it."""
+    """A task's harness name, prefixed against name clashes."""
     return task if task.startswith(PREFIX) else f"{PREFIX}_{task}"
 
 
@@ -242,7 +238,7 @@ def task_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric for harnesses: a value of each verdict, and their total."""
+    """A value of each verdict, and their total."""
 
     of: Callable[[Verdict], Any]
     total: Callable[[Sequence[Any]], float]

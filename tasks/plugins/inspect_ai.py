@@ -1,6 +1,6 @@
 """The call of our tasks in Inspect: `inspect eval livek12/cfe_text -T data=FOLDER --model …`.
 
-Imports without Inspect. Inspect loads `inspect_tasks`; `inspect_marks` holds scorer and metrics.
+Imports without Inspect.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_version() -> None:
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """The call, with a file of the tasks for Inspect's file-only functions."""
+    """The call, with a file of the tasks."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / FILE, file_of_tasks())
@@ -51,7 +51,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def file_of_tasks(every: bool = True) -> str:
-    """A module whose source lists the tasks for Inspect and the register of Inspect Evals."""
+    """A module whose source lists the tasks, for Inspect and its register."""
     head = (
         '"""Written by `livek12 plugins inspect`: tasks of livek12, which is what they need."""\n\n'
         "from inspect_ai import Task, task\n\nfrom livek12.tasks.plugins.inspect_tasks import exam_task\n"

@@ -1,8 +1,7 @@
 """Inspect scorer and metrics.
 
-An undecided answer is NaN, never 0. Metrics cover every epoch of every sample and equal `livek12 report`'s: `accuracy`
-and `score` (100·ΣO/ΣV) are lower bounds, `…_high` upper ones if an answer is undecided; ARL and Acc≤r need the
-endpoint's completion tokens (else NaN).
+An undecided answer is NaN, never 0. Metrics cover every epoch and equal `livek12 report`'s: `accuracy` and `score`
+(100·ΣO/ΣV) are lower bounds, `…_high` upper ones; ARL and Acc≤r need the endpoint's completion tokens.
 """
 
 from __future__ import annotations
@@ -44,10 +43,9 @@ _log = logging.getLogger(__name__)
 
 
 def answer_of(output: ModelOutput) -> dict[str, Any]:
-    """The model's answer as a plain recorded row; None for unknown fields.
+    """The model's answer as a plain recorded row.
 
-    Completion tokens include thinking, as with every provider of Inspect; prompt tokens include cache reads and writes,
-    which Inspect counts apart.
+    Completion tokens include thinking; prompt tokens include cache reads and writes, which Inspect counts apart.
     """
     choice = output.choices[0] if output.choices else None
     content = choice.message.content if choice else ""
@@ -68,7 +66,7 @@ def answer_of(output: ModelOutput) -> dict[str, Any]:
 
 
 def model_name(model: str) -> str:
-    """The model without Inspect's provider (and, of `openai-api`, the service)."""
+    """The model without Inspect's provider (and the service of `openai-api`)."""
     provider, _, name = model.partition("/")
     if provider == "openai-api":
         name = name.partition("/")[2] or name
@@ -92,7 +90,7 @@ class InspectScorer:
         return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **answer)
 
     def mark(self, response: Response) -> Verdict:
-        """The verdict of the rules, and of the panel if they leave it open."""
+        """The verdict of rules and panel."""
         document = self._exam.document(response.key.question_id)
         pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
         return self._scorer.mark(document.question, response, (response.model,), pages)
@@ -105,7 +103,7 @@ class InspectScorer:
 
 @cache
 def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
-    """The scorer of a task; cached with its judges."""
+    """The scorer of a task; cached."""
     judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
     return InspectScorer(open_task(task, placed(data)), judges)
@@ -122,7 +120,7 @@ def told_place(data: str) -> str:
 
 
 def placed(data: str) -> str:
-    """The place of a log's data set: as given, else LIVEK12_DATA."""
+    """A log's data set: as given, else LIVEK12_DATA."""
     if data in _places:
         return _places[data]
     instead = os.environ.get(DATA_VARIABLE, "")
@@ -133,7 +131,7 @@ def placed(data: str) -> str:
 
 
 def _exam_marks(task: str = "", data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
-    """The scorer; in threads, so that other samples go on.
+    """Runs in threads, so that other samples go on.
 
     Without `task` the sample's metadata name it, so logs can be scored again.
     """
@@ -184,7 +182,7 @@ def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
 
 
 def explained(verdict: Verdict) -> str:
-    """Each part with its key, judge and reason, and every vote."""
+    """Each part with key, judge and reason, and every vote."""
     lines = [f"{verdict.state}: {verdict.low:g} to {verdict.high:g}" if verdict.points is None else ""]
     lines[0] = (lines[0] or f"{verdict.state}: {verdict.points:g}") + f" of {verdict.max_points:g} points"
     if verdict.reason:
@@ -204,7 +202,7 @@ def _row(metadata: Mapping[str, Any]) -> Row:
 
 
 def totals(rows: Sequence[Row]) -> dict[str, float]:
-    """All metrics over rows of one task; empty without rows."""
+    """All metrics over rows of one task."""
     from livek12.core.scoring.answers import tabulate
     from livek12.core.scoring.formulas import Term
     from livek12.core.scoring.metrics import task_terms
@@ -235,7 +233,6 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _is_wanted(name: str, rows: Sequence[Row]) -> bool:
-    """Tests a metric: pass@k needs two trials; token counts belong to their benchmark."""
     if name.startswith("pass@"):
         return any(row.trial for row in rows)
     return name.startswith(("ARL", "Acc")) and rows[0].question.benchmark == "livek12"

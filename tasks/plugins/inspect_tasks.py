@@ -1,8 +1,7 @@
 """Inspect's entry point: one registered task a definition; data are read on call.
 
-A sample's id is its question's, its input our request with the stored bytes of every picture. Logs name the data set as
-given, not by its local path. The task `exam` takes any name. Scorer and metrics are registered with the tasks, so that
-logs can be scored again.
+Logs name the data set as given, not by its local path. The task `exam` takes any name. Scorer and metrics are
+registered here, so that logs can be scored again.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def exam_task(
     """One of our tasks as Inspect's.
 
     Raises:
-        PrerequisiteError: no such task, data set or config, or judges are not available; in one line.
+        PrerequisiteError: in one line.
     """
     place = told_place(data)
     judges = ",".join(judge) if isinstance(judge, list) else str(judge)
@@ -104,12 +103,11 @@ def _url(question: str, image: Image) -> str:
 
 @cache
 def _url_of(image: Image) -> str:
-    """The data URL of the stored bytes; cached for questions of one page."""
     return data_url(image)
 
 
 def _config(sampling: Sampling) -> GenerateConfig:
-    """The article's sampling. No seed: Inspect repeats it with every epoch, but trials have to differ."""
+    """No seed: Inspect repeats it with every epoch, but trials have to differ."""
     return GenerateConfig(
         max_tokens=sampling.max_tokens,
         temperature=sampling.temperature,

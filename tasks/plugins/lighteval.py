@@ -1,8 +1,6 @@
 """lighteval tasks: `lighteval accelerate MODEL TASK --custom-tasks livek12.tasks.plugins.lighteval`.
 
-`TASKS_TABLE` holds each task with questions in LIVEK12_DATA, made on access; this module imports without lighteval.
-lighteval passes on ids alone, marks all trials with our rules, and puts pictures behind the text with its `<image>`
-marks.
+Imports without lighteval, which passes on ids alone and puts pictures behind the text with its `<image>` marks.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def tasks_table(data: str) -> list[Any]:
-    """The `LightevalTaskConfig` of each task with questions in a data set."""
+    """The `LightevalTaskConfig` of each task with questions."""
     require(PACKAGE, FLOOR, INSTALL)
     if not data:
         raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
@@ -94,7 +92,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
         name=harness_name(task.name),
         prompt_function=prompt_of(task, place),
         hf_repo=repo,
-        # Also part of lighteval's cache key: a rebuilt data set is asked anew.
+        # Part of lighteval's cache key: a rebuilt data set is asked anew.
         hf_revision=revision,
         hf_subset=config,
         hf_avail_splits=splits,
@@ -107,7 +105,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
 
 
 def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
-    """Converts a row to lighteval's `Doc`; None for rows of other tasks."""
+    """Converts a row to lighteval's `Doc`."""
 
     @in_one_line
     def livek12_prompt(row: Mapping[str, Any], name: str) -> Any:
@@ -133,10 +131,7 @@ def _document_class() -> Any:
     from lighteval.tasks.requests import Doc
 
     class QuestionDoc(Doc):  # type: ignore[misc]
-        """lighteval's document, by the question's id.
-
-        lighteval numbers documents of each split from 0, and its cache uses that number alone.
-        """
+        """lighteval's document, by the question's id: its own number of the split alone is the cache key."""
 
         @property
         def id(self) -> str:
@@ -179,7 +174,7 @@ def marks_of(task: Task, data: str) -> Any:
 
 
 def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Adds up pairs of points in a dict, without lighteval's standard error, which divides by its number of draws."""
+    """Adds up pairs in a dict, without lighteval's standard error, which divides by its number of draws."""
 
     def total(values: Sequence[Any]) -> dict[str, float]:
         return {metric: METRICS[metric].total(values)}
@@ -188,7 +183,7 @@ def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
 
 
 def texts_of(text: str | Sequence[str | None]) -> list[str]:
-    """The answers to one question; vision models give one text, others a list."""
+    """Vision models give one text, others a list."""
     return [text] if isinstance(text, str) else [answer or "" for answer in text]
 
 

@@ -1,8 +1,7 @@
 """lm-evaluation-harness: generated YAML of the tasks, and the call.
 
-`lm_eval --include_path FOLDER` finds one YAML a task and a group, with functions of `lm_eval_calls`. lm-eval puts
-pictures before the model in all requests of a call or in none, so a task with both kinds of question has two parts, and
-no group mixes them.
+lm-eval puts pictures before the model in all requests of a call or in none, so a task with both kinds of question has
+two parts, and no group mixes them.
 """
 
 from __future__ import annotations
@@ -98,7 +97,6 @@ def _notes(place: str, more: int) -> tuple[str, ...]:
 
 
 def _entries(place: str) -> Iterator[TaskEntry]:
-    """Entries with questions: each task, its releases, and its two parts if it has both."""
     for task, documents in tasks_in(place):
         with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
         yield TaskEntry(task, kind_of(task, True in with_pictures))

@@ -1,7 +1,7 @@
 """Functions for the YAML of lm-evaluation-harness: documents, pictures, repeats, marks.
 
-A document holds the question's id, the prompt and picture hashes; pictures are decoded on access, so memory and logs do
-not hold them. Each metric is the mean over all repeats, the weighted score 100 · ΣO / ΣV over all.
+Pictures are decoded on access, so memory and logs do not hold them. Each metric is the mean over all repeats, the
+weighted score 100 · ΣO / ΣV over all.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _in(document: Document, part: Part) -> bool:
 
 
 class CallPictures(Sequence["PIL.Image.Image"]):
-    """A document's pictures in the order of their marks, decoded (RGB) on access and not cached."""
+    """A document's pictures (RGB), decoded on access and not cached."""
 
     def __init__(self, document: Document, places: range) -> None:
         self._document, self._places = document, places

@@ -1,10 +1,8 @@
 """lmms-eval: generated YAML for `--include_path`, and its functions.
 
 lmms-eval loads a stub of one row, and `process_docs` replaces it with the questions' ids, so `--limit`, `--offset` and
-several processes count in asking order, and no log or cache holds a picture. Chat models get our messages; simple ones
-the text with `<image>` marks. With `--repeats` each metric is the mean over all answers, the weighted score 100 · ΣO /
-ΣV over all. Failed requests are ungraded. User errors are raised as `SystemExit`: lmms-eval retries any other error
-five times.
+several processes count in asking order, and no log or cache holds a picture. User errors are raised as `SystemExit`:
+lmms-eval retries any other error five times.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ SPLIT = "test"
 
 @in_one_line
 def process_docs(stub: Any) -> Any:
-    """The documents (`datasets.Dataset` of id, task, data) in place of the stub."""
+    """The documents (`datasets.Dataset` of id, task, data)."""
     from datasets import Dataset
 
     row = stub[0]
@@ -65,7 +63,7 @@ def process_docs(stub: Any) -> Any:
 
 @in_one_line
 def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> list[dict[str, Any]]:
-    """Our messages for chat models: texts and pictures (PIL, RGB) in order."""
+    """Our messages for chat models."""
     document = _exam(doc).document(doc["id"])
     pictures = iter(document.pictures())
     return [
@@ -88,7 +86,7 @@ def doc_to_text(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -
 
 @in_one_line
 def doc_to_visual(doc: Mapping[str, str]) -> list[Any]:
-    """The pictures (PIL, RGB) in the order of their marks."""
+    """The pictures (PIL, RGB) in order."""
     return _exam(doc).document(doc["id"]).pictures()
 
 
@@ -100,7 +98,7 @@ def doc_to_target(doc: Mapping[str, str]) -> str:
 
 @in_one_line
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, Any]:
-    """Each metric over all answers to a question, and its id."""
+    """Each metric over all answers to a question."""
     exam = _exam(doc)
     verdicts = [_mark(exam, doc["id"], text, trial) for trial, text in enumerate(results)]
     return {

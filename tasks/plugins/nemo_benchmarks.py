@@ -1,7 +1,7 @@
 """NeMo Evaluator: one `@benchmark` a task: `nel eval run --bench FILE:livek12_cfe_text`, with this file.
 
-Questions with pictures are refused: NeMo Evaluator 0.3 fails when it logs them, after all requests. The reward is 1 for
-a right answer; an undecided one has reward 0 and the state `ungraded`; `score` is the share of the points.
+Questions with pictures are refused: NeMo Evaluator 0.3 fails when it logs them. The reward is 1 for a right answer; an
+undecided one has 0 and the state `ungraded`; `score` is the share of the points.
 """
 
 from __future__ import annotations

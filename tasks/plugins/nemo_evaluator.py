@@ -1,4 +1,4 @@
-"""NeMo Evaluator call: `nel eval run --bench FILE:TASK`, FILE being `nemo_benchmarks.py`."""
+"""NeMo Evaluator call: `nel eval run --bench FILE:TASK`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """VLMEvalKit: a launcher that runs the kit with our data sets, and TSV tables of our tasks.
 
 The kit has no plug-ins: `python -m livek12.tasks.plugins.vlmevalkit RUN_PY_ARGUMENTS` registers our class and runs its
-`run.py`. `write_table` writes the kit's TSV layout, for use without our package and with the kit's prompts and marks.
-This module imports without the kit.
+`run.py`. Tables use the kit's prompts and marks. Imports without the kit.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def write_table(exam: HarnessTask, file: Path) -> None:
 
     Columns: index (from 0), question, A, B, … (options), answer, category, image, and our `question_id`,
     `question_type`, `language` and `prompt` (with image marks). `image` is Base64, the text of a Python list of it, or
-    the index of an earlier row with the same pictures; larger ones than `MAX_PICTURE` are scaled down, which is logged.
+    the index of an earlier row with the same pictures; those over `MAX_PICTURE` are scaled down.
     """
     labels = sorted({option.label for document in exam.documents for option in document.question.options})
     images = ["image"] if any(document.images for document in exam.documents) else []
@@ -153,7 +152,7 @@ def _bounded(document: Document, place: int) -> bytes:
 
 
 def picture_bytes(document: Document, place: int) -> bytes:
-    """The encoded picture at a mark, such that the kit shows what our engines show.
+    """The encoded picture at a mark.
 
     PNG if decoders differ: the kit makes transparent pixels black and ignores rotation.
     """
@@ -183,7 +182,7 @@ def _png(picture: PIL.Image.Image) -> bytes:
 
 
 def predictions(file: Path) -> Iterator[dict[str, str]]:
-    """The rows of a result file of the kit (tsv, json or xlsx), cells as texts."""
+    """The rows of a result file (tsv, json or xlsx), cells as texts."""
     for number, row in enumerate(result_rows(file), start=1):
         if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
             raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
@@ -256,7 +255,7 @@ def register(names: Sequence[str] = ()) -> None:
 
 
 def _named(arguments: Sequence[str]) -> list[str]:
-    """Our data sets among the arguments; opened before the kit, which skips failing ones."""
+    """Our data sets among the arguments; opened first, as the kit skips failing ones."""
     start = arguments.index("--data") + 1 if "--data" in arguments else len(arguments)
     rest = list(arguments[start:])
     end = next((place for place, word in enumerate(rest) if word.startswith("--")), len(rest))
@@ -264,7 +263,6 @@ def _named(arguments: Sequence[str]) -> list[str]:
 
 
 def _script() -> Path:
-    """`run.py`, in the package or in the checkout around it."""
     spec = importlib.util.find_spec("vlmeval")
     package = Path((spec and spec.origin) or "").parent
     for script in (package.parent / "run.py", package / "run.py"):

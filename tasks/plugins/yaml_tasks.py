@@ -1,7 +1,4 @@
-"""Tasks, settings and files of harnesses with YAML tasks (lm-eval, lmms-eval).
-
-Each call generates the YAML, removes its stale files, and keeps files of others.
-"""
+"""Tasks, settings and files of harnesses with YAML tasks (lm-eval, lmms-eval)."""
 
 from __future__ import annotations
 
@@ -31,9 +28,9 @@ class Function(str):
 
 
 def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
-    """Tasks (and their releases) with questions in a data set, with their facts.
+    """Tasks (and their releases) with questions in a data set, with facts.
 
-    Excludes tasks with two requests for an answer (harnesses make one) and joined tasks (harnesses have groups).
+    Excludes tasks with two requests for an answer and joined tasks: harnesses make one request and have groups.
     """
     if not place:
         yield from ((task, ()) for task in all_tasks().values() if _fits(task))
@@ -49,7 +46,7 @@ def _fits(task: Task) -> bool:
 
 
 def example(data: str) -> Task:
-    """The task of the example command, text alone if possible."""
+    """The task of the example command."""
     tasks = [task for task, _ in tasks_in(open_card(data)[0])] if data else [get_task("cfe_text")]
     if not tasks:
         raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
@@ -57,7 +54,7 @@ def example(data: str) -> Task:
 
 
 def generation(task: Task, budget: str) -> dict[str, Any]:
-    """The article's sampling; without a temperature the harness decodes greedily."""
+    """The article's sampling; harnesses default to greedy decoding."""
     sampling = task.sampling
     drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
     settings: dict[str, Any] = {name: value for name, value in drawn.items() if value is not None}
@@ -73,19 +70,19 @@ def metadata(task: Task) -> dict[str, Any]:
 
 
 def kind_of(task: Task, pictures: bool) -> Kind:
-    """The kind of a task's requests, with or without pictures."""
+    """The kind of a task's requests."""
     if task.modality == "image_only":
         return "pages"
     return "figures" if task.modality == "text_image" and pictures else "text"
 
 
 def sought(task: Task) -> bool:
-    """Tests whether a task is a whole benchmark or a part of a suite; others are written on demand."""
+    """Tests for a whole benchmark or a part of a suite; others are written on demand."""
     return task.name in disjoint() or not (task.selection.named or task.differs or task.derive or task.budget)
 
 
 def suites(members: Mapping[str, tuple[Task, Kind]]) -> dict[str, dict[str, Any]]:
-    """Groups for each benchmark and kind of request, and for all text and all picture tasks."""
+    """Groups for each benchmark and kind of request, and for all tasks."""
     groups: dict[str, dict[str, Task]] = {}
     above: dict[str, list[str]] = {}
     for name, (task, kind) in members.items():
@@ -99,7 +96,7 @@ def suites(members: Mapping[str, tuple[Task, Kind]]) -> dict[str, dict[str, Any]
 
 
 def joined(values: Sequence[Any]) -> Any:
-    """One value for a document over its repeats: points add up, shares are averaged."""
+    """One value over repeats: points add up, shares are averaged."""
     if isinstance(values[0], tuple):
         return tuple(map(sum, zip(*values, strict=True)))
     return sum(values) / len(values)
@@ -132,7 +129,6 @@ def _dumped(files: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]
 
 
 def _group(name: str, members: Mapping[str, Task]) -> dict[str, Any]:
-    """A group with shares over all its questions; harnesses cannot sum weighted scores."""
     return {
         "group": name,
         "task": list(members),
