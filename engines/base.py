@@ -1,11 +1,9 @@
 """The protocol of engines.
 
-An engine takes all requests of a task lazily and yields an outcome for each as it finishes, in any order: a Response,
-or a Failure of that request alone. It raises UserError only if nothing can run (no such model or endpoint), and
-EngineDied if it is lost with all requests in hand: a new engine may repeat those without an outcome (pool/). It holds a
-bounded number of requests. Consecutive requests that differ in their trial only may be one prompt with n samples; trial
-t has the seed `sampling.seed` + t, and only engines add t. The optional attribute `figures` is valid at any moment and
-after the end.
+An engine takes requests lazily, holds a bounded number, and yields an outcome for each in any order: a Response, or a
+Failure of that request alone. It raises UserError only if nothing can run, and EngineDied if it is lost: a new engine
+may repeat requests without an outcome (pool/). Consecutive trials may be one prompt with n samples; trial t has the
+seed `sampling.seed` + t, and only engines add t. The optional attribute `figures` is valid at any moment.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ Outcome = Response | Failure
 
 
 class EngineDied(Exception):
-    """The engine is lost (killed, out of memory, crashed); the message is one line."""
+    """The engine is lost (killed, out of memory, crashed)."""
 
 
 class Engine(Protocol):
@@ -32,7 +30,7 @@ class Engine(Protocol):
     """True if the model can see; else requests with images end as `unsupported`."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields exactly one outcome a request, as they finish."""
+        """Yields exactly one outcome a request."""
         ...
 
     def versions(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Shared parts of engines: failures, grouped trials, messages, context limit, figures, stages of the start."""
+"""Shared parts of engines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_COUNT = 1 << 53
 def failure(
     request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed", final: bool = False
 ) -> Failure:
-    """The outcome of a request without a response; `final` if a retry is useless."""
+    """A missing response; `final` if a retry is useless."""
     return Failure(key=request.key, state=state, reason=one_line(reason), final=final)
 
 
@@ -39,7 +39,7 @@ def has_images(request: Request) -> bool:
 
 
 def seed_of(request: Request) -> int:
-    """The seed of one sample: the request's seed plus its trial."""
+    """The request's seed plus its trial."""
     return request.sampling.seed + request.key.trial
 
 
@@ -54,7 +54,7 @@ def same_prompt(a: Request, b: Request) -> bool:
 
 
 def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list[Request]]:
-    """Lazily groups at most `limit` consecutive trials of one prompt."""
+    """Lazily groups up to `limit` consecutive trials of one prompt."""
     group: list[Request] = []
     for request in requests:
         follows = group and request.key.trial == group[-1].key.trial + 1 and len(group) < limit
@@ -67,14 +67,14 @@ def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list
 
 
 def content_of(message: Message, picture: Callable[[str], Json]) -> str | list[Json]:
-    """A text-only message as one string, else its parts in order."""
+    """A lone text as a string, else the parts in order."""
     if all(part.type == "text" for part in message.content):
         return "".join(part.text or "" for part in message.content)
     return content_parts(message, picture)
 
 
 def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json]:
-    """The parts of a message; `picture` makes the part of an image from its sha256."""
+    """The parts of a message; `picture` converts an image's sha256."""
     return [
         {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
         for part in message.content
@@ -83,7 +83,7 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
 
 @cache
 def versions_of(*distributions: str) -> dict[str, str]:
-    """Installed versions by distribution name, with livek12's own."""
+    """Installed versions, with livek12's own."""
     versions = {"livek12": __version__}
     for name in distributions:
         try:
@@ -97,7 +97,7 @@ _log = logging.getLogger(__name__)
 
 
 class Context:
-    """A model's context of `size` tokens for question and answer (None: unknown).
+    """A model's context of `size` tokens (None: unknown).
 
     The request keeps its full budget, so that an answer cut off by the context counts as such.
     """
@@ -167,7 +167,7 @@ class Stages:
         self.begin(name, words)
 
     def begin(self, name: str, words: str) -> None:
-        """Ends the previous stage; a repeated stage continues."""
+        """Ends the previous stage; stages may be repeated."""
         if name == self._name:
             return
         self.end()

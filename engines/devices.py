@@ -1,8 +1,7 @@
-"""Devices and memory: NVML counters, held memory, and turns of engines that load on the same device.
+"""Devices and memory: NVML counters, held memory, and turns of loading on one device.
 
-`measure` loads no library and opens no device: it uses `nvidia-smi`, and torch's allocator only if this process already
-uses CUDA. Unknown values are None or left out. GPUs are those of CUDA_VISIBLE_DEVICES, in its order; figures include
-other users of a GPU.
+`measure` opens no device: it uses `nvidia-smi`, and torch's allocator only if this process already uses CUDA. Unknown
+values are None or left out. GPUs are those of CUDA_VISIBLE_DEVICES, in its order; figures include other users of a GPU.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def peak_rss() -> int:
 
 
 def bytes_written() -> int | None:
-    """Bytes that this process has written to disks; None if unknown."""
+    """Bytes that this process has written to disks, if known."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
             if line.startswith("write_bytes:"):
@@ -57,7 +56,7 @@ def bytes_written() -> int | None:
 
 
 def give_back() -> None:
-    """Frees unused memory: Python's cycles, torch's cached blocks, the C library's free pages."""
+    """Frees Python's cycles, torch's cached blocks, the C library's free pages."""
     gc.collect()
     if cuda := _cuda_in_use():
         cuda.empty_cache()
@@ -85,7 +84,7 @@ def _devices() -> list[DeviceMemory]:
 
 
 def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
-    """The driver's rows (index, uuid, …) that CUDA_VISIBLE_DEVICES names, in its order; all if unset."""
+    """The driver's rows (index, uuid, …) of CUDA_VISIBLE_DEVICES, in its order."""
     if named is None:
         return rows
     chosen = []
@@ -122,7 +121,7 @@ T = TypeVar("T")
 
 
 class Gpus:
-    """GPUs of this process, at most the first `most`; a context manager."""
+    """The first `most` GPUs of this process; a context manager."""
 
     def __init__(self, most: int | None = None) -> None:
         self._nvml = _initialised()
@@ -136,12 +135,12 @@ class Gpus:
         return [_text(name) for name in self._each("nvmlDeviceGetName") if name is not None]
 
     def busy(self) -> float | None:
-        """Mean share (0 to 1) of the last moment in which a kernel ran; None if unknown."""
+        """Mean share (0 to 1) of the last moment in which a kernel ran, if known."""
         rates = [rate.gpu / 100 for rate in self._each("nvmlDeviceGetUtilizationRates") if rate is not None]
         return statistics.mean(rates) if rates else None
 
     def joules(self) -> dict[str, float] | None:
-        """Energy counters by UUID; None without GPUs, or if one has no counter."""
+        """Energy counters by UUID, if every GPU has one."""
         counters = self._each("nvmlDeviceGetTotalEnergyConsumption")  # in mJ
         values = [counter / 1000 for counter in counters if counter is not None]
         return dict(zip(self.uuids, values, strict=True)) if values and len(values) == len(counters) else None
@@ -186,7 +185,7 @@ def _initialised() -> Any:
 
 
 def _copy_of_vllm() -> Any:
-    """VLLM's copy, loaded from its file: importing vLLM takes seconds."""
+    """Loaded from its file: importing vLLM takes seconds."""
     package = importlib.util.find_spec("vllm")
     assert package is not None and package.submodule_search_locations is not None
     file = Path(package.submodule_search_locations[0]) / "third_party" / "pynvml.py"
@@ -213,7 +212,7 @@ _mine: set[str] = set()
 
 @contextmanager
 def own_turn(width: int | None = None) -> Iterator[None]:
-    """Waits until no other process of this user on this machine loads on these devices, then locks them.
+    """Locks these devices against loads by other processes of this user and machine.
 
     vLLM measures the whole device before and after loading, so concurrent loads count as each other's. `width`: the
     first so many devices of CUDA_VISIBLE_DEVICES; None for all. Without locks there is no wait.
@@ -232,11 +231,7 @@ def own_turn(width: int | None = None) -> Iterator[None]:
 
 
 def _folder() -> Path:
-    """Folder of the locks: local to this machine and user.
-
-    Raises:
-        OSError: it cannot be made, or is another user's.
-    """
+    """Folder of the locks: local to this machine and user."""
     folder = Path(tempfile.gettempdir()) / f"livek12-devices-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():

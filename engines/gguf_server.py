@@ -1,7 +1,6 @@
 """The process of `small_model.serve_gguf`: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
 
-Prints the server's address as its only line on stdout, and ends with the process PARENT. A plain file without our
-imports, so that it starts in a fraction of a second.
+Prints the server's address as its only line on stdout. Without our imports it starts in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def main(parent: str, model: str, name: str, context: str, slots: str) -> None:
     params.port = 0
     params.n_parallel = int(slots)
     params.n_ctx = int(context) * int(slots)
-    # Its threads spin while waiting: with one for every core, any other busy process slows it tenfold.
+    # Its threads spin while waiting: with one a core, any other busy process slows it tenfold.
     threads = max(1, len(os.sched_getaffinity(0)) - 1)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity = -1

@@ -1,7 +1,4 @@
-"""Checks and decodes pictures before an engine gets them.
-
-Threads decode pictures of coming requests (Pillow's decoders release the GIL).
-"""
+"""Checks and decodes pictures before an engine gets them, in threads (Pillow's decoders release the GIL)."""
 
 from __future__ import annotations
 
@@ -31,14 +28,14 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 
 
 class BadImage(Exception):
-    """A picture that no engine should get; the message is one line."""
+    """A picture that no engine should get."""
 
 
 def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
     """Decodes a picture fully, as RGB on white.
 
     Raises:
-        BadImage: no bytes, not a picture, not one of `FORMATS`, truncated, or too large.
+        BadImage: not one of `FORMATS`, broken, or too large.
     """
     from PIL import Image as PIL
     from PIL import ImageOps, UnidentifiedImageError
@@ -128,7 +125,7 @@ class Pictures:
         """The pictures of the messages, by name.
 
         Raises:
-            BadImage: names the question, and the missing or broken image.
+            BadImage: names the question and image.
         """
         shown = _shown(request)
         decoded: dict[str, Picture] = {}
@@ -143,10 +140,7 @@ class Pictures:
         return decoded
 
     def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes on groups of requests while threads decode the pictures of the next ones.
-
-        Limited to half of the cache.
-        """
+        """Passes on groups of requests while threads decode the next pictures, up to half of the cache."""
         waiting: deque[list[Request]] = deque()
         try:
             for group in groups:
@@ -211,7 +205,7 @@ def _shown(request: Request) -> list[str | None]:
 
 
 def pixels_of(image: Image) -> int:
-    """Pixels by the picture's header; 0 if unreadable or too large."""
+    """Pixels by the header; 0 if unreadable or too large."""
     from PIL import Image as PIL
 
     try:

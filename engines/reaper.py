@@ -1,9 +1,8 @@
 """Kills child processes of a library when this process ends, even by a kill.
 
-A `Reaper` is a separate process, from before the library starts any until `close`. Its charges are all processes that
-ours starts until `settle`, and their descendants; it kills them if our process is gone before `close`. This file also
-runs alone in an interpreter without packages, so it imports only the standard library. (Linux's parent-death signal
-comes with the end of the *thread* that started a process.)
+A `Reaper` is a separate process. Its charges are all processes that ours starts until `settle`, and their descendants;
+it kills them if our process is gone before `close`. This file also runs alone in a bare interpreter, so it imports only
+the standard library. (Linux's parent-death signal comes with the end of the *thread* that started a process.)
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Reaper:
         )
 
     def settle(self, *charges: int) -> None:
-        """Ends the list of charges: later processes are none.
+        """Ends the list of charges.
 
         `charges` are killed even if this process ends before the reaper's first look.
         """
@@ -64,7 +63,7 @@ class Reaper:
 
 @contextmanager
 def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a command in its own session, killed at the end of the block and with this process."""
+    """Starts a command in its own session, killed with the block and this process."""
     reaper = Reaper()
     try:
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -80,7 +79,7 @@ def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Pop
 
 
 def processes() -> dict[int, tuple[int, str]]:
-    """All processes: parent and start time; empty without /proc."""
+    """Parent and start time of all processes; empty without /proc."""
     table = {}
     for folder in _PROC.glob("[0-9]*"):
         if stat := _read(folder / "stat"):
@@ -102,13 +101,13 @@ def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[i
 
 
 def begun(heads: Iterable[int]) -> dict[int, str]:
-    """These processes and their descendants, each with its start time."""
+    """The start times of processes and descendants."""
     there = processes()
     return {process: there[process][1] for process in family(heads, there) if process in there}
 
 
 def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
-    """Waits for ended processes: they hold their devices until they are gone."""
+    """Waits for ended processes, which hold their devices."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         there = processes()

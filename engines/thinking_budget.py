@@ -1,7 +1,6 @@
 """Thinking budgets: finds a model's thinking tags, and closes thinking if no library does.
 
-After at most N tokens of thinking the closing tag follows; then the model goes on freely. Tags are token sequences. A
-model without known tags is a UserError.
+After the closing tag the model goes on freely. A model without known tags is a UserError.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Iterator[None]:
-    """Drops an optional thinking budget that the model cannot keep, with one warning a problem not in `warned`."""
+    """Drops an optional thinking budget that the model cannot keep, with one warning a problem."""
     try:
         yield
     except UserError as error:
@@ -36,10 +35,7 @@ def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Itera
 
 
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
-    """The model's pair of thinking tags.
-
-    The user's pair; else the first that the tokenizer has as tokens; else the first in its chat template.
-    """
+    """The user's pair of tags; else the first that the tokenizer has as tokens; else the first in its chat template."""
     if len(thinking.tags) == 1:
         return thinking.tags[0]
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else ""
@@ -58,7 +54,7 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
 
 
 def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
-    """The `reasoning_config` of vLLM, required at its start for thinking budgets."""
+    """The `reasoning_config` of vLLM, required at its start."""
     mend_torch_builds()
     try:
         from transformers import AutoTokenizer
@@ -77,7 +73,7 @@ def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) 
 
 
 class ThinkingLimit:
-    """A logits processor that closes the thinking of each row after `budget` tokens; a prompt may have opened it."""
+    """Closes the thinking of each row after `budget` tokens; a prompt may have opened it."""
 
     def __init__(self, start: Sequence[int], end: Sequence[int], budget: int) -> None:
         self.start, self.end, self.budget = list(start), list(end), budget
@@ -100,7 +96,7 @@ class ThinkingLimit:
 
 
 class _Row:
-    """One row: tokens of thinking `spent`, and the rest of the closing tag."""
+    """Tokens of thinking `spent`, and the rest of the closing tag."""
 
     def __init__(self, prompt: list[int], limit: ThinkingLimit) -> None:
         self._limit = limit

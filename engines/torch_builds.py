@@ -1,8 +1,7 @@
 """Mends CPU builds of torch next to torchvision, torchaudio and torchcodec built for CUDA.
 
 pip pulls those in with vLLM for CPUs and with transformers, and they fail at import. torchvision only lacks two
-operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden. Working
-installations are not touched.
+operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ _declared: list[object] = []
 
 
 def mend_torch_builds() -> bool:
-    """Makes `import torchvision` work and hides broken torchaudio and torchcodec; call before transformers.
+    """Mends broken companions of torch; call before transformers.
 
     Returns:
-        Whether torchvision was mended (child processes of a library then need the same).
+        Whether torchvision was mended (child processes need the same).
     """
     if importlib.util.find_spec("torch") is None:
         return False

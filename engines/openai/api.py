@@ -5,8 +5,7 @@ The wire is aiohttp (transport.py): the openai client spends eleven times its pr
 after Retry-After; a slow answer gets twice as long, once; a request refused for lack of capacity (429, 503) while
 others are served waits. Not retried: other 4xx, and an answer that is not a chat completion (it may have been paid
 for). An endpoint that was never reached, or whose first answer is 401, 403, 404 or a redirect (not followed: the exam
-goes nowhere else), raises UserError; one that disappears later is probed every few seconds, and requests in between
-fail at once. Trials are separate requests with seed + trial.
+goes nowhere else), raises UserError; one that disappears later is probed every few seconds.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ CLOSING_SECONDS = 10.0
 
 
 class _Trouble(Exception):
-    """A retryable attempt: the endpoint was busy, slow, or absent."""
+    """A retryable attempt."""
 
     def __init__(
         self, kind: Literal["busy", "full", "slow", "gone", "garbled"], reason: str, wait: float | None = None
@@ -73,7 +72,7 @@ class _Trouble(Exception):
 
 
 class _Refused(Exception):
-    """An attempt not worth repeating; `final` if the request itself is refused."""
+    """A final attempt; `final` if the request itself is refused."""
 
     def __init__(self, reason: str, final: bool = False, body: bytes = b"") -> None:
         super().__init__(reason)
@@ -86,27 +85,23 @@ class OpenAIEngine:
 
     Args:
         model: its name at the endpoint.
-        base_url: address up to and with `/v1`; default OPENAI_BASE_URL. User, password and query in it are sent and
-            never written down.
+        base_url: up to and with `/v1`; default OPENAI_BASE_URL. Credentials and query in it are never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
         concurrency: requests in flight; default as many as the endpoint sustains (pace.py).
-        timeout: seconds of the first attempt up to the last byte; default ten minutes and a second for every five
-            requested tokens.
-        max_retries: attempts after the first.
+        timeout: seconds of the first attempt; default ten minutes and a second for every five requested tokens.
+        max_retries: after the first attempt.
         backoff: seconds before the first retry; doubles each time, up to 30, times 0.5 to 1.5.
         images: false for a text-only endpoint.
         extra_body: more fields of the request body.
         chat_template_kwargs: for vLLM, SGLang, llama.cpp.
-        enable_thinking: switches a hybrid model's thinking through its chat template, at those servers.
+        enable_thinking: switches a hybrid model's thinking, at those servers.
         reasoning_effort: for models that take it.
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
-        thinking_budget_field: the endpoint's name of a thinking budget (default: vLLM's); a dot leads into an
-            object:
-            "thinking.budget_tokens".
-        omit: body fields not to send, as a JSON list, for endpoints that refuse seed or temperature.
+        thinking_budget_field: default vLLM's; a dot leads into an object: "thinking.budget_tokens".
+        omit: body fields not to send, as a JSON list.
         think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
         think_end: tag that closes it.
-        think_opened: the endpoint's template opens thinking in the prompt without a tag in the answer.
+        think_opened: the template opens thinking in the prompt without a tag in the answer.
 
     Raises:
         UserError: no address.
@@ -170,7 +165,7 @@ class OpenAIEngine:
         asyncio.run_coroutine_threadsafe(self._wire.open(), self._loop).result()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Keeps as many requests in flight as its pace allows, and as many again ready."""
+        """Keeps requests in flight as its pace allows, and as many again ready."""
         batch = Batch()
         reading = 0
         try:
@@ -232,7 +227,7 @@ class OpenAIEngine:
                     batch.done.put(error)
                 finally:
                     self._pace.leave()
-            # Leave first, then look again: `generate` adds first and then counts the workers.
+            # Leave first: `generate` adds first and then counts the workers.
             batch.workers -= 1
             if not batch.waiting:
                 return
@@ -251,7 +246,7 @@ class OpenAIEngine:
             return failure(request, error)
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
-        """The answer, its budget lowered to the endpoint's limit; see `_answer`."""
+        """The answer, its budget lowered to the endpoint's limit."""
         wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
@@ -279,7 +274,7 @@ class OpenAIEngine:
                 return answer
 
     async def _answer(self, body: bytes, tokens: int) -> tuple[Completion, float, int]:
-        """Retries until there is an answer; returns it with its seconds and round (of the last attempt)."""
+        """Retries until there is an answer; returns it with seconds and round of the last attempt."""
         began, attempt, waited, slow = time.monotonic(), 0, 0, 0
         seconds = self._timeout or START_SECONDS + tokens / SLOWEST
         while True:
@@ -304,7 +299,7 @@ class OpenAIEngine:
                 await asyncio.sleep(self._pause(attempt + waited - 1, trouble))
 
     def _again(self, attempt: int, trouble: _Trouble, began: float) -> bool:
-        """Decides on a retry; records a lost endpoint, and raises if it never answered."""
+        """Decides on a retry; raises if the endpoint never answered."""
         never_there = self._line.last_answer == 0.0
         allowed = self._max_retries
         if never_there and trouble.kind in ("gone", "garbled"):
@@ -398,7 +393,7 @@ def _wire(address: str, api_key: str | None, connections: int) -> Wire:
 
 
 class Batch:
-    """Unsent requests of one `generate`, its workers, and finished outcomes."""
+    """One `generate`: unsent requests, workers and outcomes."""
 
     def __init__(self) -> None:
         self.waiting: deque[Request] = deque()
@@ -425,7 +420,7 @@ LONGEST_RETRY_AFTER = 300.0
 
 
 class Endpoint:
-    """Reachability of the endpoint, shared by all requests."""
+    """Reachability of the endpoint."""
 
     def __init__(self) -> None:
         self.served = False
@@ -442,12 +437,12 @@ class Endpoint:
         self._next_probe = None
 
     def lost(self, reason: str) -> None:
-        """Records that a request used up its attempts without any success meanwhile."""
+        """Records an exhausted request without any success meanwhile."""
         self.reason = reason
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def open(self) -> bool:
-        """Allows sending: always while it answers, else as a probe every few seconds."""
+        """Allows sending: always while it answers, else a probe every few seconds."""
         now = time.monotonic()
         if self._next_probe is None:
             return True
@@ -458,7 +453,7 @@ class Endpoint:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header (seconds or a date); None if unusable."""
+    """Seconds of a Retry-After header (seconds or a date), if valid."""
     if not value:
         return None
     try:
@@ -472,7 +467,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def elsewhere(address: str, location: str) -> str:
-    """The target of a redirect, in the form of `base_url`."""
+    """A redirect's target as a `base_url`."""
     try:
         whole = urljoin(f"{address.rstrip('/')}/chat/completions", location)
     except ValueError:

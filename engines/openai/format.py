@@ -1,7 +1,4 @@
-"""The chat-completions format: requests as JSON bodies, answers as checked Completions.
-
-Every field of an answer is checked; errors are a one-line BadCompletion.
-"""
+"""The chat-completions format: requests as JSON bodies, answers as checked Completions."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 class BadCompletion(Exception):
-    """An answer that is no chat completion; the message is one line."""
+    """An answer that is no chat completion."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def read_completion(data: bytes) -> Completion:
     """Parses the first choice of a chat completion.
 
     Raises:
-        BadCompletion: not JSON, an error object, no choice, no text, or a field of another type.
+        BadCompletion: an error object, no choice, no text, or an invalid field.
     """
     try:
         body = json.loads(data)
@@ -90,7 +87,7 @@ def said_by_error(data: bytes) -> str:
 
 
 def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
-    """Limits stated by an endpoint that refuses an answer of so many tokens: its maximum, and what fits this time."""
+    """Limits stated in a refusal of so many tokens: the endpoint's maximum, and what fits this time."""
     message = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
     context, question, limit = (_number(pattern, message) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
     most = context or limit
@@ -129,14 +126,14 @@ def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
         raise BadCompletion(f"the answer's content is neither text nor parts but {type(content).__name__}")
     if isinstance(message.get("refusal"), str):
         return message["refusal"], reasoning
-    # Thinking, an unoffered tool call, a cut or a filter: a response without an answer.
+    # Thinking, an unoffered tool call, a cut or a filter: no answer.
     if reasoning or message.get("tool_calls") or message.get("function_call") or finish in _WITHOUT_TEXT:
         return "", reasoning
     raise BadCompletion(f"the answer has no content (finish_reason {one_line(finish, 60)})")
 
 
 def _typed_texts(parts: list[Any], kind: str) -> str:
-    """Text parts joined; some providers nest text parts in thinking parts."""
+    """Some providers nest text parts in thinking parts."""
     texts = []
     for part in parts:
         if isinstance(part, dict) and part.get("type") == kind:
@@ -151,7 +148,7 @@ def _counts(usage: Json) -> dict[str, int | None]:
     cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
     read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     thought = _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None
-    # Some endpoints exclude thinking from the completion count, as their total shows; ours includes it.
+    # Some endpoints exclude thinking from the completion count, as their total shows.
     if read is not None and written is not None and thought and usage.get("total_tokens") == read + written + thought:
         written += thought
     return {
@@ -203,7 +200,7 @@ class RequestForm:
         return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
 
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
-        """The form without an optional thinking budget, if the refusal may be due to it; else None.
+        """The form without an optional thinking budget, if it may cause the refusal.
 
         Raises UserError if the endpoint's first answer refuses a required thinking budget, or so many tokens.
         """
@@ -259,7 +256,7 @@ def messages_json(request: Request) -> list[Json]:
 
 
 def put(body: Json, path: str, value: Any) -> None:
-    """Sets a field of a body; a dot leads into an object, whose other fields are kept."""
+    """Sets a field of a body; a dot leads into an object."""
     *outer, last = path.split(".")
     for name in outer:
         inner = body.get(name)

@@ -1,8 +1,7 @@
 """Concurrency at an endpoint: the user's, else as much as raises its throughput.
 
-A `Pace` begins with `FIRST` requests and measures tokens a second (answers, if tokens are not counted) in rounds. It
-raises the level while that helps and retries now and then. A refusal for lack of capacity or a time-out halves the
-level, which then grows a little each round. For one event loop.
+A `Pace` measures tokens a second (or answers) in rounds. It raises the level while that helps and retries now and then.
+A refusal for lack of capacity or a time-out halves the level, which then grows a little each round. For one event loop.
 """
 
 from __future__ import annotations
@@ -24,9 +23,7 @@ class Pace:
     Attributes:
         level: the limit of requests in flight.
         most: the maximum of `level`.
-        round: of the measurement; it excludes requests sent earlier, or before the first answer after a change,
-            when
-            concurrency was lower.
+        round: of the measurement; it excludes requests sent earlier, or before the first answer after a change.
     """
 
     def __init__(self, fixed: int | None) -> None:
@@ -60,7 +57,7 @@ class Pace:
         self._largest = max(self._largest, size)
 
     def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
-        """Records a good answer of the round `sent_in`; `more`: others wait."""
+        """Records an answer to a request of the round `sent_in`; `more`: others wait."""
         if self._changed:
             self._changed = False
             self._begin()
@@ -73,7 +70,7 @@ class Pace:
             self._measure()
 
     def refused(self, sent_in: int) -> None:
-        """Records a refusal for lack of capacity, or a time-out."""
+        """Records a lack of capacity or a time-out."""
         if not self._fixed and sent_in == self.round:
             self._speeds.pop(self.level, None)
             self._step = 1 + 1 / 8
@@ -84,7 +81,7 @@ class Pace:
         self._answers, self._seconds, self._tokens = 0, 0.0, 0
 
     def _measure(self) -> None:
-        """Ends a round: up if throughput grew with the level, else back to where it was reached."""
+        """Ends a round: up if throughput grew with the level, else back."""
         work = self._answers if self._tokens is None else self._tokens
         self._speeds[self.level] = self.level * work / max(self._seconds, 1e-6)
         best = max(self._speeds.values())

@@ -1,7 +1,6 @@
 """Redraws pictures at an OpenAI-compatible endpoint: POST `/images/edits`, one picture in, one out.
 
-Valid replies are one decodable picture, encoded anew as PNG. They are cached under model, prompt, seed and picture.
-Busy or broken connections are retried a few times; other problems are NoPicture.
+Valid replies are one decodable picture, encoded anew as PNG and cached under model, prompt, seed and picture.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class NoPicture(Exception):
-    """No picture came; the message is one line. `failed`: a later retry may help."""
+    """No picture came; `failed`: a later retry may help."""
 
     def __init__(self, reason: str, failed: bool = False) -> None:
         super().__init__(reason)
@@ -48,7 +47,7 @@ class Edit:
 
 
 class PictureEditor:
-    """Redraws pictures by one prompt; arguments as of `OpenAIEngine`, cache in `store`."""
+    """Redraws pictures by one prompt; arguments as of `OpenAIEngine`."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class PictureEditor:
         Wire(*self._wire_args)
 
     def redraw(self, edits: Iterable[Edit]) -> Iterator[tuple[Edit, Image | NoPicture]]:
-        """Each picture redrawn, or the reason why not, in order; a few at once."""
+        """Each picture redrawn, or the reason why not, in order."""
         waiting: list[Edit] = []
         for edit in edits:
             waiting.append(edit)

@@ -3,8 +3,7 @@
 One `post` is one request, except that a kept connection found closed before any byte of an answer is replaced and the
 request repeated (servers may close an idle one at that moment; at worst an answer is generated twice). Proxies come
 from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR. It
-follows no redirects and keeps no cookies; error messages omit the address, which may hold credentials. A `Wire` belongs
-to the event loop that opened it.
+follows no redirects; error messages omit the address, which may hold credentials. For one event loop.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ _ABOUT_US = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenA
 
 
 class NoAnswer(Exception):
-    """No byte of an answer came; the message is one line."""
+    """No byte of an answer came."""
 
 
 class Garbled(Exception):
-    """The answer is no HTTP; the message is one line."""
+    """The answer is no HTTP."""
 
 
 class BrokenOff(Exception):
@@ -64,10 +63,9 @@ class HttpReply:
 
 
 class Wire:
-    """Connections to one path under an address; credentials and a query in it are kept.
+    """Connections to one path under an address, with its credentials and query.
 
-    `api_key` is the bearer token: default OPENAI_API_KEY, else "EMPTY", which local servers take. `longest`: limit of a
-    good answer's bytes.
+    `api_key` is the bearer token: default OPENAI_API_KEY, else "EMPTY", which local servers take. `longest`: bytes.
     """
 
     def __init__(
@@ -102,7 +100,7 @@ class Wire:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Makes ready; connections are made on demand."""
+        """Opens the session; connections are made on demand."""
         import ssl
 
         import aiohttp
@@ -181,7 +179,7 @@ async def _note_reuse(session: object, context: Any, parameters: object) -> None
 
 
 def _watched(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A keep-alive socket: it notices a dead host, for many minutes without a byte are normal."""
+    """With keep-alive: it notices a dead host, for many minutes without a byte are normal."""
     made = socket.socket(*address[:3])
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in ALIVE.items():

@@ -1,12 +1,11 @@
 """A pool: several engines behind one `generate`.
 
-Members are remote engines (worker.py, ray.py). Requests with a common first picture or beginning go to the same member
-while it lives and is not far behind; others to the least loaded. Every request has exactly one outcome and is not
-repeated after it. If a member dies, its unfinished requests go to the front of the queue and the member is rebuilt. A
-request in the hands of two dying members is a suspect: one member does suspects alone, a few and then one at a time;
-the one with which it dies alone fails, and an ordinary request proves the next member, so that many killers do not end
-it. `FUTILE` deaths in a row with one request or none end a member; without members the rest fails, not finally, so that
-the next command repeats it.
+Requests with a common first picture or beginning go to the same member unless it is far behind; others to the least
+loaded. Every request has exactly one outcome. If a member dies, its unfinished requests go to the front of the queue
+and the member is rebuilt. A request in the hands of two dying members is a suspect: one member does suspects alone, a
+few and then one at a time; the one with which it dies alone fails, and an ordinary request proves the next member, so
+that many killers do not end it. `FUTILE` deaths in a row with one request or none end a member; without members the
+rest fails, not finally, so that the next command repeats it.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ CLOSING_SECONDS = 45.0
 
 
 class Pool:
-    """Starts with the first ready member, others join later; `builds` make a member each."""
+    """Starts with the first ready member; `builds` make one each."""
 
     def __init__(self, builds: Sequence[Callable[[], Member]]) -> None:
         self._events: queue.SimpleQueue[tuple[Member, Report]] = queue.SimpleQueue()
@@ -78,7 +77,7 @@ class Pool:
         self.images = self._facts.images
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields one outcome a request, as they finish; requests have distinct keys."""
+        """Yields one outcome a request; requests have distinct keys."""
         self._epoch += 1
         self._stream, self._exhausted = iter(requests), False
         for slot in self._slots:
@@ -151,12 +150,11 @@ class Pool:
                     return slot.facts
 
     def _next_report(self) -> tuple[Slot | None, Report]:
-        """The next report and its slot; None for a member given up meanwhile."""
         member, report = self._events.get()
         return next((slot for slot in self._slots if slot.member is member), None), report
 
     def _welcome(self, slot: Slot, facts: Ready, versions: dict[str, str]) -> None:
-        """Adds a member, unless its versions differ from the others'."""
+        """Adds a member with the others' versions."""
         for library in sorted({*versions} & {*facts.versions}):
             if versions[library] != facts.versions[library]:
                 there = f"{library} {facts.versions[library]} on {facts.host}, {versions[library]} elsewhere"
@@ -177,7 +175,7 @@ class Pool:
             self._suspect_slot = None
 
     def _bury(self, slot: Slot, reason: str) -> list[Outcome]:
-        """Takes a dead member's requests back and rebuilds it; returns the failure of a lone killer."""
+        """Takes a dead member's requests back and rebuilds it; returns a lone killer's failure."""
         in_hand, failures = len(slot.hand), list[Outcome]()
         for job in slot.hand.values():
             job.deaths += 1
@@ -205,7 +203,7 @@ class Pool:
         return bool(self._returned or self._suspects or any(slot.load for slot in self._slots))
 
     def _feed(self) -> bool:
-        """Fills the members; returns whether they have room for more."""
+        """Fills the members; returns whether they have room."""
         self._feed_suspect_slot()
         ready = [slot for slot in self._slots if slot.facts and slot is not self._suspect_slot]
         hungry = True
@@ -261,7 +259,7 @@ class Pool:
         suspect_slot.end(self._epoch)
 
     def _trial(self, futile: int) -> list[Job]:
-        """The next suspects; after a lonely death first an ordinary request that proves the member."""
+        """The next suspects; after a lonely death first an ordinary request."""
         if futile and (ahead := list(islice(iter(self._next_job, None), AWAY ** (futile - 1)))):
             self._returned.extendleft(reversed(ahead[:-1]))
             return ahead[-1:]
@@ -319,7 +317,6 @@ class Pool:
 
 
 def _far_behind(slot: Slot, least: Slot, request: Request) -> bool:
-    """Tests whether the least loaded member should take a request from the one that read its beginning."""
     if request.images:
         return len(slot.waiting) >= BEHIND
     return slot.load - least.load >= AHEAD
@@ -352,18 +349,18 @@ leave many with a slow member at the end."""
 
 
 class Member(Protocol):
-    """The near end of a remote engine; construction does not wait for it."""
+    """The near end of a remote engine; returns at once."""
 
     def send(self, message: Message) -> None:
-        """Sends without blocking; `receive` reports a lost member."""
+        """Sends without blocking."""
         ...
 
     def receive(self) -> Report:
-        """Waits for the next report, in one thread; raises EngineDied when no more can come."""
+        """Waits for the next report, in one thread; raises EngineDied at the end."""
         ...
 
     def close(self, seconds: float) -> None:
-        """Waits so long for a stopped member to end, then kills it."""
+        """Waits for a stopped member to end, then kills it."""
         ...
 
 
@@ -402,7 +399,7 @@ class Slot:
 
     @property
     def room(self) -> int:
-        """Number of further requests to queue at its end."""
+        """Further requests to queue at its end."""
         least, most = PREFETCH
         return min(most, max(least, (len(self.hand) - self.untaken) // 4)) - self.untaken
 

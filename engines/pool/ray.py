@@ -1,8 +1,8 @@
 """A pool of Ray actors, on this machine or a cluster.
 
-Ray places actors by their GPUs and CPUs; the pool starts with the first and requests lost actors anew. Ray Data would
-repeat the whole block of a lost worker, finished requests too. Messages are plain actor calls and reports a waiting
-call, because Ray's client (`ray://`) has no streaming calls. Nodes use their own livek12; other versions are refused.
+Ray places actors by their GPUs and CPUs. Ray Data would repeat the whole block of a lost worker, finished requests too.
+Reports are a waiting call, because Ray's client (`ray://`) has no streaming calls. Nodes use their own livek12; other
+versions are refused.
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ _CALLS = {"post": 1, "reports": 1}
 
 
 def _in_group(name: str) -> Callable[[Call], Call]:
-    """`ray.method(concurrency_group=name)`, without importing Ray with this module."""
-
     def mark(method: Call) -> Call:
         method.__ray_concurrency_group__ = name  # type: ignore[attr-defined]
         return method
@@ -53,7 +51,7 @@ def _in_group(name: str) -> Callable[[Call], Call]:
 
 
 class FarEnd:
-    """The actor: an engine in a Ray worker process; relative paths start in `folder`, if it exists there."""
+    """An engine in a Ray worker process; relative paths start in `folder`, if present there."""
 
     def __init__(
         self,
@@ -92,7 +90,7 @@ class FarEnd:
 
 
 class RayMember:
-    """A member on Ray; `build` is pickled, so it must name what nodes can import."""
+    """A member on Ray; `build` is pickled, so nodes must be able to import it."""
 
     def __init__(
         self,
@@ -120,11 +118,7 @@ class RayMember:
             self._actor.post.remote(message)
 
     def receive(self) -> Report:
-        """Waits for a report.
-
-        Raises:
-            EngineDied: the actor or its node is lost.
-        """
+        """Waits for a report."""
         import ray
         from ray.exceptions import RayError
 
@@ -141,7 +135,7 @@ class RayMember:
         return self._backlog.popleft()
 
     def _await_place(self) -> None:
-        """Waits for placement; warns after a while, as it may never happen."""
+        """Warns if placement takes long, as it may never happen."""
         import ray
 
         if not self._placed:
@@ -154,7 +148,7 @@ class RayMember:
             self._placed = True
 
     def close(self, seconds: float) -> None:
-        """Waits for the actor to end its work, then ends it."""
+        """Lets the actor end its work, then ends it."""
         import ray
 
         self._closed = True
@@ -165,7 +159,7 @@ class RayMember:
 
 
 class RayEngine(Pool):
-    """A pool of Ray actors (see `replicas.Plan`). `spread`: GPUs of one engine."""
+    """A pool of Ray actors. `spread`: GPUs of one engine."""
 
     def __init__(
         self,
@@ -206,7 +200,7 @@ class RayEngine(Pool):
 
 @cache
 def said_there(function: Callable[[], bool], address: str, gpus: float | None) -> bool:
-    """A function's result from a node that fits a replica, once Ray has room."""
+    """A function's result from a node that fits a replica."""
     started = connect(address, 0)
     try:
         import ray
@@ -225,7 +219,7 @@ def said_there(function: Callable[[], bool], address: str, gpus: float | None) -
 
 
 def connect(address: str, cpus: float) -> bool:
-    """Starts or joins Ray; False if this process had joined one."""
+    """Starts or joins Ray; False if already joined."""
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # no call starts a Ray of its own
     try:
         import ray
@@ -254,7 +248,7 @@ def connect(address: str, cpus: float) -> bool:
 
 
 def _hush() -> None:
-    """Keeps Ray's own reports of dead processes, with pages of state, off stdout."""
+    """Keeps Ray's reports of dead processes, with pages of state, off stdout."""
     from ray._private import worker
 
     if hasattr(worker, "print_to_stdstream"):

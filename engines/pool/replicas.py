@@ -1,4 +1,4 @@
-"""Replicas of a local engine (arguments `replicas`, `ray`, `gpus`, `cpus`), and engines rebuilt when they die.
+"""Replicas of a local engine, and engines rebuilt when they die.
 
 Placement does not change answers, so a run may be resumed with another.
 """
@@ -34,7 +34,7 @@ class Plan:
     Args:
         replicas: number of engines.
         ray: None for child processes on this machine; "local", "auto", HOST:PORT or ray://HOST:PORT for Ray actors.
-        gpus: of each; default those that one engine spreads over, if any.
+        gpus: of each; default those that one engine spreads over.
         cpus: of each; default a share of this machine's without a GPU, and 1 on a Ray cluster.
     """
 
@@ -68,7 +68,7 @@ def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], a
 
 
 def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of each child: its own GPUs, or its own cores without any."""
+    """Environment and cores of each child: its GPUs, or its cores without any."""
     devices = _devices()
     gpus = plan.gpus if plan.gpus is not None else spread if devices else 0
     if not gpus:
@@ -90,7 +90,7 @@ def _seeing(devices: list[str]) -> dict[str, str]:
 
 
 def _devices() -> list[str]:
-    """This process's GPUs in CUDA_VISIBLE_DEVICES, up to the first invalid one."""
+    """This process's GPUs, up to the first invalid one in CUDA_VISIBLE_DEVICES."""
     named = os.environ.get(_AMD) or os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return list(takewhile(_DEVICE.match, map(str.strip, named.split(","))))
@@ -110,12 +110,12 @@ AWAY = 64
 
 
 class Revived:
-    """An engine that is rebuilt when it dies; requests without an outcome are repeated, first together.
+    """An engine that is rebuilt when it dies; requests without an outcome are repeated.
 
     If the new engine dies too, they are tried in ever smaller parts, until the request that kills alone fails. The next
     engine proves itself on requests ever farther from that one, as its neighbours (of the same page) may kill too.
     `DEATHS` engines lost in a row with a single request, with none or while loading end the attempts: the rest fails,
-    not finally, so that the next command repeats it. Raises UserError if the first engine cannot be built.
+    not finally. Raises UserError if the first engine cannot be built.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:
@@ -184,7 +184,7 @@ class Revived:
             self.engine = None
 
     def _alive(self) -> bool:
-        """Rebuilds a lost engine; False when too many died."""
+        """Rebuilds a lost engine, up to a number of deaths."""
         while self.engine is None and self._deaths < DEATHS:
             try:
                 self.engine, self._fresh = self._build(), True
@@ -219,6 +219,6 @@ def _noted(source: Iterator[Request], hand: dict[Key, Request]) -> Iterator[Requ
 
 
 def _parts(requests: list[Request]) -> list[list[Request]]:
-    """One request, which soon exposes an engine that dies with every one, and the others in halves."""
+    """One request, which exposes an engine that dies with every one, and the others in halves."""
     middle = (len(requests) + 1) // 2
     return [part for part in (requests[:1], requests[1:middle], requests[middle:]) if part]

@@ -1,10 +1,10 @@
 """The far end of a pool's member: a remote engine behind messages.
 
 The near end (Pool) sends AskMessage, End, Abort and Stop; the far end answers Ready or Refused, then Told repeatedly,
-and Lost if the engine is gone. Transports (`Child`: pipes, ray.py: actor calls) keep the order. The engine reports each
-request that it takes, so the near end keeps a few waiting whatever the engine's window. A picture travels once: both
-ends keep an `Album` and process the same requests in the same order. A child has its own environment and cores, and
-kills its descendants at its end; of its output the terminal gets only the last line of a dying child.
+and Lost if the engine is gone. Transports (`Child`, ray.py) keep the order. The engine reports each request that it
+takes, so the near end keeps a few waiting whatever the engine's window. A picture travels once: both ends keep an
+`Album` and process the same requests in the same order. Of a child's output the terminal gets only its last line when
+it dies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LULL_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class AskMessage:
-    """Requests; `epoch` counts the calls of the pool's `generate`."""
+    """Requests; `epoch` counts the pool's calls of `generate`."""
 
     epoch: int
     requests: list[Request]
@@ -95,7 +95,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Requests taken since the last report, and outcomes; at the end also figures."""
+    """Requests taken since the last report, outcomes, and final figures."""
 
     epoch: int
     taken: int
@@ -107,7 +107,7 @@ Report = Ready | Refused | Lost | Told
 
 
 class Album:
-    """The latest `limit` bytes of pictures at the far end."""
+    """The latest `limit` bytes of pictures."""
 
     def __init__(self, limit: int = ALBUM_BYTES) -> None:
         self._kept: OrderedDict[str, Image] = OrderedDict()
@@ -115,7 +115,7 @@ class Album:
         self._limit = limit
 
     def pack(self, request: Request) -> Request:
-        """The request for transport: None in place of each picture known to the other end."""
+        """The request without pictures known to the other end."""
         if not request.images:
             return request
         images = {name: None if name in self._kept else image for name, image in request.images.items()}
@@ -142,7 +142,7 @@ class Album:
 
 
 class Worker:
-    """Builds an engine and runs it in the thread that calls `run`; `post` is for another thread."""
+    """Runs an engine in the thread that calls `run`; `post` is for another thread."""
 
     def __init__(
         self, build: Callable[[], Engine], emit: Callable[[Report], None], cores: frozenset[int] | None = None
@@ -197,7 +197,7 @@ class Worker:
         return None
 
     def _round(self, engine: Engine, epoch: int, first: Request) -> None:
-        """One call of `generate`: requests of an epoch up to its end, a lull or an abort."""
+        """Requests of an epoch up to its end, a lull or an abort."""
         hand: dict[Key, Request] = {}
         taken = 0
 
@@ -243,7 +243,7 @@ GONE_SECONDS = 10.0
 
 
 def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of engines on one machine; `cpus` None: equal shares, one at least."""
+    """Environment and cores of engines on one machine; `cpus` None: equal shares."""
     here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     total = cores()
     width = max(1, min(total, int(cpus or total // count)))
@@ -271,11 +271,7 @@ class Child:
         self._process.send(pickle.dumps(message))
 
     def receive(self) -> Report:
-        """Waits for a report.
-
-        Raises:
-            EngineDied: the process has ended; says how.
-        """
+        """Waits for a report."""
         try:
             report: Report = pickle.loads(self._process.receive())
         except Ended as end:
@@ -291,7 +287,7 @@ class Child:
 
 
 def serve(link: Link) -> None:
-    """The child's main function: serves an engine until stopped."""
+    """The child's main function."""
     try:
         build, cores = link.recv()
     except Exception as error:  # what cannot be imported here

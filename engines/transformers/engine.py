@@ -1,13 +1,11 @@
 """transformers in this process: left-padded batches of similar requests.
 
-The model is AutoModelForImageTextToText if its config has vision, else AutoModelForCausalLM. Requests of a batch
-without an answer run again in halves, so only those that fail alone end as failures: after an error of the batch all,
-else rows with broken scores and those cut short by a longer neighbour. Lack of memory shrinks batches. Defaults of
-generation_config.json hold unless the request overrides them. `seconds` are those of the batch.
+Requests of a batch without an answer run again in halves, so only those that fail alone end as failures: after an error
+of the batch all, else rows with broken scores and those cut short by a longer neighbour. Lack of memory shrinks
+batches. Defaults of generation_config.json hold unless the request overrides them. `seconds` are those of the batch.
 
 Rows are drawn by the Gumbel-max trick with their own generators, so they do not depend on the batch (rounding apart).
-An image processor is cached per picture only if a trial shows no change: some pad or pack the pictures of a batch
-together (`remembering`).
+An image processor is cached only if a trial shows no change: some pad or pack the pictures of a batch together.
 """
 
 from __future__ import annotations
@@ -62,14 +60,14 @@ class TransformersEngine:
 
     Args:
         model: Hub name, folder, or a .gguf file.
-        batch_size: requests in one batch, at most; "auto" for as many as memory holds, up to a bound.
+        batch_size: the most requests in a batch; "auto" for as many as memory holds, up to a bound.
         enable_thinking: switches a hybrid model's thinking through its chat template.
         chat_template_kwargs: further variables of the chat template.
         think_start: unusual tag that opens thinking.
         think_end: tag that closes it.
         revision: of the model at the Hub.
-        gguf_file: the file in a repository or folder of GGUF files.
-        dtype: "auto" for the dtype of the weights, or float32, bfloat16, float16.
+        gguf_file: in a repository or folder of GGUF files.
+        dtype: "auto" for that of the weights, or float32, bfloat16, float16.
         trust_remote_code: runs the model's own code.
         library_args: for the model's `from_pretrained` (device_map, max_memory, attn_implementation, …).
 
@@ -129,7 +127,7 @@ class TransformersEngine:
         )
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Reads a few batches ahead and runs requests of similar length together."""
+        """Reads a few batches ahead and batches similar lengths."""
         unseen: list[Outcome] = []
         for batch in batches(self._prompts(requests, unseen), self._room, _kind):
             yield from self._outcomes(batch)
@@ -153,7 +151,6 @@ class TransformersEngine:
         give_back()
 
     def _prompts(self, requests: Iterable[Request], unseen: list[Outcome]) -> Iterator[RenderedPrompt]:
-        """The requests that this model can take; outcomes of the others go to `unseen`."""
         for request in requests:
             if has_images(request) and not self.images:
                 unseen.append(cannot_see(request, self.model))
@@ -161,7 +158,6 @@ class TransformersEngine:
                 yield RenderedPrompt(request, self._length(request), self._context.size)
 
     def _length(self, request: Request) -> int:
-        """Approximate tokens of the prompt, without decoding pictures."""
         parts = [part for message in request.messages for part in message.content]
         shown = [request.images[part.image] for part in parts if part.image in request.images]
         text = "".join(part.text or "" for part in parts)
@@ -189,7 +185,7 @@ class TransformersEngine:
         self._room.shrink(too_large)
 
     def _tried(self, batch: list[RenderedPrompt]) -> tuple[list[Response | str], Exception | None]:
-        """`_run`'s results, or the problem for each and its exception.
+        """Results, or the problem for each and its exception.
 
         Raises:
             EngineDied: this process has lost the device.
@@ -266,7 +262,6 @@ class TransformersEngine:
         return self._context.left(width, wanted)
 
     def _greedy_config(self) -> Any:
-        """The model's settings without sampling, which `score_steps` does."""
         config = copy.deepcopy(self._model.generation_config)
         config.do_sample = False
         config.temperature = config.top_p = config.top_k = config.min_p = config.typical_p = None
@@ -276,7 +271,6 @@ class TransformersEngine:
     def _response(
         self, request: Request, prompt: list[int], tokens: list[int], most: int, seconds: float, broken: int
     ) -> Response | str:
-        """The response of a row's tokens, or its problem."""
         self._context.tell(len(prompt), request.sampling.max_tokens)
         text, finish, count = self._read(tokens, request.sampling.stop)
         if 0 <= broken < count:
@@ -305,7 +299,7 @@ class TransformersEngine:
         )
 
     def _read(self, tokens: list[int], stops: list[str]) -> tuple[str, str, int]:
-        """Text, finish reason and number of generated tokens (with the final one) of one padded row."""
+        """Text, finish reason and number of tokens (with the final one) of a padded row."""
         ends = self._model.generation_config.eos_token_id
         ends = {ends} if isinstance(ends, int) else set(ends or [])
         # Behind a stop string the row has padding, which may be an end token itself.
@@ -356,20 +350,17 @@ def _said(error: Exception) -> str:
 
 
 class NanWatch:
-    """Records the step of a row's first NaN or infinite scores, and ends that row there.
-
-    Logits processor and stopping criterion of one batch, without device synchronisation.
-    """
+    """Records the step of a row's first NaN or infinite scores, and ends that row, without device synchronisation."""
 
     def __init__(self) -> None:
         self._step = 0
         self._since: Any = None
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Returns the scores of shape (rows, vocabulary) unchanged."""
+        """Returns the scores (rows, vocabulary) unchanged."""
         import torch
 
-        # The maximum is NaN if any score is; a row without a finite maximum has no next token.
+        # The maximum is NaN if any score is.
         broken = ~torch.isfinite(scores.amax(dim=-1))
         if self._since is None:
             self._since = torch.full(broken.shape, -1, dtype=torch.long, device=scores.device)
@@ -378,16 +369,16 @@ class NanWatch:
         return scores
 
     def ends(self, input_ids: Any, scores: Any, **more: Any) -> Any:
-        """Rows to end, as a boolean of shape (rows,)."""
+        """Booleans of shape (rows,)."""
         return (self._since >= 0).to(input_ids.device)
 
     def broken_at(self) -> list[int]:
-        """Step (from 0) of each row's first broken scores; -1 if none."""
+        """Step (from 0) of each row's first broken scores, or -1."""
         return [] if self._since is None else [int(step) for step in self._since.tolist()]
 
 
 def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanWatch | None = None) -> Any:
-    """Logits processors before argmax: the watch, and the draw unless the request is greedy.
+    """Logits processors before argmax: the watch and the draw.
 
     argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
     """
@@ -474,7 +465,7 @@ class _Remembering:
         return getattr(self._image_processor, name)
 
     def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
-        """The processor's output for these pictures, nested or not."""
+        """The processor's output, nested or not."""
         pictures = list(_flat(images))
         recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
         if args or not recognisable or not self._joins:
@@ -487,10 +478,10 @@ class _Remembering:
             return self._image_processor(images, *args, **options)
 
     def apart(self, pictures: list[Any], options: dict[str, Any]) -> Any:
-        """The output of each picture alone, concatenated along the first dimension.
+        """The outputs of single pictures, concatenated along the first dimension.
 
         Raises:
-            _Apart: the outputs cannot be joined.
+            _Apart: they cannot be joined.
         """
         return _joined([self._made(picture, options) for picture in pictures])
 

