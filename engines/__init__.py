@@ -32,11 +32,7 @@ __all__ = [
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
-    """The engine of `auto`: the first rule that holds.
-
-    Raises:
-        UserError: Ray is unreachable or lacks livek12, or no engine reads the file.
-    """
+    """The engine of `auto`: the first rule that holds."""
     if engine := elsewhere(model, args, os.environ):
         return engine
     if Path(model).suffix == ".gguf":
@@ -53,7 +49,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
 
 
 def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
-    """The first two rules of `auto`; None for this machine."""
+    """The rules of `auto` for other machines."""
     path = Path(model)
     if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
         return "replay"
@@ -76,7 +72,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
-    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: arguments only."""
+    """Refuses what `make_engine` would refuse; `here` False: arguments only."""
     if not here and name == "auto" and not elsewhere(model, args, os.environ):
         return  # which it is may take many seconds to tell, and be told only where it runs
     real, build, values, placing = _settled(name, model, args)

@@ -98,7 +98,7 @@ _LOADING = frozenset(
 
 
 def missing(name: str, error: ImportError | None = None) -> UserError:
-    """The error of an engine whose library is not installed."""
+    """The error of a missing library."""
     why = f" ({one_line(error, 120)})" if error is not None else ""
     kind = kind_of(name)
     how = f"pip install {kind.extra} {_HOW}" if kind.extra else "install it"
@@ -130,7 +130,7 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
 
 @cache
 def _vllm_args() -> frozenset[str]:
-    """Arguments of vLLM's `LLM`, read off its source: importing it takes many seconds."""
+    """Read off vLLM's source: importing it takes many seconds."""
     package = importlib.util.find_spec("vllm")
     if package is None or package.origin is None:
         return frozenset()
@@ -149,7 +149,6 @@ def _vllm_args() -> frozenset[str]:
 
 
 def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> list[str]:
-    """The names that a model's config lacks; none if it is unreadable."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     try:

@@ -42,7 +42,7 @@ _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """The parsed value, or (None) the problem; `failed`: a later retry may help."""
+    """The parsed value, or (None) the problem; `failed`: worth a retry later."""
 
     key: Key
     value: T | None
@@ -62,7 +62,7 @@ class Asker:
         return self._engine.model
 
     def outcomes(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """One outcome a request, in any order: cached or new."""
+        """One outcome a request, in any order."""
         remembered: deque[Response] = deque()
         names: dict[str, str] = {}
 
@@ -87,7 +87,7 @@ class Asker:
     def replies(
         self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
     ) -> Iterator[Reply[T]]:
-        """The parsed reply to each request, in any order; `whole` rejects cut replies."""
+        """Parsed replies in any order; `whole` rejects cut ones."""
         problems: dict[Key, str] = {}
         open_requests = requests
         for attempt in range(ATTEMPTS):
@@ -115,7 +115,7 @@ class Asker:
         yield from (Reply(request.key, None, problems[request.key]) for request in again)
 
     def close(self) -> None:
-        """Closes the store; the asker may be used again."""
+        """Closes the store; reusable."""
         self._memory.close()
 
 
@@ -129,7 +129,7 @@ class Sender:
         self._lock = threading.Lock()
 
     def outcome(self, request: Request) -> Outcome:
-        """The outcome of one request; a single-threaded engine gets all waiting ones."""
+        """The outcome; a single-threaded engine gets all waiting requests."""
         if kind_of(self._engine.name).is_direct:
             return next(iter(list(self.generate([request]))))
         with self._lock:
@@ -137,7 +137,7 @@ class Sender:
         return batcher.outcome(request)
 
     def close(self) -> None:
-        """Ends the sending thread after its queue; the engine is the caller's."""
+        """Ends the sending thread; the engine is the caller's."""
         with self._lock:
             if self._batcher is not None:
                 self._batcher.close()
@@ -175,7 +175,7 @@ class ReplyMemory:
         self._store = store
 
     def get(self, name: str) -> Response | None:
-        """The reply under an empty key, if readable."""
+        """The reply, if readable."""
         text = self._store.get(name) if self._store is not None else None
         if text is None:
             return None
@@ -185,7 +185,7 @@ class ReplyMemory:
             return None
 
     def put(self, name: str, reply: Response) -> None:
-        """Stores a reply without its request's fields."""
+        """Stores a reply."""
         if self._store is not None:
             self._store.put(name, reply.model_dump_json(exclude={"key", "reasoning", "versions"}))
 
@@ -202,7 +202,7 @@ def memory_key(recipient: Sequence[Any], request: Request) -> str:
 
 
 def drawn(request: Request, attempt: int) -> Request:
-    """The request at its attempt (from 0): another seed and temperature."""
+    """The request with the seed and temperature of an attempt (from 0)."""
     sampling, key = request.sampling, request.key
     if attempt and sampling.temperature is not None:
         sampling = sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})
@@ -240,7 +240,7 @@ class Generates(Protocol):
 
 
 class Batcher:
-    """Collects requests of threads for a single-threaded engine."""
+    """Batches requests of threads for a single-threaded engine."""
 
     def __init__(self, engine: Generates) -> None:
         self._engine = engine
@@ -274,7 +274,6 @@ class Batcher:
                 return
 
     def _round(self, first: tuple[Request, Future[Outcome]], sent: list[Future[Outcome]]) -> bool:
-        """One call of the engine with numbered requests. Errors reach every waiting thread."""
         keys: list[Key] = []
         stop = False
 
@@ -337,7 +336,7 @@ class ModelSpec:
 
 
 def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> ModelSpec:
-    """Parses one model; errors name `option` and no secret."""
+    """Parses one model; errors contain no secret."""
     text = text.strip()
     if not text:
         raise UserError(f"{option} names no model: give MODEL or MODEL@ENGINE[:K=V,…]")
@@ -350,7 +349,7 @@ def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapp
 
 
 def model_specs(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> list[ModelSpec]:
-    """Parses models between commas; K=V after a model with an engine are its arguments."""
+    """Parses models between commas, each with its arguments K=V."""
     pieces: list[str] = []
     for piece in split_at_commas(text):
         if pieces and "@" in pieces[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):

@@ -34,7 +34,7 @@ class Engine(Protocol):
         ...
 
     def versions(self) -> dict[str, str]:
-        """Package and library versions, for the record."""
+        """Package and library versions."""
         ...
 
     def close(self) -> None:

@@ -29,12 +29,12 @@ def failure(
 
 
 def cannot_see(request: Request, model: str) -> Failure:
-    """The failure of an image request on a text-only model."""
+    """The failure of a model without vision."""
     return failure(request, f"{model} reads text only, and the question has images", "unsupported", final=True)
 
 
 def has_images(request: Request) -> bool:
-    """Tests whether any message shows an image."""
+    """Tests for images."""
     return any(part.type == "image" for message in request.messages for part in message.content)
 
 
@@ -44,7 +44,7 @@ def seed_of(request: Request) -> int:
 
 
 def same_prompt(a: Request, b: Request) -> bool:
-    """Tests whether two requests differ in their trial only."""
+    """Tests for trials of one prompt."""
     return (
         (a.key.task, a.key.question_id) == (b.key.task, b.key.question_id)
         and a.sampling == b.sampling
@@ -74,7 +74,7 @@ def content_of(message: Message, picture: Callable[[str], Json]) -> str | list[J
 
 
 def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json]:
-    """The parts of a message; `picture` converts an image's sha256."""
+    """The parts of a message; `picture` converts a sha256."""
     return [
         {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
         for part in message.content
@@ -108,7 +108,7 @@ class Context:
         self._said = False
 
     def left(self, question: int, wanted: int) -> int:
-        """Tokens left for the answer, at most `wanted`; ≤ 0 if the question does not fit."""
+        """Tokens left of `wanted`; ≤ 0 if the question does not fit."""
         return wanted if self.size is None else min(wanted, self.size - question)
 
     def tell(self, question: int, wanted: int) -> None:
@@ -125,7 +125,7 @@ class Context:
 
 
 def figures_of(engine: object) -> Figures:
-    """An engine's figures; empty if it keeps none."""
+    """An engine's figures, if any."""
     figures = getattr(engine, "figures", None)
     return figures if isinstance(figures, Figures) else Figures()
 
@@ -142,7 +142,7 @@ def together(parts: Iterable[Figures]) -> Figures:
 
 
 def one_after_another(earlier: Figures, later: Figures) -> Figures:
-    """The figures of an engine and its replacement."""
+    """Figures of an engine and its replacement."""
     both = [earlier, later]
     return Figures(
         context=_of(min, both, "context"),
@@ -158,7 +158,7 @@ def _of(how: Callable[[list[int]], int], parts: Iterable[Figures], name: str) ->
 
 
 class Stages:
-    """Seconds of a start by stage, with `words` as progress."""
+    """Seconds of a start by stage."""
 
     def __init__(self, name: str, words: str) -> None:
         self.seconds: dict[str, float] = {}
@@ -167,7 +167,7 @@ class Stages:
         self.begin(name, words)
 
     def begin(self, name: str, words: str) -> None:
-        """Ends the previous stage; stages may be repeated."""
+        """Ends the previous stage."""
         if name == self._name:
             return
         self.end()

@@ -47,7 +47,7 @@ def peak_rss() -> int:
 
 
 def bytes_written() -> int | None:
-    """Bytes that this process has written to disks, if known."""
+    """Bytes written to disks by this process."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
             if line.startswith("write_bytes:"):
@@ -84,7 +84,7 @@ def _devices() -> list[DeviceMemory]:
 
 
 def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
-    """The driver's rows (index, uuid, …) of CUDA_VISIBLE_DEVICES, in its order."""
+    """The driver's rows (index, uuid, …) of CUDA_VISIBLE_DEVICES."""
     if named is None:
         return rows
     chosen = []
@@ -104,7 +104,7 @@ def _allocator(number: int) -> dict[str, int]:
 
 
 def _cuda_in_use() -> Any:
-    """torch.cuda if this process has opened a device; opens none."""
+    """torch.cuda if a device is open."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
@@ -121,7 +121,7 @@ T = TypeVar("T")
 
 
 class Gpus:
-    """The first `most` GPUs of this process; a context manager."""
+    """This process's GPUs, up to `most`; a context manager."""
 
     def __init__(self, most: int | None = None) -> None:
         self._nvml = _initialised()
@@ -135,12 +135,12 @@ class Gpus:
         return [_text(name) for name in self._each("nvmlDeviceGetName") if name is not None]
 
     def busy(self) -> float | None:
-        """Mean share (0 to 1) of the last moment in which a kernel ran, if known."""
+        """Mean share (0 to 1) of the last moment in which a kernel ran."""
         rates = [rate.gpu / 100 for rate in self._each("nvmlDeviceGetUtilizationRates") if rate is not None]
         return statistics.mean(rates) if rates else None
 
     def joules(self) -> dict[str, float] | None:
-        """Energy counters by UUID, if every GPU has one."""
+        """Energy counters by UUID."""
         counters = self._each("nvmlDeviceGetTotalEnergyConsumption")  # in mJ
         values = [counter / 1000 for counter in counters if counter is not None]
         return dict(zip(self.uuids, values, strict=True)) if values and len(values) == len(counters) else None
@@ -185,7 +185,7 @@ def _initialised() -> Any:
 
 
 def _copy_of_vllm() -> Any:
-    """Loaded from its file: importing vLLM takes seconds."""
+    """Loads vLLM's copy from its file: importing vLLM takes seconds."""
     package = importlib.util.find_spec("vllm")
     assert package is not None and package.submodule_search_locations is not None
     file = Path(package.submodule_search_locations[0]) / "third_party" / "pynvml.py"
@@ -231,7 +231,6 @@ def own_turn(width: int | None = None) -> Iterator[None]:
 
 
 def _folder() -> Path:
-    """Folder of the locks: local to this machine and user."""
     folder = Path(tempfile.gettempdir()) / f"livek12-devices-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():

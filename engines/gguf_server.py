@@ -12,14 +12,14 @@ import time
 
 
 def leave_with(parent: int) -> None:
-    """Ends this process once its parent was killed."""
+    """Ends this process with its parent."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)
 
 
 def main(parent: str, model: str, name: str, context: str, slots: str) -> None:
-    """Serves until the parent ends or a signal comes."""
+    """Serves until parent or signal end it."""
     threading.Thread(target=leave_with, args=(int(parent),), daemon=True).start()
     import xllamacpp
 

@@ -28,7 +28,7 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 
 
 class BadImage(Exception):
-    """A picture that no engine should get."""
+    """A refused picture."""
 
 
 def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
@@ -83,7 +83,7 @@ def mime_of(image: Image) -> str:
 
 
 class InHand:
-    """Counts the pixels of distinct pictures in hand."""
+    """Counts distinct pixels in hand."""
 
     def __init__(self) -> None:
         self.pixels = 0
@@ -100,7 +100,7 @@ class InHand:
             yield group
 
     def done(self, outcome: Outcome) -> Outcome:
-        """Forgets the request of a passing outcome."""
+        """Forgets the outcome's request."""
         if request := self._requests.pop(outcome.key, None):
             self._shown.subtract(request.images.keys())
             for name in request.images:
@@ -111,7 +111,7 @@ class InHand:
 
 
 class Pictures:
-    """Decodes pictures once and caches the latest; thread-safe."""
+    """Decodes pictures once; a thread-safe cache."""
 
     def __init__(self, kept_pixels: int = KEPT_PIXELS) -> None:
         self._kept: OrderedDict[str, tuple[Future[Picture], int]] = OrderedDict()
@@ -140,7 +140,7 @@ class Pictures:
         return decoded
 
     def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes on groups of requests while threads decode the next pictures, up to half of the cache."""
+        """Passes on requests while threads decode the next pictures, up to half of the cache."""
         waiting: deque[list[Request]] = deque()
         try:
             for group in groups:
@@ -205,7 +205,7 @@ def _shown(request: Request) -> list[str | None]:
 
 
 def pixels_of(image: Image) -> int:
-    """Pixels by the header; 0 if unreadable or too large."""
+    """Pixels by the header, or 0."""
     from PIL import Image as PIL
 
     try:

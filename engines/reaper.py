@@ -54,7 +54,7 @@ class Reaper:
                 self._process.stdin.flush()
 
     def close(self) -> None:
-        """Releases the charges; call before they end, as their ids may be reused."""
+        """Releases the charges; call before they end, as ids may be reused."""
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:
@@ -63,7 +63,7 @@ class Reaper:
 
 @contextmanager
 def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a command in its own session, killed with the block and this process."""
+    """Starts a command, killed with the block and this process."""
     reaper = Reaper()
     try:
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -79,7 +79,7 @@ def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Pop
 
 
 def processes() -> dict[int, tuple[int, str]]:
-    """Parent and start time of all processes; empty without /proc."""
+    """Parent and start time of all processes."""
     table = {}
     for folder in _PROC.glob("[0-9]*"):
         if stat := _read(folder / "stat"):
@@ -101,7 +101,7 @@ def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[i
 
 
 def begun(heads: Iterable[int]) -> dict[int, str]:
-    """The start times of processes and descendants."""
+    """Start times of processes and descendants."""
     there = processes()
     return {process: there[process][1] for process in family(heads, there) if process in there}
 

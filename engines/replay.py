@@ -40,7 +40,7 @@ _Name = tuple[str | None, str, int]
 
 
 class _BadRow(Exception):
-    """A line that is no recorded response; the message gives the reason."""
+    """A line that is no recorded response."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ReplayEngine:
         self.model = next(iter(self._models), Path(model).stem)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields the recorded response of each request, in order."""
+        """Yields recorded responses in order."""
         for request in requests:
             key = request.key
             place = self._places.get((key.task, key.question_id, key.trial))
@@ -126,7 +126,7 @@ class ReplayEngine:
         return self._places.keys()
 
     def versions(self) -> dict[str, str]:
-        """Our version; the recordings may name theirs."""
+        """Our version."""
         return versions_of()
 
     def close(self) -> None:
@@ -239,7 +239,7 @@ def _read_row(raw: bytes) -> _Row:
 
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The valid optional fields of a plain row."""
+    """The valid optional fields."""
     values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
@@ -340,7 +340,7 @@ class Tokenizer:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def ends(self, token: int) -> bool:
-        """Tests whether a token ends or pads an answer."""
+        """Tests for end and padding tokens."""
         return token in self._special
 
 

@@ -78,14 +78,14 @@ class SessionWriter:
         )
 
     def loaded(self, engine: object = None) -> None:
-        """Records that the engine is ready, with its `gpus` and `replicas`."""
+        """Records that the engine is ready."""
         self._engine = engine
         sizes = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **sizes)
         self._meter()
 
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
-        """Counts ended requests and completion tokens (None: not stated)."""
+        """Counts ended requests and completion tokens."""
         with self._counting:
             if self._requests is None and self.session.loaded is not None:
                 self._first = round(self._now() - self.session.loaded, 2)

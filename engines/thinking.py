@@ -99,21 +99,21 @@ class Thinking:
         return ((start, self.end or by_start.get(start, "</think>")),)
 
     def opened_by(self, prompt: str | None) -> bool:
-        """Tests whether a rendered prompt ends inside thinking."""
+        """Tests for a prompt that ends inside thinking."""
         tail = (prompt or "").rstrip()
         openers = _OPENERS if self._usual else ()
         return tail.endswith((*(start for start, _ in self.tags), *openers))
 
     def split(self, text: str, opened: bool = False) -> Split:
-        """Splits `text`; `opened`: the prompt ended inside thinking."""
+        """Splits `text`; `opened` by the prompt."""
         channels = _split_untagged(text, opened) if self._usual else Split(None, text)
         tagged = _split_tags(channels.text, self.tags, opened and channels.text == text)
         return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
 
     def kept(self, tokenizer: Any) -> list[str]:
-        """Special tokens that decoding has to keep and `without` removes from the answer.
+        """Special tokens that decoding has to keep for `without`.
 
-        All if a tag consists of some (decoding drops all or none), else none.
+        All if a tag consists of some (decoding drops all or none).
         """
         special = [str(token) for token in tokenizer.all_special_tokens]  # those with a role; not gpt-oss's channels
         with suppress(AttributeError, NotImplementedError):  # Mistral's own tokenizers name all of theirs above
@@ -139,7 +139,7 @@ _IN_TEMPLATE = -1
 
 
 def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> Split:
-    """A pair quoted inside a thought does not end it."""
+    """Splits by tags; a quoted pair does not end a thought."""
     pattern, pairs = _compiled(tags)
     marks = list(pattern.finditer(text))
     if not marks:
@@ -167,7 +167,6 @@ def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> S
 
 @cache
 def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, tuple[int, bool]]]:
-    """A pattern of all tags, and each tag's pair and whether it closes it."""
     pairs = {_plain(end): (number, True) for number, (_, end) in enumerate(tags)}
     pairs |= {_plain(start): (number, False) for number, (start, _) in enumerate(tags)}
     bodies: dict[str, list[str]] = {}
@@ -194,7 +193,7 @@ def _split_untagged(text: str, opened: bool) -> Split:
 
 
 def _split_roles(text: str, opened: bool) -> Split | None:
-    """Text before an answer is a thought; None without roles."""
+    """Splits by roles; text before an answer is a thought."""
     if not any(word in text for word in _ROLE_WORDS):
         return None
     marks = list(_ROLE.finditer(text))
@@ -212,7 +211,7 @@ def _split_roles(text: str, opened: bool) -> Split | None:
 
 
 def _split_channels(text: str) -> Split:
-    """Text outside is a thought if a final channel follows."""
+    """Splits by channels; text outside is a thought if a final one follows."""
     messages = list(_CHANNEL.finditer(text))
     last_final = max((message.start() for message in messages if message[1] == "final"), default=-1)
     thoughts: list[str] = []

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Iterator[None]:
-    """Drops an optional thinking budget that the model cannot keep, with one warning a problem."""
+    """Drops an impossible optional thinking budget, with one warning a problem."""
     try:
         yield
     except UserError as error:
@@ -35,7 +35,7 @@ def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Itera
 
 
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
-    """The user's pair of tags; else the first that the tokenizer has as tokens; else the first in its chat template."""
+    """The user's pair; else the first in the tokenizer's tokens; else in the chat template."""
     if len(thinking.tags) == 1:
         return thinking.tags[0]
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else ""
@@ -54,7 +54,7 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
 
 
 def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
-    """The `reasoning_config` of vLLM, required at its start."""
+    """The `reasoning_config` for vLLM's start."""
     mend_torch_builds()
     try:
         from transformers import AutoTokenizer
@@ -73,7 +73,7 @@ def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) 
 
 
 class ThinkingLimit:
-    """Closes the thinking of each row after `budget` tokens; a prompt may have opened it."""
+    """Closes the thinking of each row after `budget` tokens."""
 
     def __init__(self, start: Sequence[int], end: Sequence[int], budget: int) -> None:
         self.start, self.end, self.budget = list(start), list(end), budget
@@ -96,8 +96,6 @@ class ThinkingLimit:
 
 
 class _Row:
-    """Tokens of thinking `spent`, and the rest of the closing tag."""
-
     def __init__(self, prompt: list[int], limit: ThinkingLimit) -> None:
         self._limit = limit
         self._tail = prompt

@@ -59,7 +59,7 @@ def version_of(sources: Sequence[bytes]) -> str:
 
 
 def _tree(source: bytes) -> ast.Module:
-    """Not thread-safe in Python 3.11."""
+    """The syntax tree; parsing is not thread-safe in Python 3.11."""
     with _PARSING:
         for _ in range(_TRIES):
             with contextlib.suppress(SystemError):

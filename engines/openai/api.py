@@ -165,7 +165,7 @@ class OpenAIEngine:
         asyncio.run_coroutine_threadsafe(self._wire.open(), self._loop).result()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Keeps requests in flight as its pace allows, and as many again ready."""
+        """Keeps requests in flight as the pace allows, and as many ready."""
         batch = Batch()
         reading = 0
         try:
@@ -190,7 +190,7 @@ class OpenAIEngine:
         return Figures(context=self._context.size)
 
     def versions(self) -> dict[str, str]:
-        """The client's version; the server's software is unknown."""
+        """The client's version alone."""
         return versions_of("aiohttp")
 
     def close(self) -> None:
@@ -246,7 +246,7 @@ class OpenAIEngine:
             return failure(request, error)
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
-        """The answer, its budget lowered to the endpoint's limit."""
+        """The answer within the endpoint's token limit."""
         wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
@@ -274,7 +274,7 @@ class OpenAIEngine:
                 return answer
 
     async def _answer(self, body: bytes, tokens: int) -> tuple[Completion, float, int]:
-        """Retries until there is an answer; returns it with seconds and round of the last attempt."""
+        """The answer after retries, with seconds and round of the last attempt."""
         began, attempt, waited, slow = time.monotonic(), 0, 0, 0
         seconds = self._timeout or START_SECONDS + tokens / SLOWEST
         while True:
@@ -393,7 +393,7 @@ def _wire(address: str, api_key: str | None, connections: int) -> Wire:
 
 
 class Batch:
-    """One `generate`: unsent requests, workers and outcomes."""
+    """Unsent requests, workers and outcomes."""
 
     def __init__(self) -> None:
         self.waiting: deque[Request] = deque()
@@ -402,7 +402,7 @@ class Batch:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def taken(self) -> Outcome:
-        """The next outcome; raises a fatal error."""
+        """The next outcome or fatal error."""
         outcome = self.done.get()
         if isinstance(outcome, Exception):
             raise outcome
@@ -430,19 +430,19 @@ class Endpoint:
         self._next_probe: float | None = None
 
     def heard(self, answered: bool = False) -> None:
-        """Records an HTTP answer; `answered` if it was a 200."""
+        """Records an HTTP answer."""
         self.last_answer = time.monotonic()
         if answered:
             self.served, self.last_served = True, self.last_answer
         self._next_probe = None
 
     def lost(self, reason: str) -> None:
-        """Records an exhausted request without any success meanwhile."""
+        """Records an exhausted request."""
         self.reason = reason
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def open(self) -> bool:
-        """Allows sending: always while it answers, else a probe every few seconds."""
+        """Allows sending, or a probe every few seconds."""
         now = time.monotonic()
         if self._next_probe is None:
             return True
@@ -453,7 +453,7 @@ class Endpoint:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header (seconds or a date), if valid."""
+    """Seconds of a Retry-After header (or date)."""
     if not value:
         return None
     try:

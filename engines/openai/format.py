@@ -81,13 +81,13 @@ def read_completion(data: bytes) -> Completion:
 
 
 def said_by_error(data: bytes) -> str:
-    """Message and code of an error body, on one line."""
+    """Message and code of an error body."""
     message, code = _told(data)
     return one_line(f"{message} ({clean(code)})" if code else message, 160)
 
 
 def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
-    """Limits stated in a refusal of so many tokens: the endpoint's maximum, and what fits this time."""
+    """The endpoint's maximum of tokens, and what fits this time, by its refusal."""
     message = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
     context, question, limit = (_number(pattern, message) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
     most = context or limit
@@ -195,7 +195,7 @@ class RequestForm:
     budgets: bool = True
 
     def limits(self, request: Request) -> bool:
-        """Tests whether a request is sent with a thinking budget."""
+        """Tests for a thinking budget."""
         sampling = request.sampling
         return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
 
@@ -218,7 +218,7 @@ class RequestForm:
         return None
 
     def tell_without_budgets(self, address: str) -> None:
-        """Warns that thinking budgets are omitted from now on."""
+        """Warns about omitted thinking budgets."""
         _log.warning(
             "%s takes no thinking budget as %s; thinking and answer share the limit of tokens",
             address,
@@ -226,7 +226,7 @@ class RequestForm:
         )
 
     def body(self, request: Request, tokens: int) -> bytes:
-        """The request body for an answer of at most `tokens`."""
+        """The body for at most `tokens`."""
         sampling = request.sampling
         fields: Json = {
             "model": self.model,
@@ -247,7 +247,7 @@ class RequestForm:
 
 
 def messages_json(request: Request) -> list[Json]:
-    """The conversation; images are data URLs of their exact bytes."""
+    """Messages with images as data URLs of their exact bytes."""
 
     def picture(sha256: str) -> Json:
         return {"type": "image_url", "image_url": {"url": data_url(request.images[sha256])}}

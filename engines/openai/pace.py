@@ -57,7 +57,7 @@ class Pace:
         self._largest = max(self._largest, size)
 
     def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
-        """Records an answer to a request of the round `sent_in`; `more`: others wait."""
+        """Records an answer of the round `sent_in`; `more`: others wait."""
         if self._changed:
             self._changed = False
             self._begin()
@@ -81,7 +81,6 @@ class Pace:
         self._answers, self._seconds, self._tokens = 0, 0.0, 0
 
     def _measure(self) -> None:
-        """Ends a round: up if throughput grew with the level, else back."""
         work = self._answers if self._tokens is None else self._tokens
         self._speeds[self.level] = self.level * work / max(self._seconds, 1e-6)
         best = max(self._speeds.values())

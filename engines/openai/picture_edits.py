@@ -69,7 +69,7 @@ class PictureEditor:
         Wire(*self._wire_args)
 
     def redraw(self, edits: Iterable[Edit]) -> Iterator[tuple[Edit, Image | NoPicture]]:
-        """Each picture redrawn, or the reason why not, in order."""
+        """Pictures redrawn, or the reason why not, in order."""
         waiting: list[Edit] = []
         for edit in edits:
             waiting.append(edit)

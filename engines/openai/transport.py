@@ -40,7 +40,7 @@ class Garbled(Exception):
 
 
 class BrokenOff(Exception):
-    """An answer began and did not end."""
+    """An answer ended early."""
 
 
 class TooLong(Exception):
@@ -100,7 +100,7 @@ class Wire:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Opens the session; connections are made on demand."""
+        """Opens the session, without connections."""
         import ssl
 
         import aiohttp
@@ -179,7 +179,7 @@ async def _note_reuse(session: object, context: Any, parameters: object) -> None
 
 
 def _watched(address: aiohttp.AddrInfoType) -> socket.socket:
-    """With keep-alive: it notices a dead host, for many minutes without a byte are normal."""
+    """With keep-alive: many minutes without a byte are normal."""
     made = socket.socket(*address[:3])
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in ALIVE.items():

@@ -154,7 +154,6 @@ class Pool:
         return next((slot for slot in self._slots if slot.member is member), None), report
 
     def _welcome(self, slot: Slot, facts: Ready, versions: dict[str, str]) -> None:
-        """Adds a member with the others' versions."""
         for library in sorted({*versions} & {*facts.versions}):
             if versions[library] != facts.versions[library]:
                 there = f"{library} {facts.versions[library]} on {facts.host}, {versions[library]} elsewhere"
@@ -164,7 +163,6 @@ class Pool:
         slot.figures = facts.figures
 
     def _dismiss(self, slot: Slot, reason: str, bar: bool = False) -> None:
-        """Gives a member up, for this call of `generate` or (`bar`) for good."""
         slot.barred = bar
         slot.gone = f"replica {slot.number} is not used: {reason}"
         _log.warning(slot.gone)
@@ -175,7 +173,7 @@ class Pool:
             self._suspect_slot = None
 
     def _bury(self, slot: Slot, reason: str) -> list[Outcome]:
-        """Takes a dead member's requests back and rebuilds it; returns a lone killer's failure."""
+        """Rebuilds a dead member; returns a lone killer's failure."""
         in_hand, failures = len(slot.hand), list[Outcome]()
         for job in slot.hand.values():
             job.deaths += 1
@@ -203,7 +201,6 @@ class Pool:
         return bool(self._returned or self._suspects or any(slot.load for slot in self._slots))
 
     def _feed(self) -> bool:
-        """Fills the members; returns whether they have room."""
         self._feed_suspect_slot()
         ready = [slot for slot in self._slots if slot.facts and slot is not self._suspect_slot]
         hungry = True
@@ -239,7 +236,6 @@ class Pool:
             self._homes.popitem(last=False)
 
     def _feed_suspect_slot(self) -> None:
-        """Lets one idle member do the suspects with the fewest deaths."""
         if not self._suspects:
             if self._suspect_slot and not self._suspect_slot.load:
                 self._suspect_slot = None
@@ -356,11 +352,11 @@ class Member(Protocol):
         ...
 
     def receive(self) -> Report:
-        """Waits for the next report, in one thread; raises EngineDied at the end."""
+        """Waits in one thread; raises EngineDied at the end."""
         ...
 
     def close(self, seconds: float) -> None:
-        """Waits for a stopped member to end, then kills it."""
+        """Waits for a stopped member, then kills it."""
         ...
 
 
@@ -394,12 +390,12 @@ class Slot:
 
     @property
     def load(self) -> int:
-        """Requests in hand or in the queue."""
+        """Requests in hand or queued."""
         return len(self.hand) + len(self.waiting)
 
     @property
     def room(self) -> int:
-        """Further requests to queue at its end."""
+        """Further requests to queue."""
         least, most = PREFETCH
         return min(most, max(least, (len(self.hand) - self.untaken) // 4)) - self.untaken
 
@@ -413,13 +409,13 @@ class Slot:
             self.member.send(AskMessage(epoch, [self.album.pack(job.request) for job in jobs]))
 
     def end(self, epoch: int) -> None:
-        """Signals once the end of requests for now."""
+        """Signals a pause of requests."""
         if self.member and not self.ended and not self.waiting:
             self.ended = True
             self.member.send(End(epoch))
 
     def leave(self) -> list[Job]:
-        """Takes its requests back, those in hand first."""
+        """Takes its requests back in order."""
         jobs = [*self.hand.values(), *self.waiting]
         self.hand.clear()
         self.waiting.clear()

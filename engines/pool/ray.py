@@ -51,7 +51,7 @@ def _in_group(name: str) -> Callable[[Call], Call]:
 
 
 class FarEnd:
-    """An engine in a Ray worker process; relative paths start in `folder`, if present there."""
+    """An engine in a Ray worker; relative paths start in `folder`, if present there."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class RayMember:
         self._closed = False
 
     def send(self, message: Message) -> None:
-        """Calls the actor without waiting; ignores a lost one."""
+        """Calls the actor without waiting."""
         from ray.exceptions import RayError
 
         with suppress(RayError):
@@ -148,7 +148,7 @@ class RayMember:
             self._placed = True
 
     def close(self, seconds: float) -> None:
-        """Lets the actor end its work, then ends it."""
+        """Ends the actor after its work."""
         import ray
 
         self._closed = True
@@ -186,7 +186,7 @@ class RayEngine(Pool):
             raise
 
     def close(self) -> None:
-        """Ends the actors, and a Ray started for them."""
+        """Ends the actors, and our Ray."""
         super().close()
         self._disconnect()
 
@@ -200,7 +200,7 @@ class RayEngine(Pool):
 
 @cache
 def said_there(function: Callable[[], bool], address: str, gpus: float | None) -> bool:
-    """A function's result from a node that fits a replica."""
+    """A function's result from a replica's node."""
     started = connect(address, 0)
     try:
         import ray

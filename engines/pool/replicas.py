@@ -68,7 +68,6 @@ def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], a
 
 
 def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of each child: its GPUs, or its cores without any."""
     devices = _devices()
     gpus = plan.gpus if plan.gpus is not None else spread if devices else 0
     if not gpus:
@@ -184,7 +183,6 @@ class Revived:
             self.engine = None
 
     def _alive(self) -> bool:
-        """Rebuilds a lost engine, up to a number of deaths."""
         while self.engine is None and self._deaths < DEATHS:
             try:
                 self.engine, self._fresh = self._build(), True
@@ -194,7 +192,7 @@ class Revived:
         return self.engine is not None
 
     def _next(self, again: list[list[Request]], stream: Iterator[Request]) -> list[Request] | None:
-        """The next part to repeat, or None for the stream; after a lonely death a request far away."""
+        """The next part to repeat; after a lonely death a request far away."""
         if not self._deaths:
             return again.pop() if again else None
         if ahead := list(islice(stream, AWAY ** (self._deaths - 1))):
@@ -219,6 +217,6 @@ def _noted(source: Iterator[Request], hand: dict[Key, Request]) -> Iterator[Requ
 
 
 def _parts(requests: list[Request]) -> list[list[Request]]:
-    """One request, which exposes an engine that dies with every one, and the others in halves."""
+    """One request, which exposes an always dying engine, and halves."""
     middle = (len(requests) + 1) // 2
     return [part for part in (requests[:1], requests[1:middle], requests[middle:]) if part]

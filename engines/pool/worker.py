@@ -88,14 +88,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The engine died or raised an unexpected error."""
+    """The engine's death."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Requests taken since the last report, outcomes, and final figures."""
+    """Requests taken, outcomes, and final figures."""
 
     epoch: int
     taken: int
@@ -142,7 +142,7 @@ class Album:
 
 
 class Worker:
-    """Runs an engine in the thread that calls `run`; `post` is for another thread."""
+    """Runs an engine in the calling thread of `run`; `post` is for another one."""
 
     def __init__(
         self, build: Callable[[], Engine], emit: Callable[[Report], None], cores: frozenset[int] | None = None
@@ -169,7 +169,7 @@ class Worker:
         self._inbox.put((message.epoch if isinstance(message, End) else 0, None))
 
     def run(self) -> None:
-        """Serves until stopped or the engine is lost."""
+        """Serves until stopped."""
         try:
             if self._cores and hasattr(os, "sched_setaffinity"):
                 os.sched_setaffinity(0, self._cores)
@@ -197,7 +197,6 @@ class Worker:
         return None
 
     def _round(self, engine: Engine, epoch: int, first: Request) -> None:
-        """Requests of an epoch up to its end, a lull or an abort."""
         hand: dict[Key, Request] = {}
         taken = 0
 
@@ -243,7 +242,7 @@ GONE_SECONDS = 10.0
 
 
 def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of engines on one machine; `cpus` None: equal shares."""
+    """Environment and cores of engines sharing a machine."""
     here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     total = cores()
     width = max(1, min(total, int(cpus or total // count)))
@@ -267,7 +266,7 @@ class Child:
         self._process.send(first)
 
     def send(self, message: Message) -> None:
-        """Sends a message; ignores a dead child."""
+        """Sends; ignores a dead child."""
         self._process.send(pickle.dumps(message))
 
     def receive(self) -> Report:
@@ -279,7 +278,7 @@ class Child:
         return report
 
     def close(self, seconds: float) -> None:
-        """Waits for the process to end, kills it with its descendants, and waits until all are gone."""
+        """Waits for the process, then kills it with its descendants."""
         ending = begun([self._process.pid])
         self._process.wait(seconds)
         self._process.kill()

@@ -98,7 +98,7 @@ def _cut(members: list[RenderedPrompt], room: Room, last: bool) -> Iterator[list
 
 
 def _start_of_trials(members: list[RenderedPrompt], end: int) -> int:
-    """Start of the trials that a cut at `end` would part, if the next batch fits them; else 0."""
+    """Start of the trials parted by a cut at `end`, if the next batch fits them; else 0."""
     start = end
     while start and _question(members[start - 1]) == _question(members[end]):
         start -= 1

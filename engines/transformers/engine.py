@@ -127,7 +127,7 @@ class TransformersEngine:
         )
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Reads a few batches ahead and batches similar lengths."""
+        """Reads ahead and batches similar lengths."""
         unseen: list[Outcome] = []
         for batch in batches(self._prompts(requests, unseen), self._room, _kind):
             yield from self._outcomes(batch)
@@ -137,7 +137,7 @@ class TransformersEngine:
 
     @property
     def figures(self) -> Figures:
-        """The model's context, and its start by stages."""
+        """Context, and stages of the start."""
         return Figures(context=self._context.size, stages=self._stages.seconds)
 
     def versions(self) -> dict[str, str]:
@@ -299,7 +299,7 @@ class TransformersEngine:
         )
 
     def _read(self, tokens: list[int], stops: list[str]) -> tuple[str, str, int]:
-        """Text, finish reason and number of tokens (with the final one) of a padded row."""
+        """Text, finish reason and tokens (with the final one) of a padded row."""
         ends = self._model.generation_config.eos_token_id
         ends = {ends} if isinstance(ends, int) else set(ends or [])
         # Behind a stop string the row has padding, which may be an end token itself.
@@ -350,7 +350,7 @@ def _said(error: Exception) -> str:
 
 
 class NanWatch:
-    """Records the step of a row's first NaN or infinite scores, and ends that row, without device synchronisation."""
+    """Records a row's first NaN or infinite scores and ends it, without device synchronisation."""
 
     def __init__(self) -> None:
         self._step = 0
@@ -427,7 +427,7 @@ class _Apart(Exception):
 
 
 def named(picture: Any, name: str) -> Any:
-    """The picture with its name, the cache key."""
+    """Names the picture for the cache."""
     picture.info[_NAME] = name
     return picture
 
@@ -465,7 +465,7 @@ class _Remembering:
         return getattr(self._image_processor, name)
 
     def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
-        """The processor's output, nested or not."""
+        """The processor's output."""
         pictures = list(_flat(images))
         recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
         if args or not recognisable or not self._joins:

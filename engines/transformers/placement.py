@@ -22,7 +22,7 @@ _FREE_SHARE = 0.7
 
 
 def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
-    """The model, its processor (or tokenizer), and whether it has vision."""
+    """Model, processor (or tokenizer), and whether it has vision."""
     try:
         mend_torch_builds()
         import transformers
@@ -72,7 +72,7 @@ def own_place() -> str:
 
 
 def cells_in_memory(model: Any) -> int | None:
-    """Tokens of key-value cache that fit on the devices, if known.
+    """Tokens of key-value cache that fit on the devices.
 
     2 · layers · heads · head size · bytes a number for each token.
     """
@@ -87,7 +87,7 @@ def cells_in_memory(model: Any) -> int | None:
 
 
 def devices_of(model: Any) -> set[Any]:
-    """The torch devices of the model, without the CPU."""
+    """The model's devices without the CPU."""
     import torch
 
     places = getattr(model, "hf_device_map", None) or {"": model.device}

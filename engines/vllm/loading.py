@@ -73,7 +73,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
 
 @contextmanager
 def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
-    """Captures vLLM's starting processes; at level "errors only" they log more, which is hidden."""
+    """Captures vLLM's starting processes."""
     own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
     stages.begin("process", "vLLM starts its process")
     with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):
@@ -93,7 +93,7 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
 
 
 def tell_context(model: str, config: Any) -> None:
-    """Warns if memory is too small for the model's context, unless the user chose a smaller one."""
+    """Warns if memory limits the model's context."""
     if config.original_max_model_len == FITTED and config.max_model_len < (
         own := config.get_and_verify_max_len(FITTED)
     ):

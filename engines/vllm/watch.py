@@ -56,7 +56,7 @@ class CoreWatch:
 
     @contextmanager
     def loading(self, log: VllmLog) -> Iterator[None]:
-        """Passes stderr of vLLM's loading processes through `log`, ends them with this one."""
+        """Passes on stderr of vLLM's loading processes, ends them with this one."""
         self._reaper = Reaper()
         try:
             with self._hearing(log):
@@ -68,7 +68,7 @@ class CoreWatch:
         self._heard.clear()
 
     def attach(self, engine: Any) -> None:
-        """Begins to read a loaded engine's outputs."""
+        """Reads a loaded engine's outputs."""
         # The core reports preemptions in its statistics.
         self.preemptions = 0 if engine.log_stats else None
         engine.log_stats, engine.logger_manager, engine.output_processor.log_stats = False, None, False
@@ -82,7 +82,7 @@ class CoreWatch:
             threading.Thread(target=self._wake, args=(core.outputs_queue,), daemon=True).start()
 
     def cause(self) -> str:
-        """The processes' error since the load began or ended."""
+        """The processes' last error."""
         if self._listener is not None:
             self._listener.join(_LISTEN_SECONDS)
         return named(bytes(self._heard))
@@ -106,11 +106,11 @@ class CoreWatch:
 
     @property
     def dead(self) -> bool:
-        """Tests whether the engine's process is ending."""
+        """Tests for an ending process."""
         return self._resources is not None and bool(self._resources.engine_dead)
 
     def close(self) -> None:
-        """Releases the core, so that it may end."""
+        """Releases the core."""
         if self._reaper is not None:
             self._reaper.close()
             self._reaper = None
@@ -163,7 +163,7 @@ class CoreWatch:
 
 
 def starts_processes(args: Mapping[str, Any]) -> bool:
-    """Tests whether a vLLM with these arguments starts processes."""
+    """Tests whether vLLM starts processes."""
     spread = any(args.get(name, 1) != 1 for name in ("tensor_parallel_size", "pipeline_parallel_size"))
     return spread or os.environ.get("VLLM_ENABLE_V1_MULTIPROCESSING") != "0"
 
@@ -211,7 +211,7 @@ _STAGES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
 
 
 def level_to_hear(environment: Mapping[str, str]) -> str | None:
-    """The log level that shows vLLM's stages; None keeps an explicit setting."""
+    """The log level with vLLM's stages, unless set."""
     own = environment.get("VLLM_LOGGING_PREFIX") or environment.get("VLLM_LOGGING_CONFIG_PATH")
     return "INFO" if environment.get("VLLM_LOGGING_LEVEL", "").upper() == "ERROR" and not own else None
 
@@ -247,7 +247,6 @@ class VllmLog:
         return kept
 
     def _line(self, line: bytes) -> bytes:
-        """The visible line or nothing; also after a progress bar without a line end."""
         self._tell(line)
         written = _LOG_LINE.match(line)
         return b"" if self._hides and written and written["level"] in (b"DEBUG", b"INFO", b"WARNING") else line
