@@ -66,7 +66,9 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     if not kind_of(real).is_local:
         return alone()
     with WaitProgress(f"loading {model}"):
-        if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
+        if (
+            placing
+        ):  # the pool rebuilds dead members; a replica that did so itself would fail requests that others can do
             return pooled(real, alone, placing, values)
         return Revived(alone) if real == "vllm" else alone()
 
@@ -74,7 +76,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
     """Refuses what `make_engine` would refuse; `here` False: arguments only."""
     if not here and name == "auto" and not elsewhere(model, args, os.environ):
-        return  # which it is may take many seconds to tell, and be told only where it runs
+        return  # resolving it may take many seconds, and works only where it runs
     real, build, values, placing = _settled(name, model, args)
     if not here:
         return

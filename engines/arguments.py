@@ -157,6 +157,6 @@ def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> lis
 
         source = {name: args[name] for name in ("revision", "trust_remote_code", "gguf_file") if args.get(name)}
         config = AutoConfig.from_pretrained(model, **source)
-    except Exception:  # whoever loads the model says it
+    except Exception:  # loading the model reports it
         return []
     return [name for name in names if not hasattr(config, name)]

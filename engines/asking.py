@@ -36,7 +36,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 ATTEMPTS = 3
 REPLIES = "replies"
-"""The store of what models replied, where it lies beside what is made of it."""
+"""The store of replies."""
 _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 
@@ -218,7 +218,7 @@ def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
 def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) -> Iterator[Request]:
     for request in requests:
         attempted = drawn(request, attempt)
-        if attempted.key not in sent:  # an id that stands in the data twice is asked about once at a time
+        if attempted.key not in sent:  # duplicate ids are sent one at a time
             sent[attempted.key] = request
             yield attempted
 
@@ -312,13 +312,7 @@ _NO_ENGINE = re.compile(r"@(\w+):\w+=")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and its engine.
-
-    Attributes:
-        model: Hub name, folder, served name, or a file of recorded replies.
-        engine: `auto`, or one of `engine_names`.
-        engine_args: as for `--engine-args`.
-    """
+    """A model (Hub name, folder, served name, or a file of recorded replies), its engine and `--engine-args`."""
 
     model: str
     engine: str = "auto"

@@ -91,7 +91,7 @@ def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
     for name in filter(None, (piece.strip() for piece in named.split(","))):
         row = next((row for row in rows if name == row[0] or row[1].startswith(name)), None)
         if row is None:
-            break  # as CUDA does: what follows an unknown device is not there
+            break  # as in CUDA: devices after an unknown one are absent
         chosen.append(row)
     return chosen
 
@@ -112,7 +112,7 @@ def _cuda_in_use() -> Any:
 def _resident() -> int | None:
     total = 0
     for process in family([os.getpid()], processes()):
-        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
+        with contextlib.suppress(OSError, ValueError, IndexError):  # the process has ended
             total += int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return total or None
 

@@ -115,18 +115,14 @@ class Pictures:
 
     def __init__(self, kept_pixels: int = KEPT_PIXELS) -> None:
         self._kept: OrderedDict[str, tuple[Future[Picture], int]] = OrderedDict()
-        self._ahead: dict[str, int] = {}  # pixels of what is kept and was not asked for yet
+        self._ahead: dict[str, int] = {}  # pixels decoded ahead and not requested yet
         self._pixels = 0
         self._limit = kept_pixels
         self._lock = threading.Lock()
         self._workers: ThreadPoolExecutor | None = None
 
     def of(self, request: Request) -> dict[str, Picture]:
-        """The pictures of the messages, by name.
-
-        Raises:
-            BadImage: names the question and image.
-        """
+        """The pictures of the messages, by name."""
         shown = _shown(request)
         decoded: dict[str, Picture] = {}
         for place, name in enumerate(shown, start=1):
@@ -212,6 +208,6 @@ def pixels_of(image: Image) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             width, height = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS).size
-    except Exception:  # check_image says what is wrong with it
+    except Exception:  # check_image reports the problem
         return 0
     return int(width * height) if width * height <= MAX_PIXELS else 0

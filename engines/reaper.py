@@ -21,11 +21,11 @@ from typing import Any
 LOOK_SECONDS = 0.2
 """Interval of looking for new processes until `settle`."""
 WATCH_SECONDS = 2.0
-"""Interval after that, should a forked process keep the pipe open that tells of our end."""
+"""Interval after that, should a forked process keep the pipe open that signals our end."""
 _PROC = Path("/proc")
 _TRIES = 50
 _SPARED = b"multiprocessing.resource_tracker"
-"""Ends by itself, and removes the shared memory that killed processes have left."""
+"""Ends by itself, and removes the shared memory of killed processes."""
 
 
 class Reaper:
@@ -40,7 +40,7 @@ class Reaper:
             stdin=subprocess.PIPE,
             stdout=nothing,
             stderr=nothing,
-            start_new_session=True,  # what ends our group leaves it time to do its work
+            start_new_session=True,  # signals to our group leave it time to work
         )
 
     def settle(self, *charges: int) -> None:
@@ -49,7 +49,7 @@ class Reaper:
         `charges` are killed even if this process ends before the reaper's first look.
         """
         if self._process.stdin is not None:
-            with suppress(OSError):  # somebody has ended it
+            with suppress(OSError):  # already ended
                 self._process.stdin.write(b"%s." % b" ".join(b"%d" % charge for charge in charges))
                 self._process.stdin.flush()
 
@@ -119,12 +119,12 @@ def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
 def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError:  # it has ended meanwhile, or is another user's
+    except OSError:  # ended meanwhile, or another user's
         return b""
 
 
 def _watch(parent: int, before: set[int]) -> None:
-    charges: set[tuple[int, str]] = set()  # by id and beginning, for ids are given again
+    charges: set[tuple[int, str]] = set()  # with start times, as ids are reused
     alive = looking = True
     while alive:
         alive = os.getppid() == parent

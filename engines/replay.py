@@ -301,9 +301,9 @@ def _at(value: Any, *path: str | int) -> Any:
 
 FILE = "tokenizer.json"
 OFF = 2
-"""Tokens by which counts of one answer may differ, and its limit have been in force all the same."""
+"""Tolerance in tokens between counts of one answer whose limit was in force."""
 SHARE = 0.01
-"""Of the limit: a text that was cut there is not counted shorter than this."""
+"""Of the limit: a cut text is not counted shorter than this."""
 
 
 def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
@@ -328,7 +328,7 @@ class Tokenizer:
         file = _file(name)
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
-        except Exception as error:  # the library raises bare Exception for whatever is wrong with a file
+        except Exception as error:  # the library raises bare Exception for any broken file
             raise UserError(f"{file}: no tokenizer that can be read ({one_line(error, 150)})") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

@@ -1,4 +1,4 @@
-"""Records an engine's session: its time, devices and memory."""
+"""Engine sessions: time, devices and memory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SessionWriter:
             stage=stage,
             engine=engine
             if self._local or engine == RULES or kind_of(engine).is_direct
-            else "openai",  # whatever serves it, it is not here
+            else "openai",  # remote, whatever serves it
             model=model,
             engine_args=masked(self._args),
             host=socket.gethostname(),
@@ -100,7 +100,7 @@ class SessionWriter:
             return
         gpus = Gpus(needed)
         if len(gpus.uuids) == needed:
-            self._joules, self._gpus = gpus.joules(), gpus  # the thread that looks takes the latter as the sign
+            self._joules, self._gpus = gpus.joules(), gpus  # the sampling thread waits for the latter
         else:
             gpus.close()
 
@@ -123,9 +123,9 @@ class SessionWriter:
             return
         if self._thread is not None:
             self._thread.join()
-        with contextlib.suppress(UserError):  # the record that matters is the work's; its own trouble is said by it
+        with contextlib.suppress(UserError):  # the work reports its own problems
             self._write(ended=True, after_close=self._measured())
-            tries = CLOSING_TRIES  # a driver takes a while to free what killed processes had
+            tries = CLOSING_TRIES  # a driver needs time to free the memory of killed processes
             while self.session.stuck and (tries := tries - 1) >= 0:
                 time.sleep(1)
                 self._write(after_close=self._measured())

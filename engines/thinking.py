@@ -46,15 +46,15 @@ _BEGUN = re.compile(rf"(?:<\|start\|>assistant(?:{_HEADER})?|{_HEADER})\Z")
 """A channel that was cut before its message began."""
 _BARE = re.compile(r"\A(?:(analysis|commentary)(?=[^\s'’:,.;!?()-])|(final)(?=[^\sa-z'’:,.;!?()-]))")
 _BARE_NEXT = re.compile(r"assistant(?:(analysis|commentary)|(final))")
-"""The names with which channels begin where a server dropped the marks themselves."""
+"""Channel names without their marks, which some servers drop."""
 _ROLE = re.compile(
     r"(?P<thinks>(?:<\|begin\|>assistant\s?)?<\|think\|>|(?:<\|im_start\|>)?(?<![^\s>])assistant/think\n|\A/think\n)"
     r"|(?P<answers>(?:<\|end\|>\s?)?<\|begin\|>assistant\s?<\|content\|>|<\|im_end\|>\s?<\|im_start\|>assistant(?=\n|\Z))"
     r"|(?P<bare>(?<![^\s.!?。])assistant\n)"
 )
-"""The messages of Solar Open and HyperCLOVA X: thought, answer, and an answer whose marks a server dropped."""
+"""The messages of Solar Open and HyperCLOVA X: thought, answer, and an answer without marks."""
 _ROLE_WORDS = ("assistant", "<|think|>", "/think\n")
-"""Every role contains one of them: to look for these first takes a hundredth of the time."""
+"""Every role contains one of them: searching for these first takes a hundredth of the time."""
 _PHRASED = re.compile(
     r"\A\s{0,8}Here(?:['’]s| is) my thought process:(?P<process>.*?)(?:Here(?:['’]s| is) my response:|\Z)"
     r"|\A(?:\s{0,8}Here(?:['’]s| are) my reasoning steps:(?P<steps>.*?)(?:\[BEGIN FINAL RESPONSE\]|\Z)"
@@ -64,11 +64,11 @@ _PHRASED = re.compile(
 """The thought behind the phrases of Granite and Apriel."""
 _FINAL_END = "[END FINAL RESPONSE]"
 _OPENERS = ("<|think|>", "assistant/think", "Here are my reasoning steps:")
-"""Ends of prompts, besides tags, whose template opened a thought."""
+"""Ends of prompts, besides tags, whose template opened thinking."""
 SWITCHES = ("enable_thinking", "thinking")
-"""Variables by which chat templates switch thinking on and off: most families', and DeepSeek's."""
+"""The thinking switches of chat templates: most families', and DeepSeek's."""
 TAIL = 16
-"""Tokens at the end of a prompt in which a tag that its template opened stands."""
+"""Tokens at the end of a prompt that may hold a tag opened by its template."""
 
 
 class Split(NamedTuple):

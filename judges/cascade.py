@@ -59,7 +59,7 @@ class Cascade:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """The first decision, else undecided with all reasons."""
-        if time_budget_exhausted():  # what is remembered of other responses must not make a difference to this one
+        if time_budget_exhausted():  # cached results of other responses must not change this one
             return self._ask(comparison)
         with self._lock:
             if comparison in self._known:

@@ -81,7 +81,7 @@ def _said(node: Any) -> Iterator[str]:
         for entry in node:
             if not _is_silent(entry):
                 yield from _said(entry)
-    elif isinstance(node, ast.Import | ast.ImportFrom):  # by another name the code says nothing of what it takes
+    elif isinstance(node, ast.Import | ast.ImportFrom):  # imported names do not tell what they stand for
         yield from (f"({alias.name} as {alias.asname})" for alias in node.names if alias.asname)
     elif isinstance(node, ast.AST):
         yield f"({type(node).__name__}"

@@ -71,7 +71,7 @@ class Jury:
             local = [judge for judge in options.panel.judges if not kind_of(judge.runs_on).is_direct]
             self.schedule = Schedule() if in_turn and len(local) > 1 else None
             votes = Store(VOTES) if options.cache else None
-            if votes is None and self.schedule is not None:  # replies go from turn to turn, and no further
+            if votes is None and self.schedule is not None:  # replies pass between turns only
                 votes = Store(VOTES, Path(self._after.enter_context(TemporaryDirectory(prefix="livek12-"))))
                 self._after.callback(votes.close)
             self._models = [
@@ -79,7 +79,7 @@ class Jury:
             ]
             for model in self._models:
                 if model.spec not in local:
-                    model.start()  # cheap, and a wrong address or missing file is said before any work
+                    model.start()  # cheap, and reports a wrong address or missing file before any work
             self._threads = ThreadPoolExecutor(self.threads * len(self._models), thread_name_prefix="panel")
             self.panel = Panel(options.panel, self._models, self._threads)
 
@@ -123,7 +123,7 @@ class Jury:
     def auditor(self, named: NamedJudge) -> Auditor | None:
         """The panel as critics, if the task has an audit."""
         wanted = named.audit and self.options.audit
-        if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier knows one question only
+        if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier has one question only
             return None
         from livek12.judges.llm.audit import Auditor
 
@@ -135,7 +135,7 @@ class Jury:
     def __exit__(self, kind: type[BaseException] | None, *ended: object) -> None:
         self.cascade.flush()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            return  # who stops does not wait for a judge; replies that came are stored
+            return  # an interrupt does not wait for a judge; finished replies are stored
         if self.panel is not None:
             for model in self._models:
                 model.end()

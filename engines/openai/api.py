@@ -45,17 +45,18 @@ from livek12.engines.thinking import Thinking, templated
 
 RETRIED = frozenset({408, 409, 425, 429})
 UNFIT = frozenset({400, 413, 414, 415, 422})
-"""Statuses of a request that would be refused again: too long, or not as this model takes it."""
+"""Statuses of a request that would be refused again: too long, or invalid for this model."""
 REFUSED = frozenset({401, 403, 404})
 NO_ROOM = frozenset({429, 503})
 START_SECONDS, SLOWEST = 600.0, 5.0
-"""Time for an answer: so long to begin, and a second for so many tokens of its budget. (Streaming would tell work
-from silence, for 45 microseconds of processor time a token: thousands of times what a long answer takes now.)"""
+"""Time limit of an answer: seconds to begin, and budget tokens a second. (Streaming would tell work from silence, for
+45 microseconds of processor time a token: thousands of times what a long answer takes now.)
+"""
 MAX_ANSWER_BYTES = 16 * 2**20
-"""Several times what 131,072 tokens come to; `concurrency` of them may be in memory at once."""
+"""Several times 131,072 tokens; `concurrency` of them may be in memory at once."""
 FIRST_CONTACT_RETRIES = 2
 LOWERINGS = 2
-"""Repeats with fewer tokens: what the endpoint holds, then what the question leaves of it."""
+"""Repeats with fewer tokens: the endpoint's maximum, then the rest after the question."""
 LONGEST_BACKOFF = 30.0
 CLOSING_SECONDS = 10.0
 
@@ -288,7 +289,7 @@ class OpenAIEngine:
                 if trouble.kind in ("full", "slow"):
                     self._pace.refused(sent_in)
                 if trouble.kind == "full" and self._line.last_served > sent:
-                    waited += 1  # there is room for some, so that there will be for this one
+                    waited += 1  # others are served, so there is capacity
                 elif self._again(slow if trouble.kind == "slow" else attempt, trouble, began):
                     attempt += 1
                 else:
@@ -324,12 +325,7 @@ class OpenAIEngine:
         return float(min(self._backoff * 2**attempt, LONGEST_BACKOFF)) * random.uniform(0.5, 1.5)
 
     async def _post(self, body: bytes, seconds: float) -> bytes:
-        """One attempt: the bytes of a good answer.
-
-        Raises:
-            _Trouble: worth another attempt.
-            _Refused: not.
-        """
+        """One attempt: the bytes of a good answer; raises _Trouble if a retry may help, else _Refused."""
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._wire.post(body)

@@ -180,11 +180,11 @@ class RequestForm:
 
     Attributes:
         model: its name there.
-        fields: sent with every request.
+        fields: of every request.
         max_tokens: the field of the budget.
-        thinking_budget: the field of a thinking budget; a dot leads into an object.
+        thinking_budget: its field; a dot leads into an object.
         omit: fields not to send.
-        budgets: whether optional thinking budgets are sent.
+        budgets: sends optional thinking budgets.
     """
 
     model: str
@@ -202,7 +202,7 @@ class RequestForm:
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
         """The form without an optional thinking budget, if it may cause the refusal.
 
-        Raises UserError if the endpoint's first answer refuses a required thinking budget, or so many tokens.
+        Raises UserError if the first answer refuses a required one, or so many tokens.
         """
         message = said_by_error(refusal) if refusal else ""
         about = self.limits(request) and self.thinking_budget.partition(".")[0] in message

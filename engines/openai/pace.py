@@ -10,20 +10,17 @@ import asyncio
 
 FIRST, MOST = 16, 1024
 MOST_BYTES = 1 << 30
-"""Of requests in flight, which hold their pictures: so many more are sent at most, whatever the speed."""
+"""Of requests in flight with their pictures, whatever the speed."""
 RISE = 1.15
-"""By so much the speed has to grow where twice as many are in flight."""
+"""Required growth of speed when concurrency doubles."""
 PATIENCE = 8
-"""Rounds at one level before the next is tried once more."""
+"""Rounds at one level before another attempt at the next."""
 
 
 class Pace:
-    """Admits requests, `level` at a time.
+    """Admits requests, `level` (at most `most`) at a time.
 
-    Attributes:
-        level: the limit of requests in flight.
-        most: the maximum of `level`.
-        round: of the measurement; it excludes requests sent earlier, or before the first answer after a change.
+    A `round` of the measurement excludes requests sent earlier, or before the first answer after a change.
     """
 
     def __init__(self, fixed: int | None) -> None:

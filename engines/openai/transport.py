@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 30.0
 ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""After so many seconds without a byte the other end's system is asked whether it is there, so often, so many times."""
+"""Keep-alive: seconds without a byte before a probe, between probes, and the number of probes."""
 IDLE_SECONDS = 4.0
 """Lifetime of an unused connection: below the five seconds after which common servers close it."""
 LONGEST_ERROR = 1 << 18
-"""Bytes of an error answer that are read; the rest says nothing more."""
+"""Bytes read of an error answer."""
 _ABOUT_US = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 

@@ -33,19 +33,20 @@ from livek12.engines.pool.worker import Abort, Album, AskMessage, End, Lost, Mes
 _log = logging.getLogger(__name__)
 
 BEHIND = 256
-"""So many requests waiting for one member, and others without work: then their picture is shown to another one too."""
+"""Requests waiting for one member while others idle, above which another member encodes their picture too."""
 AHEAD = 64
-"""So many requests more with one member than with another: then the other one reads their text too, which is little
-beside the answers; of one question there may be hundreds."""
+"""Difference in requests between two members above which the other one reads their text too; that costs little next to
+the answers, and one question may have hundreds.
+"""
 HOMES = 4096
 """First pictures and texts whose member is remembered."""
 BURST = 64
-"""Requests taken between two looks at the members' reports, so that outcomes do not wait for a full window."""
+"""Requests taken between two looks at the members' reports, so that outcomes need no full window."""
 SUSPECT, CONVICTED, PART = 2, 3, 8
-"""Deaths that make a suspect; that make it be done alone; suspects done together before that."""
+"""Deaths of a suspect; deaths that isolate it; suspects tried together before that."""
 FUTILE = 3
 _NO_ROOM = re.compile("memory", re.IGNORECASE)
-"""In what an engine says that finds no room on its device."""
+"""In an engine's error for a device without room."""
 AWAY = 64
 """Distance of the request that proves a member after a second lonely death: neighbours may kill alike."""
 CLOSING_SECONDS = 45.0
@@ -246,7 +247,7 @@ class Pool:
         suspect_slot = self._suspect_slot
         if suspect_slot is None or not suspect_slot.facts:
             return
-        if suspect_slot.waiting:  # not sent yet: others do it
+        if suspect_slot.waiting:  # not sent yet, so others do it
             self._returned.extendleft(reversed(suspect_slot.waiting))
             suspect_slot.waiting.clear()
         if not suspect_slot.hand:
@@ -278,7 +279,7 @@ class Pool:
                 yield from self._bury(slot, report.reason)
             elif isinstance(report, Ready):
                 self._welcome(slot, report, self._facts.versions)
-            elif slot.facts:  # it had begun to work, so it speaks for all
+            elif slot.facts:  # it had begun to work, so its error holds for all
                 raise UserError(report.reason)
             elif slot.served:  # the next one may have room again
                 yield from self._bury(slot, report.reason)
@@ -332,16 +333,16 @@ def _listen(member: Member, events: queue.SimpleQueue[tuple[Member, Report]]) ->
             events.put((member, member.receive()))
     except EngineDied as error:
         events.put((member, Lost(str(error))))
-    except Exception as error:  # what a transport raises: nothing more can come from there
+    except Exception as error:  # the transport failed: no more reports
         with suppress(Exception):
             member.close(0)
         events.put((member, Lost(one_line(f"{type(error).__name__}: {error}"))))
 
 
 PREFETCH = (8, 256)
-"""Requests that wait at a member beside those its engine has taken: a quarter of these, within such bounds. They
-last an engine for a quarter of the time that a request takes it, should the near end pause; more would cost memory, and
-leave many with a slow member at the end."""
+"""Requests queued at a member beyond those its engine has taken: a quarter of these, within these bounds. They cover a
+pause of the near end for a quarter of a request's time; more would cost memory and leave many with a slow member.
+"""
 
 
 class Member(Protocol):

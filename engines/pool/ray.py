@@ -33,13 +33,13 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 _log = logging.getLogger(__name__)
 
 OBJECT_STORE_BYTES = 256 << 20
-"""Shared memory of a local Ray: messages pass through it, nothing stays there."""
+"""Shared memory of a local Ray, for messages in transit."""
 PLACING_SECONDS = 60
-"""When an actor is not placed after so long, the user is told."""
+"""Seconds before the user is told that an actor is not placed."""
 JOINING_SECONDS = 10
 _LITTLE = 0.01
 _CALLS = {"post": 1, "reports": 1}
-"""Concurrency groups of an actor: one thread each keeps messages in their order, and `run` has its own."""
+"""Concurrency groups of an actor: one thread each keeps the order of messages; `run` has its own."""
 
 
 def _in_group(name: str) -> Callable[[Call], Call]:
@@ -130,7 +130,7 @@ class RayMember:
                 call = self._actor.reports.remote()
                 self._backlog.extend(ray.get(call))
             except RayError as error:
-                self.close(0)  # an actor that Ray cannot reach for the moment may still work: what it does is void
+                self.close(0)  # an unreachable actor may still work: its results are void
                 raise EngineDied(_ending(error)) from None
         return self._backlog.popleft()
 
@@ -152,7 +152,7 @@ class RayMember:
         import ray
 
         self._closed = True
-        with suppress(Exception):  # whatever is wrong with an actor that goes
+        with suppress(Exception):  # the actor ends anyway
             if seconds:
                 ray.wait([self._run], timeout=seconds)
             ray.kill(self._actor)

@@ -103,9 +103,9 @@ def _devices() -> list[str]:
 _log = logging.getLogger(__name__)
 
 DEATHS = 3
-"""Engines lost like this before no further one is built; an outcome between them starts the count anew."""
+"""Consecutive losses before no further engine is built; an outcome resets the count."""
 AWAY = 64
-"""Distance of the request that proves an engine when one has died of the very next."""
+"""Distance of the request that proves an engine if one died of the very next."""
 
 
 class Revived:
@@ -205,7 +205,7 @@ class Revived:
     def _bury(self, error: EngineDied, left: int) -> None:
         self._why = one_line(error, 200)
         _log.warning("%s died (%s); %d requests in hand are to be done again", self.name, self._why, left)
-        with suppress(Exception):  # a dead engine may not be able to close in order
+        with suppress(Exception):  # a dead engine may fail to close
             self.close()
         self.engine = None
 

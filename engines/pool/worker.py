@@ -31,9 +31,9 @@ from livek12.engines.devices import own_turn
 from livek12.engines.reaper import begun, wait_until_gone
 
 ALBUM_BYTES = 64 << 20
-"""Encoded pictures that each end of a member keeps: some hundred pages."""
+"""Encoded pictures at each end of a member: some hundred pages."""
 LULL_SECONDS = 0.25
-"""When no request came for so long, the engine may finish what it has: it does not work while it waits for requests."""
+"""Pause without requests after which the engine finishes its work: it idles while it waits for requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Worker:
         self._cores = cores
         self._album = Album()
         self._inbox: queue.SimpleQueue[tuple[int, Request | None]] = queue.SimpleQueue()
-        self._held: tuple[int, Request] | None = None  # taken out of the inbox, and of a later epoch
+        self._held: tuple[int, Request] | None = None  # taken out of the inbox, from a later epoch
         self._done_with = 0  # epochs up to this one are aborted
         self._stopped = False
 
@@ -185,7 +185,7 @@ class Worker:
             self._emit(Refused(str(error)))
         except EngineDied as error:
             self._emit(Lost(one_line(error)))
-        except Exception as error:  # whatever an engine's library raises: the next engine may fare better
+        except Exception as error:  # the library may raise anything: the next engine may fare better
             self._emit(Lost(one_line(f"{type(error).__name__}: {error}")))
 
     def _next(self) -> tuple[int, Request] | None:
@@ -289,17 +289,17 @@ def serve(link: Link) -> None:
     """The child's main function."""
     try:
         build, cores = link.recv()
-    except Exception as error:  # what cannot be imported here
+    except Exception as error:  # not importable here
         link.send(Refused(one_line(f"{type(error).__name__}: {error}")))
         return
     worker = Worker(build, link.send, cores)
     threading.Thread(target=_listen, args=(link, worker), daemon=True, name="listener").start()
     worker.run()
     sys.stdout.flush()
-    os._exit(0)  # the engine is closed; what its libraries do at exit may hang
+    os._exit(0)  # the engine is closed; its libraries may hang at exit
 
 
 def _listen(link: Link, worker: Worker) -> None:
-    with suppress(EOFError, OSError):  # its end is that of this process
+    with suppress(EOFError, OSError):  # it ends with this process
         while True:
             worker.post(link.recv())

@@ -40,7 +40,7 @@ class Room:
     Attributes:
         rows: the most requests.
         ahead: batches held to choose from.
-        cells: limit of rows times the longest row; None until memory runs out. One request always goes.
+        cells: limit of rows times the longest row, after memory ran out. One request always goes.
     """
 
     rows: int

@@ -48,7 +48,7 @@ AHEAD, AHEAD_SHARED = 8, 2
 """Batches held to choose from; fewer if several processes share the work, so that they end together."""
 _PIXELS_A_TOKEN = 28 * 28
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
-"""Words of torch, its allocator, and the libraries below it (CUBLAS_STATUS_ALLOC_FAILED and the like)."""
+"""Out-of-memory words of torch, its allocator and libraries (CUBLAS_STATUS_ALLOC_FAILED and the like)."""
 
 
 class _NeverFits(Exception):
@@ -337,7 +337,7 @@ def _memory_ran_out(error: Exception) -> bool:
 def _device_is_lost(error: Exception) -> bool:
     import torch
 
-    if _memory_ran_out(error):  # which some libraries call a "CUDA error" too
+    if _memory_ran_out(error):  # some libraries call it a "CUDA error" too
         return False
     kinds = getattr(torch, "AcceleratorError", ())
     return isinstance(error, kinds) or "device-side assert" in str(error) or "CUDA error" in str(error)

@@ -72,10 +72,7 @@ def own_place() -> str:
 
 
 def cells_in_memory(model: Any) -> int | None:
-    """Tokens of key-value cache that fit on the devices.
-
-    2 · layers · heads · head size · bytes a number for each token.
-    """
+    """Tokens of key-value cache that fit on the devices, at 2 · layers · heads · head size · bytes a number."""
     import torch
 
     devices = {device for device in devices_of(model) if device.type == "cuda"}

@@ -45,12 +45,13 @@ from livek12.engines.vllm.loading import load, release, tell_context
 from livek12.engines.vllm.watch import CoreWatch
 
 BURST = 32
-"""Prompts taken between two looks at an engine that works in its own process meanwhile."""
+"""Prompts taken between two looks at an engine in its own process."""
 TOKEN_PIXELS = 1000
-"""About so many pixels of a picture become a token: 784 to 1,024 with today's models."""
+"""Approximate pixels of a picture a token: 784 to 1,024 with current models."""
 MOST_PIXELS = 500_000_000
-"""Pixels of distinct pictures in hand, with which no further request is taken. A processor makes up to 24 bytes of each
-(12 GB), and a model more tokens than an 80 GB GPU has room for beside an 8B model."""
+"""Distinct pixels in hand above which no further request is taken. A processor makes up to 24 bytes of each (12 GB),
+and a model more tokens than an 80 GB GPU has room for with an 8B model.
+"""
 
 NAN = (
     "the model computed NaN instead of scores for the next token: its weights are damaged or its dtype is too narrow"
@@ -170,11 +171,7 @@ class VLLMEngine:
         self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders prompts, steps vLLM and yields what finished.
-
-        Raises:
-            EngineDied: vLLM stopped, or its process was killed.
-        """
+        """Renders prompts, steps vLLM and yields what finished."""
         in_hand = InHand()
         groups = in_hand.taking(self._pictures.decoding(grouped(requests)) if self.images else grouped(requests))
         ready: deque[_Rendered] = deque()

@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 NEEDED = ("_preprocess_chat_one", "get_default_sampling_params")
 """Parts of `LLM` that older versions lack."""
 FITTED = -1
-"""The `max_model_len` with which vLLM takes the model's own context, or what memory has room for where that is less."""
+"""The `max_model_len` for the model's own context, or less if memory is short."""
 END_SECONDS = 30.0
-"""Grace period of vLLM's processes, workers included, before they are killed."""
+"""Grace period before vLLM's processes, workers included, are killed."""
 _loading = threading.Lock()
-"""A load changes what the whole process has: where stderr goes, and what its main module is."""
+"""A load changes process-wide state: stderr and the main module."""
 
 
 def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
@@ -58,7 +58,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
             with _loading, turn, as_main(), _heard(watch, stages) if starts_processes(args) else nullcontext():
                 if not starts_processes(args):
                     stages.begin("weights", "vLLM loads the model")
-                return LLM(model, **args)  # never in a variable: errors that libraries keep would keep it too
+                return LLM(model, **args)  # never in a variable: errors kept by libraries would keep it alive
         finally:
             # The CPU build binds this thread to cores, and later threads would inherit that.
             if affinity is not None:

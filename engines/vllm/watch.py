@@ -21,7 +21,7 @@ from livek12.engines.base import EngineDied
 from livek12.engines.reaper import Reaper
 
 _END_SECONDS = 30
-"""Time for a process that says it is dead to end."""
+"""Time for a dying process to end."""
 _LISTEN_SECONDS = 1
 _HEARD_BYTES = 1 << 18
 _LINE = re.compile(
@@ -29,9 +29,9 @@ _LINE = re.compile(
     r"(?:(?:\w+\.)*\w*(?:Error|Exception): (?P<error>[^\n]+)|(?P<death>Worker proc \S+ died unexpectedly[^\n,]*))",
     re.MULTILINE,
 )
-"""The line of a traceback that names its error, and the process that wrote it; or the last word on a dead worker."""
+"""A traceback's error line with its process; or the last line about a dead worker."""
 _NO_CAUSE = re.compile(r"root cause|Executor failed|^cancelled$", re.IGNORECASE)
-"""An error that only says that another came before it."""
+"""An error that refers to an earlier one."""
 
 
 class CoreWatch:
@@ -45,7 +45,7 @@ class CoreWatch:
         self.nan: set[str] = set()
         """Internal ids of requests whose logits had a NaN."""
         self.preemptions: int | None = None
-        """Number of requests thrown out of the KV cache, to be computed again; None if not counted."""
+        """Number of requests preempted from the KV cache, to be computed again; None if not counted."""
         self.own_process = False
         self._core: Any = None
         self._resources: Any = None
@@ -171,8 +171,7 @@ def starts_processes(args: Mapping[str, Any]) -> bool:
 def named(heard: bytes) -> str:
     """The error of the first of vLLM's processes that names one, or "".
 
-    The last error of a process counts, for libraries report one as the cause of the next; other processes fail because
-    the first did.
+    A process's last error counts: libraries report one as the cause of the next.
     """
     last: dict[str | None, str] = {}
     for match in _LINE.finditer(heard.decode(errors="replace")):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from livek12.engines.base import Engine, Outcome
 
 NOT_UP = "it is another judge's turn"
-"""The problem of a request that was not sent; verdicts with such a call are never stored."""
+"""The problem of a request that was not sent; verdicts with it are never stored."""
 
 
 def waits_for_turn(calls: Iterable[Call]) -> bool:
@@ -361,7 +361,7 @@ class JudgeModel:
             if self._failed >= GIVE_UP_AFTER:
                 self._down = f"cannot be asked: {one_line(error)}"
             return Failure(key=request.key, state="failed", reason=one_line(error))
-        except Exception as error:  # an engine's library may raise anything; one request is no reason to end a run
+        except Exception as error:  # a library may raise anything; one request must not end the run
             return Failure(key=request.key, state="failed", reason=one_line(error))
         if isinstance(outcome, Response):
             self._failed = 0

@@ -50,7 +50,7 @@ FAMILIES: Mapping[str, str] = {
     "skt": r"a-x|ax",
     "reka": r"reka",
 }
-"""Family → beginnings of its models' normalised names (a word, which a version may follow)."""
+"""Family → beginnings of its models' normalised names (a whole word, optionally with a version)."""
 
 _WORDS = {name: re.compile(rf"(?:^|-)(?:{words})(?=$|-|\d|v\d|vl)") for name, words in FAMILIES.items()}
 _ENDING = re.compile(r"\.(?:gguf|safetensors|bin|pt|onnx|jsonl)$", re.IGNORECASE)

@@ -1,14 +1,13 @@
-"""The protocols by which a judge model marks: each turns one case into one vote on each open part.
+"""The protocols of judge models: each turns one case into one vote on each open part.
 
-Contract: a method asks one judge through `Ask` and returns an `Opinion` with one vote a part, in order. A vote is
-undecided when the judge could not be asked or gave no readable reply; why stands in its reason. Methods:
+A vote is undecided, with the reason, if there is no readable reply. Methods:
 
     p1 p2 p3   KMMMU, Table 23: [TRUE] or [FALSE] for each open part
     count      LiveK12Bench: which of the open parts are right, and their number
     marks      MDK12-Bench: m of n of a part, worth m/n
-    s2s        CFE-Bench: extract one value a variable, verify each; of answers that the rules left open, only what
-               they leave open of the values
-    s2s_rules  the same, where the judge also sees answers that the rules decided: they compare the values first
+    s2s        CFE-Bench: extract one value a variable, verify each; of open answers only the values that the rules
+               leave open
+    s2s_rules  the same for all answers: the rules compare the values first
     l2s l2l    CFE-Bench: the whole response against the variables; against the whole solution
     compass    CompassVerifier with the user's prompt: A, B or C for each open part; C is no vote
     xverify    xVerify with the user's prompt: Correct or Incorrect for each open part

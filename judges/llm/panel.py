@@ -327,7 +327,7 @@ def open_parts(
         return parts, [Open(index, GradedPart(gold)) for index, gold in enumerate(golds)]
     found_none = verdict.state == "no_answer"
     if not everything and not found_none and all(part.score is not None for part in verdict.parts):
-        return verdict.parts, []  # as most are: the question need not be looked at
+        return verdict.parts, []  # the usual case: no need to look at the question
     graded = parts_of(question)
     if not graded:
         return verdict.parts, []

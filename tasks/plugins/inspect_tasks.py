@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError  # the error that Inspect says in one line
+from inspect_ai._util.error import PrerequisiteError  # Inspect prints it in one line
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import (
     ChatMessage,
@@ -56,7 +56,7 @@ def exam_task(
         raise _one_line(error) from error
     return Task(
         dataset=MemoryDataset(samples, name=name, location=place),
-        solver=generate(tool_calls="none"),  # tools of the command line would have a second answer marked
+        solver=generate(tool_calls="none"),  # command-line tools would lead to the marking of a second answer
         scorer=exam_marks(task=name, data=place, judge=judges, audit=audit),
         config=_config(exam.task.sampling),
         version=exam.task.version,
@@ -74,7 +74,7 @@ def _one_line(error: UserError) -> Exception:
 def _sample(document: Document, task: str) -> Sample:
     question = document.question
     facts = {name: value for name in _TOLD if (value := getattr(question, name)) not in (None, [])}
-    facts[TASK_NOTE] = task  # by which a log is scored again
+    facts[TASK_NOTE] = task  # for scoring a log again
     return Sample(id=document.id, input=_messages(document), target=document.target, metadata=facts)
 
 
@@ -97,7 +97,7 @@ def _content(document: Document, message: Message) -> str | list[Any]:
 def _url(question: str, image: Image) -> str:
     try:
         return _url_of(image)
-    except Exception as error:  # whatever Pillow raises for bytes that are no picture
+    except Exception as error:  # Pillow raises anything for broken bytes
         raise UserError(f"question {question}: a picture cannot be read ({one_line(error, 100)})") from error
 
 

@@ -33,7 +33,7 @@ def register(name: str) -> None:
             metadata={"id": document.id, "category": document.question.subject or ""},
         )
 
-    async def marks(sample: ScorerInput) -> dict[str, Any]:  # in a thread, for other answers are under way meanwhile
+    async def marks(sample: ScorerInput) -> dict[str, Any]:  # in a thread, as other answers are in progress
         return await asyncio.to_thread(marked, name, sample.metadata["id"], sample.response)
 
     benchmark(name=harness_name(name), dataset=rows, seed_fn=seed)(scorer(marks))

@@ -167,7 +167,7 @@ def _is_plain(image: Image) -> bool:
     try:
         picture = PIL.Image.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
         upright = picture.getexif().get(Base.Orientation, 1) == 1
-    except Exception:  # whatever Pillow's decoders raise: decoding it for our engines says what is wrong
+    except Exception:  # Pillow's decoders raise anything; decoding for our engines reports it
         return False
     return upright and picture.mode in PLAIN and "transparency" not in picture.info
 
