@@ -215,7 +215,7 @@ def own_turn(width: int | None = None) -> Iterator[None]:
     """Locks these devices against loads by other processes of this user and machine.
 
     vLLM measures the whole device before and after loading, so concurrent loads count as each other's. `width`: the
-    first so many devices of CUDA_VISIBLE_DEVICES; None for all. Without locks there is no wait.
+    first so many of CUDA_VISIBLE_DEVICES.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [str(number) for number in range(width or 0)] if named is None else named.split(",")[:width]

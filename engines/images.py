@@ -1,4 +1,4 @@
-"""Checks and decodes pictures before an engine gets them, in threads (Pillow's decoders release the GIL)."""
+"""Checks and decodes pictures in threads (Pillow's decoders release the GIL)."""
 
 from __future__ import annotations
 

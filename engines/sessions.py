@@ -187,7 +187,7 @@ def _first_devices(memory: Memory | None, gpus: float) -> Memory | None:
 def devices_of(args: Mapping[str, Any], memory: Memory | None, whole: bool = False) -> tuple[float, int]:
     """Devices and replicas of an engine by its arguments.
 
-    `whole`: it takes every device by default (accelerate does); the processes of one launch share them.
+    `whole`: it takes every device by default (accelerate does), shared by the processes of a launch.
     """
 
     def number(name: str, default: float) -> float:

@@ -80,10 +80,7 @@ def _extract(wheel: Path, part: Path, target: Path) -> None:
 def serve_gguf(
     path: Path, *, name: str = MODEL_NAME, context: int = 2048, slots: int = 2, wait: float = 120.0
 ) -> Iterator[str]:
-    """Serves a GGUF file on loopback and yields its base_url.
-
-    The child ends with the block, and within a second of this process's kill.
-    """
+    """Serves a GGUF file on loopback and yields its base_url; ends with the block or this process."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise UserError(f"serving the small model needs xllamacpp: {install('demo')}")
     if not path.is_file():

@@ -325,7 +325,7 @@ class OpenAIEngine:
         return float(min(self._backoff * 2**attempt, LONGEST_BACKOFF)) * random.uniform(0.5, 1.5)
 
     async def _post(self, body: bytes, seconds: float) -> bytes:
-        """One attempt: the bytes of a good answer; raises _Trouble if a retry may help, else _Refused."""
+        """One attempt; raises _Trouble if a retry may help, else _Refused."""
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._wire.post(body)

@@ -351,7 +351,7 @@ class JudgeModel:
         return memory_key([prompt.sha256, self.spec.identity, address], request)
 
     def _outcome(self, request: Request) -> Outcome:
-        """The engine's outcome; a few exceptions in a row put the judge out of service."""
+        """The engine's outcome; repeated exceptions put the judge out of service."""
         engine = self._started()
         self.asked += 1
         try:

@@ -131,7 +131,7 @@ def _document_class() -> Any:
     from lighteval.tasks.requests import Doc
 
     class QuestionDoc(Doc):  # type: ignore[misc]
-        """lighteval's document, by the question's id: its own number of the split alone is the cache key."""
+        """lighteval's document, by the question's id: its number of the split alone is the cache key."""
 
         @property
         def id(self) -> str:
