@@ -40,7 +40,8 @@ CLOSING_TRIES = 15
 class SessionWriter:
     """A context manager around an engine's whole life.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured.
+    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured. Without a
+    folder nothing is written.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class SessionWriter:
             return
         gpus = Gpus(needed)
         if len(gpus.uuids) == needed:
-            self._joules, self._gpus = gpus.joules(), gpus  # the sampling thread waits for the latter
+            self._joules, self._gpus = gpus.joules(), gpus  # in this order: the sampling thread checks the latter
         else:
             gpus.close()
 

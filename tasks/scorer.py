@@ -66,11 +66,7 @@ class Scorer:
     def of(cls, judges: Jury, named: NamedJudge, credit: PartialCredit, authors: Collection[str] = ()) -> Scorer:
         """The scorer of a protocol.
 
-        Args:
-            judges: of the command.
-            named: the task's judge.
-            credit: for partly right choices.
-            authors: names of the model under test.
+        `named` is the task's judge, `authors` are names of the model under test.
 
         Raises:
             UserError: too few judges may judge these authors.
@@ -117,13 +113,7 @@ class Scorer:
     ) -> Verdict:
         """Completes the rules' verdict with model judges and the audit.
 
-        Args:
-            question: with the bytes of its pictures.
-            response: of the model.
-            verdict: of the rules.
-            authors: names of the model under test.
-            pages: in the request.
-            repeat: earlier repeats.
+        `question` needs the bytes of its pictures; `pages` are those of the request, `repeat` counts earlier repeats.
         """
         if self.panel is not None:
             case = case_of(question, response, pages, self.panel.panel.spec.images, repeat)

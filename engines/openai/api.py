@@ -103,9 +103,6 @@ class OpenAIEngine:
         think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
         think_end: tag that closes it.
         think_opened: the template opens thinking in the prompt without a tag in the answer.
-
-    Raises:
-        UserError: no address.
     """
 
     name = "openai"

@@ -179,11 +179,8 @@ class RequestForm:
     """An endpoint's dialect.
 
     Attributes:
-        model: its name there.
-        fields: of every request.
         max_tokens: the field of the budget.
         thinking_budget: its field; a dot leads into an object.
-        omit: fields not to send.
         budgets: sends optional thinking budgets.
     """
 

@@ -70,9 +70,6 @@ class TransformersEngine:
         dtype: "auto" for that of the weights, or float32, bfloat16, float16.
         trust_remote_code: runs the model's own code.
         library_args: for the model's `from_pretrained` (device_map, max_memory, attn_implementation, …).
-
-    Raises:
-        UserError: transformers is missing or cannot run the model.
     """
 
     name = "transformers"
@@ -360,7 +357,7 @@ class NanWatch:
         """Returns the scores (rows, vocabulary) unchanged."""
         import torch
 
-        # The maximum is NaN if any score is.
+        # The maximum is NaN if any score is; a row without a finite maximum has no next token.
         broken = ~torch.isfinite(scores.amax(dim=-1))
         if self._since is None:
             self._since = torch.full(broken.shape, -1, dtype=torch.long, device=scores.device)

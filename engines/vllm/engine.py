@@ -4,7 +4,8 @@ Up to `window` requests feed vLLM's scheduler with bounded memory; no more are t
 distinct pictures. Before each step enough prompts are rendered to fill it (docs/speed.md has the counts). Pictures are
 decoded ahead in threads and carry their sha256, so that vLLM's processor and prefix caches do each page once. A prompt
 is rendered once for all successive trials; in a thread if vLLM's engine has its own process (on a GPU), else between
-steps. Defaults of generation_config.json hold unless the request overrides them, as in a served vLLM.
+steps. Defaults of generation_config.json hold unless the request overrides them, as in a served vLLM. A
+response drawn from NaN logits is a failure.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ class VLLMEngine:
 
     Args:
         model: Hub name or folder.
-        window: requests in hand; default twice vLLM's `max_num_seqs`.
-        images_per_prompt: the most images of a request.
+        window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
+        images_per_prompt: more images in one request are its failure.
         enable_thinking: switches a hybrid model's thinking through its chat template.
         chat_template_kwargs: further variables of the chat template.
         think_start: unusual tag that opens thinking.
@@ -107,9 +108,6 @@ class VLLMEngine:
         revision: of the model at the Hub.
         tokenizer_revision: of its tokenizer.
         library_args: for vLLM's `LLM` (tensor_parallel_size, max_model_len, …).
-
-    Raises:
-        UserError: an empty window, or vLLM is missing or cannot run this model with these arguments.
     """
 
     name = "vllm"
@@ -171,7 +169,7 @@ class VLLMEngine:
         self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders prompts, steps vLLM and yields what finished."""
+        """Renders prompts, steps vLLM and yields what finished; raises EngineDied if vLLM stopped."""
         in_hand = InHand()
         groups = in_hand.taking(self._pictures.decoding(grouped(requests)) if self.images else grouped(requests))
         ready: deque[_Rendered] = deque()
@@ -367,5 +365,5 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _passes(error: BaseException) -> bool:
-    """Tests for lack of memory, which torch reports in words only."""
+    """Tests for errors of the machine, not the request; torch reports lack of memory in words only."""
     return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

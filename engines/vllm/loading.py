@@ -73,7 +73,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
 
 @contextmanager
 def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
-    """Captures vLLM's starting processes."""
+    """Captures vLLM's starting processes, and hides the log lines that this needs."""
     own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
     stages.begin("process", "vLLM starts its process")
     with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):

@@ -39,7 +39,7 @@ def platform() -> Any:
 
 
 def ready_vllm() -> None:
-    """Mends torch's companions; call before any import of vLLM."""
+    """Mends torch's companions; call before any import of vLLM, in a server too."""
     if mend_torch_builds():
         from vllm.model_executor.models import registry
 

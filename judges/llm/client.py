@@ -261,6 +261,7 @@ class JudgeModel:
 
     @property
     def _eyes(self) -> str:
+        """Store key of the judge's vision, so that it need not be loaded."""
         return canonical_json(["sees", self.spec.identity])
 
     def ask(self, key: Key, prompt: AnyPrompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:

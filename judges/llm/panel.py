@@ -62,7 +62,7 @@ class Panel:
 
     Args:
         spec: the rules of the panel.
-        judges: the models of `spec.judges`, in order.
+        judges: in the order of `spec.judges`.
         threads: for judges only: a task that waits for a panel would deadlock.
     """
 
@@ -281,11 +281,7 @@ class PanelScorer:
     def settle(self, verdict: Verdict, case: Case, authors: Collection[str] = (), cut_short: bool = False) -> Verdict:
         """Decides the open parts of the rules' verdict.
 
-        Args:
-            verdict: of the rules.
-            case: with pictures.
-            authors: names of the model under test.
-            cut_short: by the token limit.
+        `authors` are names of the model under test; `cut_short` is by the token limit.
         """
         parts, opened = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
         if not opened:
