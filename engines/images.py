@@ -1,8 +1,4 @@
-"""Checks and decodes pictures once, before an engine sees them: bytes that open, decode and have a bounded size.
-
-Pictures of coming requests are decoded in threads (Pillow's decoders free the interpreter), so that engines do not
-wait.
-"""
+"""Checks and decodes pictures in threads (Pillow's decoders release the GIL)."""
 
 from __future__ import annotations
 
@@ -32,14 +28,14 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 
 
 class BadImage(Exception):
-    """A picture that no engine should get; the message gives the reason on one line."""
+    """A refused picture."""
 
 
 def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
     """Decodes a picture fully, as RGB on white.
 
     Raises:
-        BadImage: no bytes, not a picture, not one of `FORMATS`, truncated, or too large.
+        BadImage: not one of `FORMATS`, broken, or too large.
     """
     from PIL import Image as PIL
     from PIL import ImageOps, UnidentifiedImageError
@@ -79,7 +75,7 @@ def _on_white(picture: Picture) -> Picture:
 
 
 def mime_of(image: Image) -> str:
-    """The media type of a checked picture, from its bytes."""
+    """The media type of a checked picture."""
     from PIL import Image as PIL
 
     picture = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
@@ -87,7 +83,7 @@ def mime_of(image: Image) -> str:
 
 
 class InHand:
-    """Counts the pixels of the distinct pictures that an engine has in hand."""
+    """Counts distinct pixels in hand."""
 
     def __init__(self) -> None:
         self.pixels = 0
@@ -95,7 +91,7 @@ class InHand:
         self._shown = Counter[str]()
 
     def taking(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes groups of requests on and counts their pictures."""
+        """Counts the pictures of passing requests."""
         for group in groups:
             for request in group:
                 self._requests[request.key] = request
@@ -104,7 +100,7 @@ class InHand:
             yield group
 
     def done(self, outcome: Outcome) -> Outcome:
-        """Passes an outcome on and forgets its request."""
+        """Forgets the outcome's request."""
         if request := self._requests.pop(outcome.key, None):
             self._shown.subtract(request.images.keys())
             for name in request.images:
@@ -115,22 +111,18 @@ class InHand:
 
 
 class Pictures:
-    """Decodes pictures once and keeps the latest; safe for several threads."""
+    """Decodes pictures once; a thread-safe cache."""
 
     def __init__(self, kept_pixels: int = KEPT_PIXELS) -> None:
         self._kept: OrderedDict[str, tuple[Future[Picture], int]] = OrderedDict()
-        self._ahead: dict[str, int] = {}  # pixels of what is kept and was not asked for yet
+        self._ahead: dict[str, int] = {}  # pixels decoded ahead and not requested yet
         self._pixels = 0
         self._limit = kept_pixels
         self._lock = threading.Lock()
         self._workers: ThreadPoolExecutor | None = None
 
     def of(self, request: Request) -> dict[str, Picture]:
-        """The pictures that the messages show, by name.
-
-        Raises:
-            BadImage: names the question, and which of its images is missing or broken.
-        """
+        """The pictures of the messages, by name."""
         shown = _shown(request)
         decoded: dict[str, Picture] = {}
         for place, name in enumerate(shown, start=1):
@@ -144,10 +136,7 @@ class Pictures:
         return decoded
 
     def decoding(self, groups: Iterable[list[Request]]) -> Iterator[list[Request]]:
-        """Passes on groups of requests, decoding the pictures of those that follow in threads.
-
-        What is decoded ahead is at most half of what is kept.
-        """
+        """Passes on requests while threads decode the next pictures, up to half of the cache."""
         waiting: deque[list[Request]] = deque()
         try:
             for group in groups:
@@ -160,7 +149,7 @@ class Pictures:
             self._ahead.clear()
 
     def close(self) -> None:
-        """Ends the threads and forgets the pictures."""
+        """Ends the threads and clears the cache."""
         if self._workers is not None:
             self._workers.shutdown(cancel_futures=True)
         self._workers = None
@@ -212,13 +201,13 @@ def _shown(request: Request) -> list[str | None]:
 
 
 def pixels_of(image: Image) -> int:
-    """Pixels by the picture's header; 0 if unreadable or too large."""
+    """Pixels by the header, or 0."""
     from PIL import Image as PIL
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             width, height = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS).size
-    except Exception:  # check_image says what is wrong with it
+    except Exception:  # check_image reports the problem
         return 0
     return int(width * height) if width * height <= MAX_PIXELS else 0

@@ -1,9 +1,8 @@
-"""Kills what a library has started when this process ends, even when this process is killed.
+"""Kills child processes of a library when this process ends, even by a kill.
 
-Contract: a `Reaper` is a process of its own, from before the library starts any until `close`. All processes that ours
-starts until `settle`, and their descendants, are its charges; they are killed when our process is gone before `close`.
-This file also runs alone, in an interpreter without packages, so it imports nothing but Python's own. (Linux's signal
-at the parent's death comes with the end of the *thread* that started a process.)
+A `Reaper` is a separate process. Its charges are all processes that ours starts until `settle`, and their descendants;
+it kills them if our process is gone before `close`. This file also runs alone in a bare interpreter, so it imports only
+the standard library. (Linux's parent-death signal comes with the end of the *thread* that started a process.)
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from typing import Any
 LOOK_SECONDS = 0.2
 """Interval of looking for new processes until `settle`."""
 WATCH_SECONDS = 2.0
-"""Interval after that, should a forked process keep the pipe open that tells of our end."""
+"""Interval after that, should a forked process keep the pipe open that signals our end."""
 _PROC = Path("/proc")
 _TRIES = 50
 _SPARED = b"multiprocessing.resource_tracker"
-"""Ends by itself, and removes the shared memory that killed processes have left."""
+"""Ends by itself, and removes the shared memory of killed processes."""
 
 
 class Reaper:
-    """The near end."""
+    """The handle of the reaper process."""
 
     def __init__(self) -> None:
         own = os.getpid()
@@ -41,21 +40,21 @@ class Reaper:
             stdin=subprocess.PIPE,
             stdout=nothing,
             stderr=nothing,
-            start_new_session=True,  # what ends our group leaves it time to do its work
+            start_new_session=True,  # signals to our group leave it time to work
         )
 
     def settle(self, *charges: int) -> None:
-        """Ends the list of charges: processes started from now on are none.
+        """Ends the list of charges.
 
-        `charges` are killed even if this process ends before the reaper first looks.
+        `charges` are killed even if this process ends before the reaper's first look.
         """
         if self._process.stdin is not None:
-            with suppress(OSError):  # somebody has ended it
+            with suppress(OSError):  # already ended
                 self._process.stdin.write(b"%s." % b" ".join(b"%d" % charge for charge in charges))
                 self._process.stdin.flush()
 
     def close(self) -> None:
-        """Releases the charges; to be called before they end, for their ids may then be another's."""
+        """Releases the charges; call before they end, as ids may be reused."""
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:
@@ -64,7 +63,7 @@ class Reaper:
 
 @contextmanager
 def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a command in a session of its own, killed at the end of the block and with this process."""
+    """Starts a command, killed with the block and this process."""
     reaper = Reaper()
     try:
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -80,7 +79,7 @@ def supervise(command: Sequence[str], **options: Any) -> Iterator[subprocess.Pop
 
 
 def processes() -> dict[int, tuple[int, str]]:
-    """All processes: parent and start time; empty without /proc."""
+    """Parent and start time of all processes."""
     table = {}
     for folder in _PROC.glob("[0-9]*"):
         if stat := _read(folder / "stat"):
@@ -102,13 +101,13 @@ def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[i
 
 
 def begun(heads: Iterable[int]) -> dict[int, str]:
-    """These processes and their descendants, each with its start time."""
+    """Start times of processes and descendants."""
     there = processes()
     return {process: there[process][1] for process in family(heads, there) if process in there}
 
 
 def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
-    """Waits for ended or killed processes: they hold their devices until they are gone."""
+    """Waits for ended processes, which hold their devices."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         there = processes()
@@ -120,12 +119,12 @@ def wait_until_gone(ending: Mapping[int, str], seconds: float) -> None:
 def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError:  # it has ended meanwhile, or is another user's
+    except OSError:  # ended meanwhile, or another user's
         return b""
 
 
 def _watch(parent: int, before: set[int]) -> None:
-    charges: set[tuple[int, str]] = set()  # by id and beginning, for ids are given again
+    charges: set[tuple[int, str]] = set()  # with start times, as ids are reused
     alive = looking = True
     while alive:
         alive = os.getppid() == parent

@@ -1,14 +1,11 @@
-"""Recorded responses in place of a model: a run folder's `responses-*.jsonl`, or JSONL from anywhere.
+"""Recorded responses in place of a model: a run folder's `responses-*.jsonl`, or other JSONL.
 
-A plain row holds `question_id` (or `id`) and `response` (or `text`); it may hold `task` (without one it serves every
-task), `trial` (default 0), `reasoning`, `finish_reason`, `model`, `seconds`, token counts, `max_tokens` (the most that
-the answer could have) and `last_token` (its id, an end sign included); other fields are ignored. A missing finish
-reason is inferred from the numbers (`ending`). A damaged line costs a warning; two different recordings for one request
-are an error. Only places in the files are kept in memory, not the texts.
+A plain row has `question_id` (or `id`) and `response` (or `text`), optionally `task` (default: every task), `trial`
+(0), `reasoning`, `finish_reason`, `model`, `seconds`, token counts, `max_tokens` (the answer's limit) and `last_token`
+(its id, an end sign included). Two different recordings for one request are an error. Memory holds offsets, not texts.
 
-Another known form, brought to the plain one by `plain`: two-turn (`item_id`, `final_response_text`,
-`model_config.name`, and for each turn in `raw_responses` an OpenAI-style `payload`). The last turn is the answer;
-tokens and seconds are those of all turns, empty if one turn lacks them.
+Two-turn rows have `item_id`, `final_response_text`, `model_config.name`, and for each turn in `raw_responses` an
+OpenAI-style `payload`: the last turn is the answer; tokens and seconds are summed.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ _Name = tuple[str | None, str, int]
 
 
 class _BadRow(Exception):
-    """A line that is no recorded response; the message gives the reason."""
+    """A line that is no recorded response."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +61,18 @@ class _Place:
 
 
 class ReplayEngine:
-    """Answers from what was recorded.
+    """Answers from recordings.
 
     Args:
         model: a JSONL file, or a folder with `responses-*.jsonl`.
-        pick: the model whose rows to use, where there are rows of several.
-        think_start: tag that opens thinking in recorded texts, where it is an unusual one.
+        pick: the model whose rows to use, of several.
+        think_start: unusual tag that opens thinking.
         think_end: tag that closes it.
-        max_tokens: the most tokens that an answer could have; default what its row says.
-        tokenizer: folder or Hub name of the tokenizer that counts the tokens of answers whose row does not.
+        max_tokens: token limit of answers; default from the row.
+        tokenizer: folder or Hub name, for answers without a token count.
 
     Raises:
-        UserError: no such file or tokenizer, no usable row, rows of several models, or two recordings for one request.
+        UserError: the files or the tokenizer are not usable.
     """
 
     name = "replay"
@@ -114,7 +111,7 @@ class ReplayEngine:
         self.model = next(iter(self._models), Path(model).stem)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields the recorded response of each request, in order."""
+        """Yields recorded responses in order."""
         for request in requests:
             key = request.key
             place = self._places.get((key.task, key.question_id, key.trial))
@@ -129,11 +126,11 @@ class ReplayEngine:
         return self._places.keys()
 
     def versions(self) -> dict[str, str]:
-        """Our own version; the recordings name theirs, if at all."""
+        """Our version."""
         return versions_of()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing."""
 
     def _index(self, file: Path, pick: str | None) -> None:
         for line, offset, raw in _lines(file):
@@ -196,10 +193,6 @@ def _files(path: Path) -> list[Path]:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Line number, offset and bytes of each line that is not blank; a line over the limit comes cut.
-
-    The offset of a packed line is its row.
-    """
     if file.suffix == PACKED:
         for row, line in enumerate(PackedLines(file)):
             if line.strip():
@@ -246,11 +239,11 @@ def _read_row(raw: bytes) -> _Row:
 
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The further fields of a plain row; values of a wrong type are left out."""
+    """The valid optional fields."""
     values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
-        # A count that cannot be is a count that is missing; the answer stands all the same.
+        # An impossible count is a missing count.
         if value is not None and _fits(name, value):
             values[name] = clean(value) if isinstance(value, str) else value
     if str(values.get("finish_reason")).lower() in CUT:
@@ -308,17 +301,16 @@ def _at(value: Any, *path: str | int) -> Any:
 
 FILE = "tokenizer.json"
 OFF = 2
-"""Tokens by which counts of one answer may differ, and its limit have been in force all the same."""
+"""Tolerance in tokens between counts of one answer whose limit was in force."""
 SHARE = 0.01
-"""Of the limit: a text that was cut there is not counted shorter than this."""
+"""Of the limit: a cut text is not counted shorter than this."""
 
 
 def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
-    """The finish reason by token counts; None if they do not tell.
+    """The finish reason by token counts; None if unclear.
 
-    As many tokens as the limit: cut off; fewer: ended by itself; more: the limit was not in force. Tokens `counted`
-    from the text may be off by a little (a cut within a sign, stripped blanks), so that a text just below its limit has
-    no known ending.
+    More tokens than the limit: it was not in force. `counted` tokens may be off by a few (a cut within a sign, stripped
+    blanks), so a text just below its limit is unclear.
     """
     if tokens >= limit:
         return "length" if tokens <= limit + OFF else None
@@ -326,7 +318,7 @@ def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", 
 
 
 class Tokenizer:
-    """A model's tokenizer, from a folder, a `tokenizer.json` or the Hub."""
+    """A tokenizer from a folder, a `tokenizer.json` or the Hub."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -336,7 +328,7 @@ class Tokenizer:
         file = _file(name)
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
-        except Exception as error:  # the library raises bare Exception for whatever is wrong with a file
+        except Exception as error:  # the library raises bare Exception for any broken file
             raise UserError(f"{file}: no tokenizer that can be read ({one_line(error, 150)})") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -348,7 +340,7 @@ class Tokenizer:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def ends(self, token: int) -> bool:
-        """Tests whether a token ends or pads an answer."""
+        """Tests for end and padding tokens."""
         return token in self._special
 
 

@@ -1,4 +1,4 @@
-"""Writes an engine's session while it is up: its time, devices and held memory."""
+"""Engine sessions: time, devices and memory."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ CLOSING_TRIES = 15
 
 
 class SessionWriter:
-    """A context manager around making, using and closing an engine.
+    """A context manager around an engine's whole life.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving, when held memory is measured. Without a
-    folder nothing is written; a beat that cannot be stored is skipped.
+    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured. Without a
+    folder nothing is written.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SessionWriter:
             stage=stage,
             engine=engine
             if self._local or engine == RULES or kind_of(engine).is_direct
-            else "openai",  # whatever serves it, it is not here
+            else "openai",  # remote, whatever serves it
             model=model,
             engine_args=masked(self._args),
             host=socket.gethostname(),
@@ -79,14 +79,14 @@ class SessionWriter:
         )
 
     def loaded(self, engine: object = None) -> None:
-        """Notes that the engine is ready; an engine may state `gpus` and `replicas` itself."""
+        """Records that the engine is ready."""
         self._engine = engine
         sizes = {name: getattr(engine, name) for name in ("gpus", "replicas") if hasattr(engine, name)}
         self._write(loaded=self._now(), after_load=self._measured(), **sizes)
         self._meter()
 
     def count(self, ended: int = 1, completion_tokens: int | None = None) -> None:
-        """Counts ended requests and their completion tokens; None: not stated."""
+        """Counts ended requests and completion tokens."""
         with self._counting:
             if self._requests is None and self.session.loaded is not None:
                 self._first = round(self._now() - self.session.loaded, 2)
@@ -101,7 +101,7 @@ class SessionWriter:
             return
         gpus = Gpus(needed)
         if len(gpus.uuids) == needed:
-            self._joules, self._gpus = gpus.joules(), gpus  # the thread that looks takes the latter as the sign
+            self._joules, self._gpus = gpus.joules(), gpus  # in this order: the sampling thread checks the latter
         else:
             gpus.close()
 
@@ -124,9 +124,9 @@ class SessionWriter:
             return
         if self._thread is not None:
             self._thread.join()
-        with contextlib.suppress(UserError):  # the record that matters is the work's; its own trouble is said by it
+        with contextlib.suppress(UserError):  # the work reports its own problems
             self._write(ended=True, after_close=self._measured())
-            tries = CLOSING_TRIES  # a driver takes a while to free what killed processes had
+            tries = CLOSING_TRIES  # a driver needs time to free the memory of killed processes
             while self.session.stuck and (tries := tries - 1) >= 0:
                 time.sleep(1)
                 self._write(after_close=self._measured())
@@ -145,7 +145,6 @@ class SessionWriter:
                     self._write(**self._grown())
 
     def _used(self) -> dict[str, Any]:
-        """Energy and busy share so far; the last known if a counter fails."""
         if self._gpus is None:
             return {}
         now, used = self._gpus.joules(), {}
@@ -165,7 +164,6 @@ class SessionWriter:
         return None if now is None or self._written is None else now - self._written
 
     def _grown(self) -> dict[str, Memory]:
-        """Memory of several engines when more of them are loaded than the first."""
         loaded = self.session.after_load
         if loaded is None or self.session.replicas < 2:
             return {}
@@ -190,7 +188,7 @@ def _first_devices(memory: Memory | None, gpus: float) -> Memory | None:
 def devices_of(args: Mapping[str, Any], memory: Memory | None, whole: bool = False) -> tuple[float, int]:
     """Devices and replicas of an engine by its arguments.
 
-    `whole`: it takes every device unless told otherwise (accelerate does); the processes of one launch share them.
+    `whole`: it takes every device by default (accelerate does), shared by the processes of a launch.
     """
 
     def number(name: str, default: float) -> float:

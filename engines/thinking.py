@@ -1,12 +1,10 @@
-"""Separates thinking from the answer, by the tags models put around it.
+"""Separates thinking from the answer by tags, channels, roles and phrases.
 
-Text between a start and an end tag is reasoning; the rest is the answer. An end tag without a start closes thinking
-that the prompt's template opened: everything before it is reasoning. A start tag without an end is truncated thinking.
-gpt-oss thinks in channels; if a server dropped their marks (special tokens), the channels' names still separate. Others
-think in a message with a role of its own, or behind a phrase that begins the response.
+An end tag without a start closes thinking that the prompt's template opened; a start tag without an end is truncated
+thinking. gpt-oss thinks in channels, whose bare names remain if a server dropped their marks. Other models use a
+message role, or a phrase that begins the response.
 
-Contract: this is the one list of tags and the one split. Engines, imports and harnesses keep thoughts by it, and
-extraction applies it to every response, so that no answer is read from a thought.
+Engines, imports, harnesses and extraction use this split alone, so no answer is read from a thought.
 """
 
 from __future__ import annotations
@@ -48,15 +46,15 @@ _BEGUN = re.compile(rf"(?:<\|start\|>assistant(?:{_HEADER})?|{_HEADER})\Z")
 """A channel that was cut before its message began."""
 _BARE = re.compile(r"\A(?:(analysis|commentary)(?=[^\s'’:,.;!?()-])|(final)(?=[^\sa-z'’:,.;!?()-]))")
 _BARE_NEXT = re.compile(r"assistant(?:(analysis|commentary)|(final))")
-"""The names with which channels begin where a server dropped the marks themselves."""
+"""Channel names without their marks, which some servers drop."""
 _ROLE = re.compile(
     r"(?P<thinks>(?:<\|begin\|>assistant\s?)?<\|think\|>|(?:<\|im_start\|>)?(?<![^\s>])assistant/think\n|\A/think\n)"
     r"|(?P<answers>(?:<\|end\|>\s?)?<\|begin\|>assistant\s?<\|content\|>|<\|im_end\|>\s?<\|im_start\|>assistant(?=\n|\Z))"
     r"|(?P<bare>(?<![^\s.!?。])assistant\n)"
 )
-"""The messages of Solar Open and HyperCLOVA X: thought, answer, and an answer whose marks a server dropped."""
+"""The messages of Solar Open and HyperCLOVA X: thought, answer, and an answer without marks."""
 _ROLE_WORDS = ("assistant", "<|think|>", "/think\n")
-"""Every role contains one of them: to look for these first takes a hundredth of the time."""
+"""Every role contains one of them: searching for these first takes a hundredth of the time."""
 _PHRASED = re.compile(
     r"\A\s{0,8}Here(?:['’]s| is) my thought process:(?P<process>.*?)(?:Here(?:['’]s| is) my response:|\Z)"
     r"|\A(?:\s{0,8}Here(?:['’]s| are) my reasoning steps:(?P<steps>.*?)(?:\[BEGIN FINAL RESPONSE\]|\Z)"
@@ -66,15 +64,15 @@ _PHRASED = re.compile(
 """The thought behind the phrases of Granite and Apriel."""
 _FINAL_END = "[END FINAL RESPONSE]"
 _OPENERS = ("<|think|>", "assistant/think", "Here are my reasoning steps:")
-"""Ends of prompts, besides tags, whose template opened a thought."""
+"""Ends of prompts, besides tags, whose template opened thinking."""
 SWITCHES = ("enable_thinking", "thinking")
-"""Variables by which chat templates switch thinking on and off: most families', and DeepSeek's."""
+"""The thinking switches of chat templates: most families', and DeepSeek's."""
 TAIL = 16
-"""Tokens at the end of a prompt in which a tag that its template opened stands."""
+"""Tokens at the end of a prompt that may hold a tag opened by its template."""
 
 
 class Split(NamedTuple):
-    """Thinking (None if there is none) and answer."""
+    """Thinking (or None) and answer."""
 
     reasoning: str | None
     text: str
@@ -82,7 +80,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Thinking:
-    """Splits by one pair of tags (given), or by all the usual ones."""
+    """Splits by a given pair of tags, or all usual ones."""
 
     start: str | None = None
     end: str | None = None
@@ -93,7 +91,7 @@ class Thinking:
 
     @property
     def tags(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of start and end tag; half a pair is completed from the usual ones."""
+        """Pairs of start and end tag, half a pair completed."""
         if self._usual:
             return TAGS
         by_start, by_end = dict(TAGS), {end: start for start, end in TAGS}
@@ -101,21 +99,21 @@ class Thinking:
         return ((start, self.end or by_start.get(start, "</think>")),)
 
     def opened_by(self, prompt: str | None) -> bool:
-        """Tests whether a rendered prompt ends inside thinking, as with some chat templates."""
+        """Tests for a prompt that ends inside thinking."""
         tail = (prompt or "").rstrip()
         openers = _OPENERS if self._usual else ()
         return tail.endswith((*(start for start, _ in self.tags), *openers))
 
     def split(self, text: str, opened: bool = False) -> Split:
-        """Splits `text`; `opened`: the prompt ended inside thinking."""
+        """Splits `text`; `opened` by the prompt."""
         channels = _split_untagged(text, opened) if self._usual else Split(None, text)
         tagged = _split_tags(channels.text, self.tags, opened and channels.text == text)
         return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
 
     def kept(self, tokenizer: Any) -> list[str]:
-        """Special tokens that decoding has to keep, to be removed from the answer afterwards (`without`).
+        """Special tokens that decoding has to keep for `without`.
 
-        All if a tag consists of some (decoding drops all or none), else none.
+        All if a tag consists of some (decoding drops all or none).
         """
         special = [str(token) for token in tokenizer.all_special_tokens]  # those with a role; not gpt-oss's channels
         with suppress(AttributeError, NotImplementedError):  # Mistral's own tokenizers name all of theirs above
@@ -125,7 +123,7 @@ class Thinking:
 
 
 def templated(variables: Mapping[str, Any] | None, thinking: bool | None) -> dict[str, Any]:
-    """Chat-template variables with the thinking switches; None leaves those to the model."""
+    """Chat-template variables with the thinking switches."""
     return dict(variables or {}) | ({} if thinking is None else dict.fromkeys(SWITCHES, thinking))
 
 
@@ -141,7 +139,7 @@ _IN_TEMPLATE = -1
 
 
 def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> Split:
-    """Splits by tags; a pair quoted inside a thought does not end it."""
+    """Splits by tags; a quoted pair does not end a thought."""
     pattern, pairs = _compiled(tags)
     marks = list(pattern.finditer(text))
     if not marks:
@@ -169,7 +167,6 @@ def _split_tags(text: str, tags: tuple[tuple[str, str], ...], opened: bool) -> S
 
 @cache
 def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, tuple[int, bool]]]:
-    """A pattern of all tags, any case, optional spaces before ">"; each tag's pair and whether it closes it."""
     pairs = {_plain(end): (number, True) for number, (_, end) in enumerate(tags)}
     pairs |= {_plain(start): (number, False) for number, (start, _) in enumerate(tags)}
     bodies: dict[str, list[str]] = {}
@@ -196,7 +193,7 @@ def _split_untagged(text: str, opened: bool) -> Split:
 
 
 def _split_roles(text: str, opened: bool) -> Split | None:
-    """Splits by message roles, None without any; text before an answer is a thought."""
+    """Splits by roles; text before an answer is a thought."""
     if not any(word in text for word in _ROLE_WORDS):
         return None
     marks = list(_ROLE.finditer(text))
@@ -214,7 +211,7 @@ def _split_roles(text: str, opened: bool) -> Split | None:
 
 
 def _split_channels(text: str) -> Split:
-    """Splits by channels; text outside is a thought if a final channel follows."""
+    """Splits by channels; text outside is a thought if a final one follows."""
     messages = list(_CHANNEL.finditer(text))
     last_final = max((message.start() for message in messages if message[1] == "final"), default=-1)
     thoughts: list[str] = []
@@ -230,7 +227,6 @@ def _split_channels(text: str) -> Split:
 
 
 def _split_bare(text: str) -> Split:
-    """Splits by bare channel names; text before the first is a thought if a final channel follows."""
     first = _BARE.match(text)
     marks = [*([first] if first else []), *_BARE_NEXT.finditer(text)]
     if not marks:

@@ -1,7 +1,6 @@
-"""Thinking budgets: finds a model's thinking tags, and closes thinking where no library does it.
+"""Thinking budgets: finds a model's thinking tags, and closes thinking if no library does.
 
-Contract: after at most N tokens of thinking the closing tag follows; then the model goes on freely. Tags are token
-sequences, as the tokenizer spells them. A model without known tags is one UserError, never a budget that nobody keeps.
+After the closing tag the model goes on freely. A model without known tags is a UserError.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Iterator[None]:
-    """Drops an optional thinking budget that cannot be kept, with one warning for each problem not in `warned`."""
+    """Drops an impossible optional thinking budget, with one warning a problem."""
     try:
         yield
     except UserError as error:
@@ -36,10 +35,7 @@ def budgets_if_possible(optional: bool, warned: set[str] | None = None) -> Itera
 
 
 def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
-    """The pair of tags that this model thinks between.
-
-    The user's pair; else the first that the tokenizer has as tokens; else the first that its chat template writes.
-    """
+    """The user's pair; else the first in the tokenizer's tokens; else in the chat template."""
     if len(thinking.tags) == 1:
         return thinking.tags[0]
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else ""
@@ -58,7 +54,7 @@ def tags_of(tokenizer: Any, thinking: Thinking, model: str) -> tuple[str, str]:
 
 
 def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, trust_remote_code: bool = False) -> Json:
-    """The `reasoning_config` that vLLM needs at its start, so that requests may hold a thinking budget."""
+    """The `reasoning_config` for vLLM's start."""
     mend_torch_builds()
     try:
         from transformers import AutoTokenizer
@@ -77,14 +73,14 @@ def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) 
 
 
 class ThinkingLimit:
-    """A logits processor that closes the thinking of each row after `budget` tokens; a prompt may have opened it."""
+    """Closes the thinking of each row after `budget` tokens."""
 
     def __init__(self, start: Sequence[int], end: Sequence[int], budget: int) -> None:
         self.start, self.end, self.budget = list(start), list(end), budget
         self._rows: list[_Row] = []
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Takes and returns scores of shape (rows, vocabulary)."""
+        """Scores of shape (rows, vocabulary)."""
         if not self._rows:
             self._rows = [_Row(ids, self) for ids in input_ids.tolist()]
         else:
@@ -100,8 +96,6 @@ class ThinkingLimit:
 
 
 class _Row:
-    """One row: tokens of thinking `spent`, and the rest of the closing tag."""
-
     def __init__(self, prompt: list[int], limit: ThinkingLimit) -> None:
         self._limit = limit
         self._tail = prompt
@@ -124,7 +118,7 @@ class _Row:
             self.spent += 1
 
     def forced(self) -> int | None:
-        """The token that has to come now, if any."""
+        """The next forced token, if any."""
         if self.inside and not self._closing and self.spent >= self._limit.budget:
             end = self._limit.end
             begun = next(n for n in range(len(end) - 1, -1, -1) if self._tail[len(self._tail) - n :] == end[:n])
@@ -133,6 +127,5 @@ class _Row:
 
 
 def _last(tokens: list[int], piece: list[int]) -> int:
-    """Index of the last occurrence; -1 if none."""
     size = len(piece)
     return next((at for at in range(len(tokens) - size, -1, -1) if tokens[at : at + size] == piece), -1)

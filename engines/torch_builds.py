@@ -1,8 +1,7 @@
-"""Mends CPU builds of torch beside torchvision, torchaudio and torchcodec built for CUDA.
+"""Mends CPU builds of torch next to torchvision, torchaudio and torchcodec built for CUDA.
 
 pip pulls those in with vLLM for CPUs and with transformers, and they fail at import. torchvision only lacks two
-operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden. Where
-they import, nothing is touched.
+operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ _declared: list[object] = []
 
 
 def mend_torch_builds() -> bool:
-    """Makes `import torchvision` work and hides broken torchaudio and torchcodec; call before transformers.
+    """Mends broken companions of torch; call before transformers.
 
     Returns:
-        Whether torchvision had to be mended (child processes of a library then need the same).
+        Whether torchvision was mended (child processes need the same).
     """
     if importlib.util.find_spec("torch") is None:
         return False
@@ -51,7 +50,6 @@ def mend_torch_builds() -> bool:
 
 
 def _breaks(name: str) -> Exception | None:
-    """The error of importing an installed package; None if it imports or is absent."""
     if name in sys.modules or importlib.util.find_spec(name) is None:
         return None
     try:

@@ -1,1 +1,1 @@
-"""Judges: the rules (`rules/`), and judge models for what these leave open (`llm/`)."""
+"""Judges: rules (`rules/`), and models (`llm/`)."""

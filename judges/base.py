@@ -1,8 +1,7 @@
-"""The interface of the cascade's stages, and what passes between them.
+"""The interface of the cascade's stages.
 
-A stage compares one answer with one key and says accept, reject or undecided. It never raises on text of a model or a
-data set, never guesses, and rejects only what it can show to be wrong. Text in an answer is parsed within bounds, never
-run.
+A stage never raises on text of a model or a data set, never guesses, and rejects only proven errors. It parses text in
+answers within bounds and never runs it.
 """
 
 from __future__ import annotations
@@ -20,25 +19,24 @@ Outcome = Literal["accept", "reject", "undecided"]
 
 @dataclass(frozen=True)
 class AnswerComparison:
-    """One answer beside its key; hashable, and everything a decision may depend on.
+    """An answer with its key, hashable: everything that a decision may depend on.
 
     Attributes:
-        gold: the key, as the data set writes it.
-        answer: as extracted from the response.
-        question_type: the canonical type.
-        options: the choices, where the record has them.
-        language: of the question.
-        unit: that the question itself prints or asks for ("%" for per cent), where that is known.
-        unit_shown: the unit of the key is printed somewhere in the question.
+        gold: the key, as in the data set.
+        answer: as extracted.
+        question_type: canonical.
+        options: the choices, if recorded.
+        unit: printed or requested by the question ("%" for per cent).
+        unit_shown: the question prints the key's unit.
         variable_type: of a CFE variable.
         partial_credit: the rule for multiple choice.
-        open_ends: the question asks where a function rises or falls, so that an interval may be open or closed.
-        ends_count: the question is known and does not ask that, so that the brackets of an interval count.
-        all_asked: all values are asked for.
-        solutions: those of a differential equation are asked for, with constants of any name.
-        asked_form: the kinds of form that the question demands (see `judges.rules.demands`), "" for none.
-        asked_expression: the expression that the question asks about; "" where that is not plain.
-        question_id: for logs; comparisons that differ in nothing else are equal.
+        open_ends: monotonicity, where intervals may be open or closed.
+        ends_count: the question is known and about other things, so brackets count.
+        all_asked: all values are required.
+        solutions: a differential equation, with constants of any name.
+        asked_form: required forms (see `judges.rules.demands`).
+        asked_expression: the expression in question, if clear.
+        question_id: for logs; ignored in comparisons.
     """
 
     gold: str
@@ -60,18 +58,18 @@ class AnswerComparison:
 
     @property
     def is_choice(self) -> bool:
-        """True where the key is option labels, which no stage but that for choices may read."""
+        """The key is option labels, for the stage for choices alone."""
         return self.question_type in CHOICE_TYPES
 
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """The model judge that a task names, as its article does.
+    """The model judge of a task's article.
 
     Attributes:
         method: one of `judges.llm.methods.METHODS`.
-        size: so many judges are drawn for each question; None asks all that the user names.
-        audit: whether they also look for errors in the reasoning (see `judges.llm.audit`).
+        size: judges for each question; None is all.
+        audit: whether they audit the reasoning (see `judges.llm.audit`).
     """
 
     method: str
@@ -81,9 +79,9 @@ class NamedJudge:
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision of a stage. `score` is the share of the part's points, 0 to 1; None exactly when undecided.
+    """A stage's decision. `score` is the share of the points, 0 to 1; None exactly when undecided.
 
-    `lasting` is false for what broke a limit of time: it may be decided on another day, and is not remembered.
+    `lasting` is false after a timeout, which is not cached.
     """
 
     decision: Outcome
@@ -99,7 +97,7 @@ class Stage(Protocol):
     name: str
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """Accepts, rejects or leaves the comparison to the next stage."""
+        """Decides the comparison, or leaves it."""
         ...
 
 
@@ -114,5 +112,5 @@ def reject(by: str, reason: str = "", score: float = 0.0) -> Decision:
 
 
 def undecided(by: str, reason: str = "", lasting: bool = True) -> Decision:
-    """This stage cannot tell; not `lasting` where it might, given more time."""
+    """Undecided; not `lasting` after a timeout."""
     return Decision("undecided", None, by, reason, lasting)

@@ -1,7 +1,6 @@
-"""The stages in their order, the quickest first: the first that decides has the last word.
+"""The stages, the quickest first: the first that decides has the last word.
 
-Equal comparisons are decided once: decisions are remembered in a bounded memory that threads share, and slow ones on
-disk (`core.store`), by comparison and by the very code of the rules. What broke a limit of time is not remembered.
+Decisions are cached in a bounded memory shared by threads, and slow ones on disk, by comparison and code of the rules.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from livek12.judges.rules.restated import Compare, complement, glossed, restated
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
 MAX_CHARS = 20_000
-"""A key or an answer longer than this is prose for a reader, not a value to compare."""
+"""Longer keys and answers are prose for a reader, not values to compare."""
 DEAR_SECONDS = 0.001
-"""What took longer is worth a line on disk."""
+"""Slower decisions are cached on disk."""
 
 
 class Cascade:
-    """Asks its stages in turn; only what one leaves undecided goes on to the next.
+    """Runs its stages until one decides.
 
     Args:
-        stages: in their order.
-        remembered: the number of decisions kept in memory.
-        store: keeps slow decisions across runs; None keeps none.
-        guard: asked before them: its rejections are final, and what it doubts (with a reason) no stage accepts.
+        stages: in order.
+        remembered: decisions in memory.
+        store: caches slow decisions.
+        guard: runs first: its rejections are final, and its doubt prevents acceptance.
     """
 
     def __init__(
@@ -59,8 +58,8 @@ class Cascade:
         self._lock = threading.Lock()
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """The first decision of a stage; undecided with the stages' reasons when none decides."""
-        if time_budget_exhausted():  # what is remembered of other responses must not make a difference to this one
+        """The first decision, else undecided with all reasons."""
+        if time_budget_exhausted():  # cached results of other responses must not change this one
             return self._ask(comparison)
         with self._lock:
             if comparison in self._known:
@@ -145,7 +144,7 @@ class Cascade:
 def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
     """The decision on the complement of a sentence, or on a word or its gloss.
 
-    A key that is a sentence may say more than its complement: what is not that is left open, and so is another word.
+    A key sentence may say more, so other complements and words are left open.
     """
     if value := complement(comparison.answer):
         decision = compare(comparison.gold, value)
@@ -158,11 +157,6 @@ def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -
 
 
 def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
-    """The decision of a stage, undecided where it breaks off on an input of the outside world.
-
-    Raises:
-        UserError: this machine cannot run the stage, whatever the input.
-    """
     try:
         return stage.decide(comparison)
     except UserError:
@@ -173,7 +167,7 @@ def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
 
 
 def default_cascade(store: Store | None = None) -> Cascade:
-    """Choices, truths, numbers, chemistry, opposite words, symbolic equality, text, and refusals, behind the form."""
+    """The standard stages behind the form."""
     from livek12.judges.rules.chemistry import ChemistryStage
     from livek12.judges.rules.choice import ChoiceStage
     from livek12.judges.rules.form import FormStage
@@ -195,7 +189,6 @@ def decision_store() -> Store:
 
 
 def _disk_key(comparison: AnswerComparison) -> str:
-    """The comparison (but not whose it is), and the rules that decide it."""
     given = {f.name: getattr(comparison, f.name) for f in fields(comparison) if f.compare and f.name != "options"}
     options = [[option.label, option.text] for option in comparison.options]
     return canonical_json([rules_digest(), given, options])
@@ -203,5 +196,5 @@ def _disk_key(comparison: AnswerComparison) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Names the code of all rules, the version of sympy, and the second reader where it is installed."""
+    """Hash of the rules, sympy's version, and the second reader."""
     return f"{code_version(DECIDING)} {metadata.version('sympy')} {second_reader.version()}".rstrip()

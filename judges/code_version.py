@@ -1,8 +1,7 @@
-"""The version of the code that decides: a hash of its syntax trees, which nobody has to raise.
+"""The version of the deciding code: a hash of its syntax trees.
 
-Contract: comments, docstrings, annotations, imports, layout, the names of files and the order of statements do not
-change a version, nor does a library or a Python of another version; any other edit does. So no mark outlives the rules
-that gave it, and files can be moved freely.
+It ignores comments, docstrings, annotations, imports, layout, file names, the order of statements and versions of
+Python and libraries.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ DECIDING = (
     *("tasks/extraction", "tasks/scorer.py", "engines/thinking.py", "core/patterns.py", "core/text.py"),
     "core/question_types.py",
 )
-"""Modules, and folders of modules, from a response to what the rules say; read as text, not imported."""
+"""Modules, and folders of modules, from a response to the rules' decision; read as text, not imported."""
 PANEL = ("judges/llm", "core/prompts.py", "core/replies.py", "engines/asking.py")
-"""Those that ask judge models, read what they say and add it up."""
+"""Modules that send requests to judge models, read replies and add up votes."""
 _NOT_SAID = frozenset({"annotation", "returns", "type_params", "kind", "ctx"})
 
 
@@ -36,7 +35,7 @@ _TRIES = 20
 
 @cache
 def code_version(places: tuple[str, ...]) -> str:
-    """Eight hexadecimal digits for the code of `DECIDING` or `PANEL`."""
+    """Eight hexadecimal digits for `DECIDING` or `PANEL`."""
     sources = [source for place in places for source in _sources(place)]
     store = Store(DECISIONS)
     key = f"code {hashlib.sha256(repr(sources).encode()).hexdigest()}"
@@ -49,7 +48,7 @@ def code_version(places: tuple[str, ...]) -> str:
 
 
 def version_of(sources: Sequence[bytes]) -> str:
-    """The same for modules at hand; their order does not matter."""
+    """The version of modules in memory, in any order."""
     digests = [
         hashlib.sha256("".join(_said(statement)).encode()).hexdigest()
         for source in sources
@@ -60,7 +59,7 @@ def version_of(sources: Sequence[bytes]) -> str:
 
 
 def _tree(source: bytes) -> ast.Module:
-    """The syntax tree; Python 3.11 fails where two threads make one at the same time."""
+    """The syntax tree; parsing is not thread-safe in Python 3.11."""
     with _PARSING:
         for _ in range(_TRIES):
             with contextlib.suppress(SystemError):
@@ -77,12 +76,12 @@ def _sources(place: str) -> list[bytes]:
 
 
 def _said(node: Any) -> Iterator[str]:
-    """The code of a node as text, without empty fields, of which later Pythons have more."""
+    """The code as text, without empty fields (later Pythons have more of them)."""
     if isinstance(node, list):
         for entry in node:
             if not _is_silent(entry):
                 yield from _said(entry)
-    elif isinstance(node, ast.Import | ast.ImportFrom):  # by another name the code says nothing of what it takes
+    elif isinstance(node, ast.Import | ast.ImportFrom):  # imported names do not tell what they stand for
         yield from (f"({alias.name} as {alias.asname})" for alias in node.names if alias.asname)
     elif isinstance(node, ast.AST):
         yield f"({type(node).__name__}"
@@ -96,7 +95,6 @@ def _said(node: Any) -> Iterator[str]:
 
 
 def _is_silent(node: Any) -> bool:
-    """Tests whether it is an import, a docstring, or only there for the types."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     if isinstance(node, ast.Expr):

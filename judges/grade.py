@@ -1,8 +1,7 @@
-"""From the answers of one response to its verdict: part by part, with partial credit and honest bounds.
+"""Marks the answers of one response part by part, with partial credit and bounds.
 
-Contract: a part that no stage decides is undecided and the verdict ungraded: it counts as 0 in `low` and as full in
-`high`. Nothing extracted is `no_answer`, worth 0. A question without a key, and one that must be read (open, proof), is
-ungraded.
+An undecided part leaves the verdict ungraded: 0 in `low`, full in `high`. Nothing extracted is `no_answer`, worth 0.
+Questions without a key, and open or proof questions, are ungraded.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ RULES = "rules"
 
 @dataclass(frozen=True)
 class GradingConfig:
-    """The settings that a verdict depends on besides question, key and answer."""
+    """The settings of a verdict."""
 
     partial_credit: PartialCredit = "proportional"
 
@@ -68,13 +67,13 @@ def _settings(config: GradingConfig) -> str:
 
 
 def judge_version(config: GradingConfig) -> str:
-    """Name, hash of the code, hash of the settings, second reader if there is one: equal strings mark equally."""
+    """Equal strings mark equally."""
     reader = second_reader.version().replace(" ", "-")
     return f"{RULES}-{code_version(DECIDING)}+{_settings(config)}" + (f"+{reader}" if reader else "")
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:
-    """Marks one response by its `answers`, one a part as extracted; empty when there is none."""
+    """Marks one response by its `answers`, one a part."""
     parts = parts_of(question)
     given = [answer if answer.strip() else None for answer in answers]
     if not any(given):
@@ -108,7 +107,6 @@ _NUMBERS = "no one two three four five six seven eight nine ten".split()
 
 
 def _counted(noun: str, given: int, expected: int) -> str:
-    """The mismatch of two numbers in words: "one answer where two were asked for"."""
     words = [_NUMBERS[count] if count < len(_NUMBERS) else str(count) for count in (given, expected)]
     return (
         f"{words[0]} {noun}{'' if given == 1 else 's'} where {words[1]} {'was' if expected == 1 else 'were'} asked for"
@@ -120,7 +118,7 @@ _OTHER_PART = "right for another entry of the key"
 
 
 def _placed(question: Question, answers: Sequence[str | None]) -> list[str | None] | None:
-    """The answers in the order of the blanks whose printed names they bear; None where these names contradict it."""
+    """The answers by the names of the blanks; None for a contradiction."""
     printed = blank_names(question)
     if len(printed) != len(answers) or len(answers) < 2:
         return list(answers)
@@ -133,7 +131,7 @@ def _placed(question: Question, answers: Sequence[str | None]) -> list[str | Non
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
-    """One answer a part, those of variables by their names; None where no reading agrees with the number of parts."""
+    """One answer a part, variables by name; None if the numbers differ."""
     if question.variables and len(parts) > 1 and len(given) > 1:
         return placed(given, [part.name or "" for part in parts])
     if len(given) == len(parts):
@@ -157,10 +155,7 @@ def _decide_listed(
     config: GradingConfig,
     cascade: Cascade,
 ) -> Decision:
-    """Decides one part. Of a list in the key, what is right for another entry is left open: the list may be a set.
-
-    So is what is right for another variable, unless it bears the name of its own.
-    """
+    """Decides one part; an answer that is right for another entry or unnamed variable is open."""
     decision = decide_part(question, part, answer, config, cascade)
     movable = part.listed or (len(parts) > 1 and part.name is not None)
     if decision.decision == "reject" and movable and answer is not None:
@@ -175,10 +170,9 @@ def _decide_listed(
 def decide_part(
     question: Question, part: GradedPart, answer: str | None, config: GradingConfig, cascade: Cascade
 ) -> Decision:
-    """Decides one part, wherever its answer was found.
+    """Decides one part, whatever the source of its answer.
 
-    The values of several blanks in one key keep their order; where no blank is marked, the right values in another
-    order are left undecided.
+    Several blanks in one key keep their order; if no blank is marked, another order is undecided.
     """
     if answer is None:
         return Decision("reject", 0.0, "extraction", "no answer to this part")
@@ -218,9 +212,9 @@ def decide_part(
 
 
 def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
-    """Tests whether the answer to a choice is plainly a number that is in no option and the place of none.
+    """Tests for a number that is in no option and the place of none.
 
-    Options in words that hold no number are other answers; one that is a picture may be this one.
+    Options in words are other answers; a picture may be this one.
     """
     value = read_number(answer) if question.question_type in CHOICE_TYPES else None
     options = [option.text for option in question.options]
@@ -252,7 +246,6 @@ _PROSE = late(r"(?<![\\A-Za-z{])(?:[A-Za-z]{4,}|[A-Za-z]{2,}\s[A-Za-z]{2,})|[\u4
 
 
 def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool:
-    """Tests whether values are alternatives ("x=1 or x=2"), a family with its remark, or all bear names."""
     names = [[answer_name(value) for value in side] for side in (golds, values)]
     named = all(names[0]) and len(set(names[0])) == len(golds) and sorted(names[0]) == sorted(names[1])
     remarked = any(_REMARK.match(gold) for gold in golds)
@@ -261,7 +254,7 @@ def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool
 
 _REMARK = late(r"[(（]?\s*[klmnN]\s*(?:\\in|∈)")
 _ALTERNATIVES = late(r"\\?#\s?\\?#")
-"""Between keys of which any one is right, in the banks of questions that print them so."""
+"""Separates alternative keys in some question banks."""
 
 
 def _any_of(decisions: Sequence[Decision]) -> Decision:
@@ -298,7 +291,6 @@ def _comparison(
 
 
 def _blanks(decisions: Sequence[Decision]) -> Decision:
-    """The blanks of one key together; undecided as long as one of them is."""
     by = "+".join(dict.fromkeys(decision.by for decision in decisions))
     reasons = "; ".join(f"blank {number}: {decision.reason}" for number, decision in enumerate(decisions, 1))
     if any(decision.decision == "undecided" for decision in decisions):
@@ -328,7 +320,7 @@ def total(
     state: str = "",
     reason: str = "",
 ) -> Verdict:
-    """The sum of the parts, graded unless a part is undecided; `state` says otherwise."""
+    """Sums up the parts; `state` overrides "graded"."""
     full = _full_points(question)
     worth = _worth(question, len(parts))
     low = sum(points * part.score for points, part in zip(worth, parts, strict=True) if part.score is not None)
@@ -362,7 +354,6 @@ def _full_points(question: Question) -> float:
 
 
 def _worth(question: Question, count: int) -> list[float]:
-    """Points of each part: as stated where that fits, scaled to the question's; else equal shares."""
     full = _full_points(question)
     stated = question.part_points
     if len(stated) == count and sum(stated) > 0:

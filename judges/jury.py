@@ -1,7 +1,6 @@
-"""The judges of one sitting, opened and closed together: the rules with their store, and the panel where there is one.
+"""The judges of one sitting: rules and an optional panel.
 
-Contract: leaving a `Jury` writes what waits and closes every engine. Of judges that take turns (`judges.llm.client`)
-one is up at a time.
+Leaving a `Jury` writes pending results and closes every engine.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ class JudgeOptions:
     """The judges of a command, and their settings.
 
     Attributes:
-        panel: the models for what the rules leave open; None for rules alone.
-        answers: a data set with the keys, where the run's own questions have none.
-        data: the place of the run's data set now, if it moved (for its pictures).
-        cache: whether decisions and replies are remembered on disk.
-        audit: whether models also audit the reasoning, where the task's article has them do so.
-        together: whether several local judges are all loaded at once, where they could take turns.
-        repeats: how often models are asked about each answer; all but the first for studies alone.
+        panel: None for rules alone.
+        answers: a data set with the keys, if the run lacks them.
+        data: the new place of the run's data set.
+        cache: of decisions and replies, on disk.
+        audit: of the reasoning, if the task's article has one.
+        together: loads several local judges at once rather than in turns.
+        repeats: more than one for studies.
     """
 
     panel: PanelSpec | None = None
@@ -52,9 +51,9 @@ class JudgeOptions:
 
 
 class Jury:
-    """The rules, and the panel where there is one.
+    """The rules and the optional panel.
 
-    `in_turn` loads several local judges one after the other; `sessions` is the run folder that keeps the engines' time.
+    `in_turn` loads local judges one after the other; `sessions` records the engines' time.
     """
 
     def __init__(self, options: JudgeOptions, *, in_turn: bool = False, sessions: Path | None = None) -> None:
@@ -72,7 +71,7 @@ class Jury:
             local = [judge for judge in options.panel.judges if not kind_of(judge.runs_on).is_direct]
             self.schedule = Schedule() if in_turn and len(local) > 1 else None
             votes = Store(VOTES) if options.cache else None
-            if votes is None and self.schedule is not None:  # replies go from turn to turn, and no further
+            if votes is None and self.schedule is not None:  # replies pass between turns only
                 votes = Store(VOTES, Path(self._after.enter_context(TemporaryDirectory(prefix="livek12-"))))
                 self._after.callback(votes.close)
             self._models = [
@@ -80,18 +79,17 @@ class Jury:
             ]
             for model in self._models:
                 if model.spec not in local:
-                    model.start()  # cheap, and a wrong address or missing file is said before any work
+                    model.start()  # cheap, and reports a wrong address or missing file before any work
             self._threads = ThreadPoolExecutor(self.threads * len(self._models), thread_name_prefix="panel")
             self.panel = Panel(options.panel, self._models, self._threads)
 
     def try_out(self, local: bool) -> None:
-        """Makes sure that the judges can be asked, before anything depends on it.
+        """Checks that the judges are available.
 
-        Endpoints are asked something small; a local model is loaded if `local` (its replies may all be remembered), of
-        those that take turns the first.
+        Endpoints get a small request; `local` loads local models (of those in turns the first).
 
         Raises:
-            UserError: one cannot be asked; says which and why.
+            UserError: a judge is not available.
         """
         for model in self._models:
             if kind_of(model.spec.runs_on).is_direct or (
@@ -101,12 +99,12 @@ class Jury:
 
     @property
     def asked(self) -> int:
-        """The number of requests so far."""
+        """The number of requests."""
         return sum(model.asked for model in self._models)
 
     @property
     def threads(self) -> int:
-        """Responses before the panel at a time: enough to keep every judge busy."""
+        """Concurrent responses that keep every judge busy."""
         if self.options.panel is None:
             return 1
         limits = [judge.engine_args.get("concurrency", 16) for judge in self.options.panel.judges]
@@ -115,7 +113,7 @@ class Jury:
         return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
 
     def panel_scorer(self, named: NamedJudge, config: GradingConfig) -> PanelScorer | None:
-        """The panel with the method of a task; None for rules alone."""
+        """The panel with the task's method, if any."""
         if self.panel is None:
             return None
         from livek12.judges.llm.panel import PanelScorer
@@ -123,9 +121,9 @@ class Jury:
         return PanelScorer(self.panel, named, config, self.cascade)
 
     def auditor(self, named: NamedJudge) -> Auditor | None:
-        """The panel as critics of the reasoning; None where nobody is to audit."""
+        """The panel as critics, if the task has an audit."""
         wanted = named.audit and self.options.audit
-        if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier knows one question only
+        if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier has one question only
             return None
         from livek12.judges.llm.audit import Auditor
 
@@ -137,7 +135,7 @@ class Jury:
     def __exit__(self, kind: type[BaseException] | None, *ended: object) -> None:
         self.cascade.flush()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            return  # who stops does not wait for a judge; replies that came are stored
+            return  # an interrupt does not wait for a judge; finished replies are stored
         if self.panel is not None:
             for model in self._models:
                 model.end()

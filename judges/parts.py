@@ -1,6 +1,6 @@
-"""The parts of a question: what is marked one by one, and how many answers a response should give.
+"""The parts of a question and the number of answers expected.
 
-A part is a variable, a blank or a sub-question; the letters of a choice question are one part.
+A part is a variable, a blank or a sub-question; letters of a choice question are one part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLANK = late(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\
 
 @dataclass(frozen=True)
 class GradedPart:
-    """One thing to mark. `unit` is printed behind the blank; `listed` parts are read off one list in the key."""
+    """One thing to mark. `unit` is printed behind the blank; `listed` parts come from one key."""
 
     gold: str
     name: str | None = None
@@ -36,9 +36,9 @@ _REMEMBERED = 64
 
 
 def per_question(function: Callable[[Question], _R]) -> Callable[[Question], _R]:
-    """Remembers the results of a pure function for the last questions: each response asks it several times.
+    """Caches a pure function for the last questions, by identity: comparisons would cost more than most answers.
 
-    By identity, as comparing questions would cost more than most answers. Results must not be changed.
+    Results must not be changed.
     """
     results: dict[int, tuple[Question, _R]] = {}
 
@@ -56,10 +56,10 @@ def per_question(function: Callable[[Question], _R]) -> Callable[[Question], _R]
 
 @per_question
 def parts_of(question: Question) -> list[GradedPart]:
-    """The parts in order; empty when the question has no key.
+    """The parts in order; empty without a key.
 
-    Several entries (or lines of one label each) of a single choice are as many sub-questions. One entry of a blank
-    that lists values with semicolons or line by line is as many blanks, unless the question prints another number.
+    Several entries (or lines of labels) of a single choice are sub-questions. An entry that lists values with
+    semicolons or line by line is as many blanks, unless the question prints another number.
     """
     if question.variables:
         return [GradedPart(variable.value, variable.name, variable.type) for variable in question.variables]
@@ -80,7 +80,7 @@ def parts_of(question: Question) -> list[GradedPart]:
 
 @per_question
 def part_count(question: Question) -> int:
-    """The number of answers that the record has a place for."""
+    """The number of answers with room in the record."""
     if type_of(question.question_type).several or question.question_type in READER_TYPES:
         return 1
     stated = 0 if question.variables or question.question_type in CHOICE_TYPES else len(question.part_points)
@@ -89,7 +89,7 @@ def part_count(question: Question) -> int:
 
 @per_question
 def needs_prose(question: Question) -> bool:
-    """Tests whether the one key of a blank is a sentence, so that an answer in prose is to be expected."""
+    """Tests whether a blank's key is a sentence."""
     return any(len(_NO_PROSE.sub("", gold)) > PROSE_CHARS for gold in question.answer)
 
 
@@ -102,7 +102,7 @@ _NUMBERED = late(r"(?:\\q?quad(?![a-z])|\s)*[(（](\d)[)）]\s*[.．、:：]?\s*
 
 
 def listed_values(text: str) -> list[str]:
-    """The lines of a text or, of a single line, the values between semicolons outside brackets or behind numbers."""
+    """Lines of a text, or values between semicolons outside brackets or behind numbers."""
     signs: dict[str, list[int]] = {"line": [], "semicolon": []}
     depth = 0
     for match in _LIST.finditer(text):
@@ -123,7 +123,6 @@ _INLINE = late(r"(?:\A|(?<=\s))[(（](\d)[)）](?=\s*[^\s(（])")
 
 
 def _before_numbers(text: str) -> list[int]:
-    """The places of the spaces before the numbers that part one line from its start: "(1) 2 (2) 3"."""
     numbers = list(_INLINE.finditer(text))
     run = [int(number[1]) for number in numbers] == list(range(1, len(numbers) + 1))
     begins = bool(numbers) and not text[: numbers[0].start()].strip()
@@ -134,7 +133,7 @@ _OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 
 
 def blank_values(text: str, count: int) -> list[str]:
-    """The values of a text for as many blanks; alternatives ("3 or 5") are one value."""
+    """The values of `count` blanks; alternatives ("3 or 5") are one value."""
     values = split_values(text, count)
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
 
@@ -146,26 +145,26 @@ def alternatives(text: str) -> int:
 
 @per_question
 def blank_count(question: Question) -> int:
-    """The number of blanks printed in the question; 0 when none is marked."""
+    """The number of blanks printed in the question."""
     return len(_BLANK.findall(question.question))
 
 
 @per_question
 def blank_names(question: Question) -> list[str]:
-    """The names printed before the equals sign of each blank ("x=____"); "" where there is none."""
+    """The names of the blanks ("x=____"), or ""."""
     text = question.question
     names = (_BEFORE_BLANK.search(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text))
     return [_symbols(_NUMBER.sub("", name[1])) if name else "" for name in names]
 
 
 def answer_name(answer: str) -> str:
-    """The name before the first equals sign of an answer; "" where there is none."""
+    """The name before the first equals sign, or ""."""
     name, sign, _ = answer.partition("=")
     return _symbols(name) if sign else ""
 
 
 _NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
-"""The number of a blank before what it is called: "(1) a=____"."""
+"""The number before a blank's name: "(1) a=____"."""
 _BEFORE_BLANK = late(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
 _NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
 

@@ -1,1 +1,1 @@
-"""Tasks: one folder a benchmark, and what all share (prompts, extraction)."""
+"""Tasks: one folder a benchmark; shared prompts and extraction."""

@@ -1,13 +1,7 @@
-"""Tasks: small declarative objects that everything else reads; their prompt files; their selections of questions.
+"""Task definitions, their prompt files and selections of questions.
 
-A task names its data (configs of a data set, by preference, and which of their questions), its modality, its prompts
-(one file a language), the sampling of its article, the judge, partial credit and the metrics of its article. `version`
-is for people and harnesses: runs are identified by hashes (of the prompts here, of the questions in `core.run_spec`, of
-the rules in `judges.code_version`). Registered by the modules in `tasks/*/`, most as members of a family
-(`tasks.families`); looked up by `tasks.registry`.
-
-A prompt is a file `prompts/LANGUAGE[.STYLE].txt` of a benchmark's folder, with the head that every prompt has
-(`core.prompts`) and its places in braces (`{question}`, `{pages}`, `{number}`, `{knowledge_points}`).
+Modules in `tasks/*/` register tasks. A prompt is a file `prompts/LANGUAGE[.STYLE].txt` with a head (`core.prompts`) and
+placeholders (`{question}`, `{pages}`, `{number}`, `{knowledge_points}`).
 """
 
 from __future__ import annotations
@@ -34,16 +28,15 @@ _CONTENTS = {"images": "pictures", "knowledge_points": "knowledge points"}
 
 @dataclass(frozen=True)
 class Selection:
-    """The values taken of each property; none named takes all.
+    """The values taken of each property; empty takes all.
 
     Attributes:
-        language: zh, en, ko.
         release: "2603", …
         subset: complex_layout, hard, …
-        subject: the discipline: math, physics, …
+        subject: math, physics, …
         difficulty: easy, medium, hard.
-        question_type: canonical types (the form).
-        content: what the question must have of `images` and `knowledge_points`.
+        question_type: canonical types.
+        content: `images`, `knowledge_points`.
     """
 
     language: tuple[str, ...] = ()
@@ -56,15 +49,15 @@ class Selection:
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
-        """The properties that are not left to all, with the values taken."""
+        """The restricted properties with their values."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
     def takes(self, question: Question | Facts) -> bool:
-        """Checks whether the question is one of these."""
+        """Checks whether the selection takes the question."""
         return all(_has(question, name, values) for name, values in self.named.items())
 
     def absent(self, counts: Mapping[Facts, int]) -> str:
-        """Why nothing of `found` (facts and how often they occur) is taken: the first property that leaves nothing."""
+        """The first property that leaves nothing."""
         left = dict(counts)
         for name, values in self.named.items():
             kept = {facts: n for facts, n in left.items() if _has(facts, name, values)}
@@ -86,7 +79,6 @@ def _has(question: Question | Facts, name: str, values: tuple[str, ...]) -> bool
 
 
 def _values(question: Question | Facts, name: str) -> Iterator[str]:
-    """The values of a question's property; none where it states none."""
     if name == "subset":
         yield from question.subsets
     elif name == "content":
@@ -100,20 +92,16 @@ def _said(value: str) -> str:
 
 
 def task_modules() -> dict[str, ModuleType]:
-    """The module of each benchmark that says what it asks, by name: those inside first.
+    """The task module of each benchmark, ours first.
 
     Raises:
-        UserError: two benchmarks have one name, or one outside cannot be imported.
+        UserError: duplicate names, or a failing import.
     """
     return benchmarks.sides("tasks", "livek12.tasks", marker=FOLDER)
 
 
 def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
-    """The prompt files of a benchmark in one style, by language.
-
-    Raises:
-        UserError: there are none, or a file has no head.
-    """
+    """The prompt files of a benchmark in one style, by language."""
     folder = Path(task_modules()[benchmark].__file__ or "").parent / FOLDER
     if not folder.is_dir():
         raise UserError(f"benchmark {benchmark}: {folder} is not there; put its prompts into it, LANGUAGE.txt")
@@ -137,41 +125,39 @@ def _read(benchmark: str, style: str, folder: Path) -> dict[str, PromptFile]:
 
 
 Derive = Callable[[Question], list[Question]]
-"""The questions that are made of one; the same each time."""
+"""Derives questions from one; deterministic."""
 Modality = Literal["text_only", "text_image", "image_only"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One exam to sit.
+    """An exam.
 
     Attributes:
-        name: unique name, as given to `--task`.
-        benchmark: whose questions it asks; rows of another benchmark are refused.
-        configs: data-set configs that hold its questions, best first (merged data sets prefix theirs); `A+B` for two
-            together.
-        modality: what the model sees: text, text with figures, or whole pages and a question number.
-        description: one line for `livek12 tasks`.
-        selection: which questions of the config are asked.
-        without_pictures: asks questions that have pictures without these (an ablation; text-only).
-        style: which prompt files: LANGUAGE[.STYLE].txt.
-        first_style: those of a request that is made before, whose reply the prompt of the question holds; "" for none.
-        sampling: the article's defaults; temperature None is the model's own default.
-        partial_credit: the named rule for multi-select answers (see `judges.rules.choice`).
-        judge: how models judge what the rules leave open, and how many, as the article has it.
-        metrics: what the paper reports, by the names of report.json, the first before all.
+        name: for `--task`.
+        benchmark: rows of another benchmark are refused.
+        configs: data-set configs, best first (merged data sets prefix theirs); `A+B` for both.
+        modality: text, text with figures, or whole pages and a question number.
+        description: for `livek12 tasks`.
+        without_pictures: the text-only ablation.
+        style: of the prompt files.
+        first_style: style of a preliminary request, whose reply goes into the question's prompt.
+        sampling: the article's; temperature None is the model's default.
+        partial_credit: for multi-select answers (see `judges.rules.choice`).
+        judge: the article's.
+        metrics: the paper's, by the names of report.json, the main one first.
         budgets: the r of Acc≤r: shares of `budget_base`.
         budget_base: completion tokens at r = 1.
-        budget: the r under which every answer is drawn (a true budget); None: the sampling's own limit.
-        revision: of data on the Hub that are given without one; None takes the newest.
-        published: how many questions the article has for this task, where it says so.
-        trials: answers to each question where a command names no number.
-        variant_of: the task that this one is a variant of: it asks the same questions in another way.
-        differs: what differs from that one, in a few words.
-        derive: how its questions are made of each of `variant_of`; None where they are not (see `tasks.families`).
-        needs: what a question must have for that, in words.
-        own_key: what is derived has another key, so that its marks say nothing beside those of `variant_of`.
-        version: shown in listings and in the logs of harnesses; nothing is decided by it.
+        budget: the r that limits every request; None: the sampling's limit.
+        revision: default on the Hub; None takes the newest.
+        published: the article's number of questions.
+        trials: default number.
+        variant_of: the task that asks the same questions otherwise.
+        differs: from that one, in a few words.
+        derive: derives questions from `variant_of` (see `tasks.families`).
+        needs: what a question needs for that.
+        own_key: marks are not comparable with `variant_of`.
+        version: for listings and logs only.
     """
 
     name: str
@@ -202,12 +188,12 @@ class Task:
 
     @property
     def joined(self) -> bool:
-        """Checks whether its questions are those of several configs, each of which is a task of its own."""
+        """Checks whether it joins configs of several tasks."""
         return "+" in "".join(self.configs[:1])
 
     @property
     def language(self) -> Language | None:
-        """The one language that is asked; None asks all."""
+        """The only language; None for all."""
         languages = self.selection.language
         return cast(Language, languages[0]) if len(languages) == 1 else None
 
@@ -218,12 +204,12 @@ class Task:
 
     @property
     def base_name(self) -> str:
-        """The task's name without its budget: tasks of one base name ask the same questions with the same prompts."""
+        """The name without its budget."""
         return self.name if self.budget is None else self.name.rpartition("@")[0]
 
     @property
     def asked_with(self) -> str:
-        """Tasks with the same one are asked side by side, question by question: what they say begins alike."""
+        """Groups tasks whose prompts begin alike."""
         return self.name.partition(":")[0] if self.derive else self.base_name
 
     @cached_property
@@ -231,7 +217,7 @@ class Task:
         """The prompt template of each language.
 
         Raises:
-            UserError: there is none, or one does not hold the place of what is asked exactly once.
+            UserError: none, or a placeholder does not occur exactly once.
         """
         files = self.prompt_files
         if not files:
@@ -244,20 +230,16 @@ class Task:
 
     @property
     def first_prompt_files(self) -> dict[str, PromptFile]:
-        """The prompt file of the request before, in each language; none where there is no such request."""
+        """The preliminary request's prompt file in each language."""
         return prompt_files(self.benchmark, self.first_style) if self.first_style else {}
 
     @cached_property
     def first_prompts(self) -> dict[str, str]:
-        """Their templates."""
+        """The templates of the preliminary request."""
         return {language: file.text for language, file in self.first_prompt_files.items()}
 
     def prompt(self, language: str, first: bool = False) -> str:
-        """The template in the question's language; `first` for that of the request before.
-
-        Raises:
-            UserError: the benchmark has no prompt in that language.
-        """
+        """The template in a language; `first` for the preliminary request."""
         prompts = self.first_prompts if first else self.prompts
         try:
             return prompts[language]

@@ -1,27 +1,20 @@
-"""Families of tasks (a base task and the axes on which its members differ) and tasks derived from others.
+"""Families of tasks (a base task and its axes) and derived tasks.
 
-A benchmark is a `TaskSet` of families: the module `tasks` of a benchmark exports one as `TASKS`. A member's name is the
-base's, then one word for each axis on which it differs, in the order of the axes (`livek12_text_only_zh_2605`).
-`Family.member(name)` and `member.name` are inverse to each other. An axis lists its words, or gives a pattern for words
-that nobody can list (releases, of which new ones come).
+A benchmark's module `tasks` exports a `TaskSet` as `TASKS`. A member's name is the base's, then a word for each axis in
+order (`livek12_text_only_zh_2605`). An axis lists its words, or gives a pattern for open sets (releases).
 
-Derived tasks, `BASE:DIAGNOSTIC`, ask questions that are made from those of BASE, to find out why it went wrong. To add
-one, write a `Diagnostic` and name it in the `diagnostics` of the benchmark's `TaskSet`; nothing else is needed.
+Derived tasks, `BASE:DIAGNOSTIC`, ask questions made from those of BASE. To add one, name a `Diagnostic` in the
+`diagnostics` of the `TaskSet`:
 
     def _in_capitals(question: Question) -> list[Question]:
         return [variant_of(question, "shouted", question=question.question.upper())]
 
     TASKS = TaskSet(families, diagnostics=(Diagnostic("shouted", "in capitals", _in_capitals),))
 
-- `derive` is a pure function of one question. Its list is in the order in which it is best asked: what several prompts
-  have in common comes first in them, and grows from one to the next (the engine's prefix cache computes it once). All
-  questions derived from one are asked together.
-- `variant_of` makes a derived question: its id names the source, the kind and the unit, and `Question.variant` tells
-  reports the same. Intervals take all that comes from one question as one cluster.
-- An empty list: the question lacks what the diagnostic needs (`needs`); such questions are counted aloud.
-- `style` names the prompt files, `LANGUAGE.STYLE.txt`; `changes` sets any other field of the task (judge, sampling).
-
-`d.task(base).name` and the look-up of that name are inverse to each other.
+- `derive` is a pure function of one question. Order its list so that common prompt beginnings grow from one to the
+  next (for the engine's prefix cache).
+- `variant_of` sets `Question.variant`; intervals treat all questions from one source as one cluster.
+- An empty list: the question lacks `needs`; such questions are reported.
 """
 
 from __future__ import annotations
@@ -38,23 +31,22 @@ from livek12.tasks.base import Derive, Task
 
 SIGN = ":"
 EVERY = "all"
-"""After the sign: every derived task of the base."""
+"""After the colon: every derived task of the base."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnostic:
-    """A way to derive questions, for every task that `of` takes.
+    """Derives questions for every task that `of` accepts.
 
     Attributes:
-        word: after the colon of a name; `Variant.kind` of what it derives.
-        differs: what differs from the base, in a few words.
-        derive: the questions made from one; none where it lacks what is needed.
-        style: which prompt files; None: those of the base.
-        trials: answers to each question where a command names no number.
-        needs: what a question must have, for the message on those that lack it.
-        of: whether a task has this diagnostic.
-        own_key: what it asks has another key than the base, so that the two are not compared.
-        beside: the word of another diagnostic that asks the very same questions in another way, to compare it with.
+        word: after the colon of a name; `Variant.kind`.
+        differs: from the base, in a few words.
+        derive: the questions made from one, maybe none.
+        style: of the prompt files; None: the base's.
+        trials: default number.
+        needs: what a question must have, for messages.
+        own_key: marks are not comparable with the base's.
+        beside: a diagnostic with the same questions, for comparison.
         changes: further fields of the task.
     """
 
@@ -92,22 +84,14 @@ class Diagnostic:
 def variant_of(
     source: Question, kind: str, unit: int | None = None, units: int | None = None, /, **changes: Any
 ) -> Question:
-    """A question that is derived from another.
-
-    Args:
-        source: the other one.
-        kind: the diagnostic's word.
-        unit: which of its units the question is about, from 1.
-        units: how many the source has.
-        changes: the fields that differ from the source's.
-    """
+    """Derives a question from `source`: `unit` (from 1) of `units`."""
     place = "" if unit is None else f"{SIGN}{unit}"
     variant = Variant(of=source.id, kind=kind, unit=unit, units=units)
     return source.model_copy(update={**changes, "id": f"{source.id}{SIGN}{kind}{place}", "variant": variant})
 
 
 def source_of(question: Question) -> str:
-    """The id of the question that this one was made from; its own where it was not."""
+    """The id of the source question, or its own."""
     return question.variant.of if question.variant else question.id
 
 
@@ -116,11 +100,10 @@ class Choice:
     """The meaning of a word of a name.
 
     Attributes:
-        what: a few words for the description.
-        selects: fields of the `Selection` that it sets.
-        changes: other fields of the task that it sets.
-        differs: what differs in how the same questions are asked, in a few words; "" where a word only chooses among
-            questions. A member with such words is a variant of the one without them.
+        what: for the description.
+        selects: fields of the `Selection`.
+        changes: other fields of the task.
+        differs: how the same questions are asked otherwise; "" if the word only selects.
     """
 
     what: str
@@ -131,13 +114,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Axis:
-    """One way in which the members of a family differ.
+    """An axis on which the members of a family differ.
 
     Attributes:
-        name: in capitals in the family's pattern.
-        words: word → what it stands for.
-        pattern: other words that may stand here; they select by the property of the axis's name.
-        example: what these words are, for lists.
+        name: in the family's pattern.
+        words: word → meaning.
+        pattern: further words, values of the property `name`.
+        example: of these words.
     """
 
     name: str
@@ -146,7 +129,7 @@ class Axis:
     example: str = ""
 
     def takes(self, word: str) -> bool:
-        """Checks whether the word may stand here."""
+        """Checks whether the axis has the word."""
         return bool(re.fullmatch(self.expression, word))
 
     def choice(self, word: str) -> Choice:
@@ -161,14 +144,13 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A base task and what its members may differ in.
+    """A base task and the axes of its members.
 
     Attributes:
-        base: the member that differs in nothing.
-        axes: in the order of their words in a name.
-        together: members are listed that differ on at most so many axes; names may differ on all.
-        published: questions of a member in its article, by name.
-        size: how many questions the article has, in words.
+        axes: in the order of a name.
+        together: the most axes of a listed member.
+        published: the article's questions by member.
+        size: the article's questions, in words.
     """
 
     base: Task
@@ -183,16 +165,12 @@ class Family:
         return self.base.name + "".join(f"[_{axis.name.upper()}]" for axis in self.axes)
 
     def member(self, name: str) -> Task | None:
-        """The member of that name, if it is one."""
+        """The member of that name, if any."""
         match = self._expression.fullmatch(name)
         return self._make(match.groups()) if match else None
 
     def members(self, **words: tuple[str, ...]) -> Iterator[Task]:
-        """The members that are listed, the base first.
-
-        Args:
-            words: by axis, further words: those that its pattern takes and a data set has.
-        """
+        """The listed members, the base first, with further `words` by axis."""
         yield from self._members(words) if words else self._listed
 
     @cached_property
@@ -206,7 +184,7 @@ class Family:
                 yield self._make(chosen)
 
     def sorted_name(self, name: str) -> str | None:
-        """The name of the member with the words of `name`, whose order is not that of the axes."""
+        """The member with the words of `name` reordered."""
         rest, chosen = name.removeprefix(self.base.name) if name.startswith(self.base.name) else "", []
         for axis in self.axes:
             match = re.search(rf"_({axis.expression})(?=_|$)", rest)
@@ -239,13 +217,12 @@ class Family:
 
 @dataclass(frozen=True)
 class TaskSet:
-    """The families of a benchmark; `prompts/` beside the module that exports it holds the prompts.
+    """The families of a benchmark.
 
     Attributes:
-        families: its tasks.
-        month: when its article appeared, YYYY-MM as far as it is known; newer benchmarks are listed first.
-        whole: the tasks, no two of which share a question, that harnesses sum up; default: the families' bases.
-        diagnostics: what is derived from its tasks (`TASK:WORD`).
+        month: of the article, YYYY-MM.
+        whole: tasks without shared questions, for sums; default: the families' bases.
+        diagnostics: derived tasks (`TASK:WORD`).
     """
 
     families: tuple[Family, ...]
@@ -255,5 +232,5 @@ class TaskSet:
 
     @property
     def disjoint(self) -> tuple[str, ...]:
-        """Names of tasks that cover the benchmark, those with the same kind of request without sharing a question."""
+        """Tasks that cover the benchmark; those of one kind share no question."""
         return self.whole or tuple(family.base.name for family in self.families)

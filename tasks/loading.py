@@ -1,8 +1,6 @@
-"""Questions of a task in a built data set: read in asking order with their pages, or counted by a `Census`.
+"""Questions of a task in a built data set, read in asking order or counted by a `Census`.
 
-The one way from a data set and a task to questions, for the command line and for harnesses. Withdrawn questions are not
-asked; their number is reported once. `Census.count` is the number that `questions_of` would give; it reads no text and
-no picture, and counts questions alike in all that selections see together.
+Withdrawn questions are skipped and counted once. `Census` reads no texts or pictures.
 """
 
 from __future__ import annotations
@@ -31,12 +29,11 @@ def questions_of(
     Args:
         task: the task.
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-        limit: only the first so many; of a derived task, those made from the first so many.
-        only: ids of the questions that are asked, or derived from; None for all.
+        limit: of questions or sources.
+        only: ids of questions or sources.
 
     Raises:
-        UserError: no such data set or config, no question of the task in it, or all of them are withdrawn; or from none
-            of them the task can derive one.
+        UserError: no such data set or config, or no question is left.
     """
     if not data:
         raise UserError("no data set: give --data FOLDER (made by `livek12 build`) or --data ORG/NAME (on the Hub)")
@@ -60,11 +57,6 @@ def questions_of(
 
 
 def _derived(task: Task, derive: Derive, sources: list[Question]) -> list[Question]:
-    """The questions of a derived task: all that comes from one question together.
-
-    Raises:
-        UserError: nothing comes from any of them.
-    """
     made = [(question, derive(question)) for question in sources]
     lacking = [question.id for question, derived in made if not derived]
     if len(lacking) == len(sources):
@@ -78,11 +70,7 @@ def _derived(task: Task, derive: Derive, sources: list[Question]) -> list[Questi
 
 
 def pages_for(task: Task, data: str, questions: Iterable[Question]) -> Mapping[tuple[str, int], Image]:
-    """The page images that an image-only task needs for these questions; none for other tasks.
-
-    Raises:
-        UserError: there is no such data set, or a file of it is damaged.
-    """
+    """The page images of an image-only task."""
     if task.modality != "image_only":
         return {}
     keys = {(question.paper_id or "", number) for question in questions for number in question.page_numbers}
@@ -90,51 +78,34 @@ def pages_for(task: Task, data: str, questions: Iterable[Question]) -> Mapping[t
 
 
 def pinned(task: Task, data: str) -> str:
-    """The data set, at the task's own revision where it is on the Hub and the user names none."""
+    """The data set, at the task's revision by default."""
     free = task.revision and "@" not in data and not Path(data).exists()
     return f"{data}@{task.revision}" if free else data
 
 
 class Census:
-    """Counts the questions of one data set.
-
-    Args:
-        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-    """
+    """Counts the questions of a data set."""
 
     def __init__(self, data: str) -> None:
         self.data = data
         self._facts: dict[tuple[str, ...], Counter[Facts]] = {}
 
     def count(self, task: Task) -> int:
-        """The questions that a task asks.
-
-        Raises:
-            UserError: no such data set, or a file of it is damaged.
-        """
+        """The number of a task's questions."""
         return self.asked(task).total()
 
     def asked(self, task: Task) -> Counter[Facts]:
-        """The questions that a task asks, by what selections see of them.
-
-        Raises:
-            UserError: no such data set, or a file of it is damaged.
-        """
+        """Counts a task's questions by facts."""
         return Counter({facts: n for facts, n in self._of(task).items() if task.selection.takes(facts)})
 
     def members(self, family: Family) -> Iterator[tuple[Task, int]]:
-        """The members of a family that have questions, listed ones and those of the releases there; with their counts.
-
-        Raises:
-            UserError: no such data set, or a file of it is damaged.
-        """
+        """The family's members that have questions, with counts."""
         words = {axis.name: self._words(family, axis.name, axis.pattern) for axis in family.axes if axis.pattern}
         for task in family.members(**words):
             if count := self.count(task):
                 yield task, count
 
     def _words(self, family: Family, name: str, pattern: str) -> tuple[str, ...]:
-        """The values of a property in the data set that can stand in a name."""
         tallies = [self._of(task) for task in family.members()]
         values = {value for tally in tallies for facts in tally if (value := getattr(facts, name))}
         return tuple(sorted(value for value in values if re.fullmatch(pattern, value)))

@@ -1,11 +1,9 @@
-"""From a question to a request: the only place where prompts are put together.
+"""Builds requests from questions.
 
-Contract: a template is text with one `{question}` (text tasks; before it `{knowledge_points}` where the task's style is
-`kprag`, and `{explained}` where there is a request before) or one `{pages}` and a `{number}` (image-only). Pictures
-stand at their marks; those without a mark follow the question; a task without pictures takes the marks out. The pages
-of a paper come first and the question's number last, so that the engine's prefix cache serves all questions of a paper;
-every picture is named by the hash of its bytes. Nothing in a question's text is a directive: braces in it are left as
-they are, and so are those in what a model explained.
+A template has one `{question}` (text; before it `{knowledge_points}` in style `kprag`, and `{explained}` after a
+preliminary request) or one `{pages}` and a `{number}` (image-only). Pictures replace their marks; others follow the
+question. Pages come first and the question's number last, for the engine's prefix cache; pictures are named by hash.
+Braces in a question or explanation are no placeholders.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from livek12.tasks.base import Task
 from livek12.tasks.families import source_of
 
 Pages = Mapping[tuple[str, int], Image]
-"""The page images of a data set by paper and page number (from 1)."""
+"""Page images by paper and page number (from 1)."""
 _KNOWLEDGE = "{knowledge_points}"
 _EXPLAINED = "{explained}"
 
@@ -34,10 +32,9 @@ def requests(
     pages: Pages,
     wanted: Callable[[str], bool],
 ) -> Iterator[Request | Failure]:
-    """The requests of a task in asking order, those whose keys are wanted.
+    """The wanted requests of a task in asking order.
 
-    A question that cannot be asked gives a Failure in its place. Trials of a question follow each other (an engine
-    may draw them from one prompt) and share everything but their key.
+    An invalid question gives a Failure. Trials of a question are adjacent and differ in their key alone.
     """
     for question in asking_order(task, questions):
         built: Request | Failure | None = None
@@ -58,15 +55,9 @@ def _built(task: Task, question: Question, key: Key, sampling: Sampling, pages: 
 
 
 def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Question]]) -> Callable[[str], str]:
-    """Groups requests that one process best asks, where several share a run.
+    """Groups requests that one process should send (`core.run.claims`).
 
-    The requests on the pages of one paper, so that its pages are encoded by one process alone, else those on one
-    question, under any budget and with all that is derived from it, so that their prompt is read by one alone; of
-    either, so many trials at a time (`core.run.claims`).
-
-    Args:
-        tasks: of the run.
-        questions: those of each task.
+    Requests on the pages of one paper (encoded once), else on one question with all budgets and derived questions.
     """
     bases = {task.name: task.asked_with for task in tasks}
     papers = {
@@ -92,7 +83,7 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
 
 
 def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
-    """The order in which a task asks: image-only by paper, first pages first; otherwise as in the data."""
+    """The asking order: image-only by paper, first pages first; otherwise as in the data."""
     if task.modality != "image_only":
         return list(questions)
     return sorted(questions, key=lambda question: (question.paper_id or "", question.page_numbers))
@@ -101,12 +92,10 @@ def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
 def build_request(
     task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages, explained: str | None = None
 ) -> Request:
-    """Everything a model is given for one question.
-
-    Of a task with a request before (`first_style`), that request, unless `explained` is its reply.
+    """The request for one question, or the preliminary one unless `explained` is its reply.
 
     Raises:
-        UserError: the question cannot be asked in this modality (no page, a mark without a picture, …).
+        UserError: the modality cannot show the question (no page, a mark without a picture, …).
     """
     if task.modality == "image_only":
         pictures = _pages_of(question, pages)
@@ -142,7 +131,6 @@ def _together(task: Task, question: Question) -> str:
 
 
 def _text_of(question: Question, pictures: int) -> str:
-    """Question and options as one text with exactly as many marks as there are pictures."""
     options = [f"{option.label}. {option.text}" for option in question.options]
     text = "\n".join([question.question, *options])
     missing = pictures - text.count(IMAGE_MARK)
@@ -161,7 +149,6 @@ def _text_without_pictures(question: Question) -> str:
 
 
 def _with_knowledge(text: str, question: Question) -> str:
-    """The part of a template before the question, with the question's knowledge points where it asks for them."""
     if _KNOWLEDGE not in text:
         return text
     if not question.knowledge_points:

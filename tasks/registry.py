@@ -1,10 +1,9 @@
-"""Tasks by name: those listed, those that a family's names reach beyond, budgets (`T@0.1`), logs of other harnesses.
+"""Tasks by name: members of families, budgets (`T@0.1`), logs of other harnesses.
 
-`TASK@R` asks what TASK asks, with requests limited to floor(R · budget_base) tokens. R is a share from above 0 to 1,
-written the shortest way (`0.1`, `0.25`, `1`); the model is not told of the limit.
+`TASK@R` limits TASK's requests to floor(R · budget_base) tokens, 0 < R ≤ 1 in its shortest form; the model does not see
+the limit.
 
-`log.NAME` is a task of another harness's log, with `_` for what a task's name cannot hold. It has no prompts and no
-data set: its questions and keys are in the run folder that `livek12 rejudge` made, which can be marked and not asked.
+`log.NAME` is a task of another harness's log in the run folder of `livek12 rejudge`: it can be marked but not run.
 """
 
 from __future__ import annotations
@@ -25,14 +24,10 @@ from livek12.tasks.families import EVERY, SIGN, Family, TaskSet
 
 
 def limited(task: Task, share: float) -> Task:
-    """The task under a budget.
-
-    Args:
-        task: one that has budgets, under none yet.
-        share: r of Acc≤r, 0 < r ≤ 1.
+    """The task under the budget `share`, the r of Acc≤r (0 < r ≤ 1).
 
     Raises:
-        UserError: the task has no budget base, is under a budget already, or the share allows no token.
+        UserError: the task takes no budget, or the share allows no token.
     """
     if not task.budgets or task.budget is not None:
         why = "is under a budget already" if task.budgets else "has no token budgets: its article reports no Acc≤r"
@@ -54,11 +49,7 @@ def limited(task: Task, share: float) -> Task:
 
 
 def parse_shares(text: str) -> list[float]:
-    """The shares of a comma-separated list, each once, smallest first.
-
-    Raises:
-        UserError: one is no number.
-    """
+    """The distinct shares of a comma-separated list, ascending."""
     shares = set()
     for piece in filter(None, map(str.strip, text.split(","))):
         try:
@@ -71,7 +62,7 @@ def parse_shares(text: str) -> list[float]:
 
 
 def siblings(tasks: Iterable[Task]) -> list[list[Task]]:
-    """The tasks in groups that ask the same questions with the same prompts, in the order of the first of each."""
+    """Groups tasks with the same questions and prompts."""
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(task.base_name, []).append(task)
@@ -79,7 +70,7 @@ def siblings(tasks: Iterable[Task]) -> list[list[Task]]:
 
 
 def side_by_side(tasks: Iterable[Task]) -> list[list[Task]]:
-    """The tasks in groups that are asked side by side: budgets of one task, and all that is derived from one."""
+    """Groups tasks for joint runs: budgets and derived tasks."""
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(task.asked_with, []).append(task)
@@ -92,24 +83,24 @@ def _written(share: float) -> str:
 
 PREFIX: Final = "log."
 BENCHMARK: Final = "log"
-"""The benchmark of their questions; no data set has it."""
+"""The benchmark of logged questions; no data set has it."""
 _NAME: Final = re.compile(r"log\.[\w.-]{1,120}", re.ASCII)
 
 
 def logged_name(name: str) -> str:
-    """Our name of a task that a harness calls `name`."""
+    """Our name of a harness's task."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")[: 120 - len(PREFIX)]
     return PREFIX + (plain or "task")
 
 
 def is_logged(name: str) -> bool:
-    """Checks whether a task is one of a log."""
+    """Checks whether a task comes from a log."""
     return _NAME.fullmatch(name) is not None
 
 
 @cache
 def logged_task(name: str) -> Task | None:
-    """The task of that name, if it is one of a log."""
+    """The logged task of that name."""
     if not is_logged(name):
         return None
     return Task(
@@ -124,11 +115,7 @@ def logged_task(name: str) -> Task | None:
 
 
 def task_sets() -> tuple[TaskSet, ...]:
-    """The task set of each benchmark, the newest first.
-
-    Raises:
-        UserError: a benchmark outside cannot be imported, or does not hold what it has to.
-    """
+    """The task set of each benchmark, the newest first."""
     return _checked(benchmarks.named())
 
 
@@ -150,12 +137,12 @@ def _checked(included: str) -> tuple[TaskSet, ...]:
 
 
 def families() -> tuple[Family, ...]:
-    """Every family, in the order they are listed; a task that stands alone is a family of one."""
+    """Every family in listing order."""
     return tuple(family for tasks in task_sets() for family in tasks.families)
 
 
 def all_tasks() -> dict[str, Task]:
-    """Every task that is listed, in that order. Names of releases, and of more than is listed, work besides."""
+    """The listed tasks; more names are valid (releases, further members)."""
     return _listed(families())
 
 
@@ -165,12 +152,12 @@ def _listed(families: tuple[Family, ...]) -> dict[str, Task]:
 
 
 def disjoint() -> tuple[str, ...]:
-    """The tasks that groups are made of: they cover the benchmarks, and those of one kind share no question."""
+    """Tasks that cover the benchmarks without sharing questions of a kind."""
     return tuple(name for tasks in task_sets() for name in tasks.disjoint)
 
 
 def find_task(name: str) -> Task | None:
-    """The task of that name, listed or not, if there is one."""
+    """The task of that name, listed or not."""
     if name in all_tasks():
         return all_tasks()[name]
     if is_logged(name):
@@ -186,7 +173,7 @@ def find_task(name: str) -> Task | None:
 
 
 def derived_tasks(task: Task) -> list[Task]:
-    """The derived tasks of a task, in the order its benchmark names them."""
+    """The derived tasks in the benchmark's order."""
     return list(_derived(task).values())
 
 
@@ -199,9 +186,9 @@ def _derived(base: Task) -> dict[str, Task]:
 
 
 def variants(task: Task) -> list[tuple[str, str]]:
-    """The tasks whose marks a task's may be compared with, each with what differs.
+    """The tasks with comparable marks, each with the difference.
 
-    That is what it is a variant of, unless it asks for another key, and for a budget also those under the same budget.
+    The original of a variant with the same key, and of a budget also those under the same budget.
     """
     comparable = task.variant_of and (task.budget is not None or not task.own_key)
     pairs = [(task.variant_of, task.differs)] if comparable else []
@@ -211,17 +198,13 @@ def variants(task: Task) -> list[tuple[str, str]]:
 
 
 def way_of(task: Task) -> str:
-    """The way in which a task asks its questions, as differences from the standard task; "" for that one."""
+    """The differences from the standard task, or ""."""
     base = find_task(task.variant_of) if task.variant_of else None
     return ", ".join(filter(None, (way_of(base) if base else "", task.differs)))
 
 
 def default_trials(tasks: Iterable[Task]) -> int:
-    """Answers to each question where a command names no number.
-
-    Raises:
-        UserError: the tasks are asked different numbers of times.
-    """
+    """The default answers to each question."""
     wanted: dict[int, str] = {}
     for task in tasks:
         wanted.setdefault(task.trials, task.name)
@@ -241,7 +224,6 @@ def _named(name: str) -> list[Task]:
 
 
 def _budgeted(base: str, share: str, name: str) -> Task | None:
-    """The task `base` under the budget `share`, if that is how its name is written."""
     try:
         task = find_task(base)
         limited_task = limited(task, parse_shares(share)[0]) if task else None
@@ -251,11 +233,7 @@ def _budgeted(base: str, share: str, name: str) -> Task | None:
 
 
 def get_task(name: str) -> Task:
-    """The task of that name.
-
-    Raises:
-        UserError: there is none; names the nearest.
-    """
+    """The task of that name."""
     if task := find_task(name):
         return task
     base, at, share = name.rpartition("@")
@@ -273,14 +251,10 @@ def get_task(name: str) -> Task:
 
 
 def with_budgets(names: str, budgets: str) -> str:
-    """The names of the tasks of a comma-separated list under each of the budgets; without budgets, as they are.
-
-    Args:
-        names: as for `get_tasks`.
-        budgets: shares of the tasks' budget base, comma-separated; "" for none.
+    """Task names under each of the budgets (shares, comma-separated).
 
     Raises:
-        UserError: an unknown task, a task without budgets, or a share that is none.
+        UserError: an unknown task, a task without budgets, or an invalid share.
     """
     if not budgets:
         return names
@@ -289,7 +263,7 @@ def with_budgets(names: str, budgets: str) -> str:
 
 
 def get_tasks(names: str) -> list[Task]:
-    """The tasks of a comma-separated list, each once, in the order given; `BASE:all` are all derived ones of BASE."""
+    """The tasks of a comma-separated list; `BASE:all` are all derived ones of BASE."""
     each = [task for name in names.split(",") if name.strip() for task in _named(name.strip())]
     chosen = {task.name: task for task in each}
     if not chosen:

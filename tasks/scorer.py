@@ -1,7 +1,4 @@
-"""From a response to its verdict: extraction, the rules, and where these leave something open, judge models.
-
-The one path that every command, plug-in and caller of the API takes is `Scorer`. Thinking text is never looked at.
-"""
+"""Scoring: extraction, the rules, and model judges. Thinking text is ignored."""
 
 from __future__ import annotations
 
@@ -29,14 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 def mark_response(question: Question, response: Response, config: GradingConfig, cascade: Cascade) -> Verdict:
-    """Marks one response by rule.
-
-    Args:
-        question: the question with its key.
-        response: what the model said.
-        config: the rules in force.
-        cascade: the stages that decide.
-    """
+    """Marks one response by rule."""
 
     def mark() -> Verdict:
         extraction = extract(response.text, question, response.finish_reason)
@@ -46,10 +36,10 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
-    """The verdict of `mark`; a rule that breaks off costs this answer its mark (ungraded, with the reason), no more.
+    """The verdict of `mark`; if a rule fails, this answer alone is ungraded.
 
     Raises:
-        UserError: this machine cannot run the rules, whatever the answer.
+        UserError: this machine cannot run the rules.
     """
     try:
         return mark()
@@ -65,16 +55,7 @@ def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Cal
 
 @dataclass(frozen=True)
 class Scorer:
-    """Marks responses by one protocol: the rules, then a panel for what they leave open, then critics of the reasoning.
-
-    Any number of threads may use one.
-
-    Attributes:
-        config: the rules in force.
-        cascade: the stages that decide.
-        panel: the second judge, with the task's method; None for the rules alone.
-        auditor: the critics; None where nobody audits.
-    """
+    """Marks responses: the rules, then a panel, then critics of the reasoning. Thread-safe."""
 
     config: GradingConfig
     cascade: Cascade
@@ -83,16 +64,12 @@ class Scorer:
 
     @classmethod
     def of(cls, judges: Jury, named: NamedJudge, credit: PartialCredit, authors: Collection[str] = ()) -> Scorer:
-        """The scorer of a protocol among the judges of a command.
+        """The scorer of a protocol.
 
-        Args:
-            judges: the rules, and the panel where there is one.
-            named: the judge that the task names.
-            credit: the rule for partly right choices.
-            authors: names of the model under test.
+        `named` is the task's judge, `authors` are names of the model under test.
 
         Raises:
-            UserError: too few of the judges may judge these authors.
+            UserError: too few judges may judge these authors.
         """
         config = GradingConfig(partial_credit=credit)
         panel = judges.panel_scorer(named, config)
@@ -102,7 +79,7 @@ class Scorer:
 
     @property
     def version(self) -> str:
-        """Names who marks: equal strings mark equally."""
+        """Equal strings mark equally."""
         by = [self.panel.version if self.panel else judge_version(self.config)]
         return " ".join([*by, self.auditor.version] if self.auditor else by)
 
@@ -111,17 +88,17 @@ class Scorer:
         return mark_response(question, response, self.config, self.cascade)
 
     def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks whether the rules left something open that the panel could decide."""
+        """Checks for open parts that the panel could decide."""
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
     @property
     def sees_everything(self) -> bool:
-        """Checks whether the panel also sees what the rules decided."""
+        """Checks whether the panel also sees decided answers."""
         return self.panel is not None and self.panel.panel.spec.scope == "all"
 
     def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks whether models have to be asked."""
+        """Checks whether model judges are needed."""
         audits = self.auditor is not None and bool(response.text.strip())
         return audits or self.has_more(question, response, verdict)
 
@@ -134,15 +111,9 @@ class Scorer:
         pages: tuple[Image, ...] = (),
         repeat: int = 0,
     ) -> Verdict:
-        """The verdict of the rules with what they left open decided, and with the audit of the reasoning.
+        """Completes the rules' verdict with model judges and the audit.
 
-        Args:
-            question: with the bytes of its pictures.
-            response: what the model said.
-            verdict: what the rules made of it.
-            authors: names of the model under test.
-            pages: the page images that it was shown.
-            repeat: how often models were asked all of this before.
+        `question` needs the bytes of its pictures; `pages` are those of the request, `repeat` counts earlier repeats.
         """
         if self.panel is not None:
             case = case_of(question, response, pages, self.panel.panel.spec.images, repeat)
@@ -156,7 +127,7 @@ class Scorer:
     def mark(
         self, question: Question, response: Response, authors: Collection[str] = (), pages: tuple[Image, ...] = ()
     ) -> Verdict:
-        """The whole way: the rules, and models where they leave something open."""
+        """Marks by the rules, then by models if needed."""
         verdict = self.by_rules(question, response)
         if not self.is_open(question, response, verdict):
             return verdict
@@ -174,7 +145,7 @@ def case_of(
 
 
 def stamped(verdict: Verdict, response: Response) -> Verdict:
-    """The verdict with what it was given for, and by which version."""
+    """The verdict with response and version."""
     cut = "the response was cut short" if response.finish_reason == "length" else ""
     reason = verdict.reason if cut and cut in verdict.reason else "; ".join(filter(None, (verdict.reason, cut)))
     versions = {**verdict.versions, "livek12": __version__}

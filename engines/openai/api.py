@@ -1,13 +1,11 @@
-"""Any OpenAI-compatible endpoint: many requests in flight, retries that back off, one outcome a request.
+"""Any OpenAI-compatible endpoint: concurrent requests and retries with backoff.
 
 The wire is aiohttp (transport.py): the openai client spends eleven times its processor time on a request
-(`docs/cluster.md`), which is what a run of a hundred thousand requests then waits for. Retried: 429, 5xx,
-408, 409, 425 and broken connections, with exponential backoff and jitter, or after Retry-After; a slow answer gets
-twice as long, once; a request refused for want of room (429, 503) while others are served waits. Not retried: any other
-4xx, and an answer that is not a chat completion (it may have been paid for). An endpoint that nothing ever reached, or
-whose first answer is 401, 403, 404 or a redirect (none is followed: the exam goes nowhere else), raises UserError; one
-that goes away later is probed every few seconds, and requests in between fail at once. Trials of one prompt are
-requests of their own, with seed + trial.
+(`docs/cluster.md`). Retried: 429, 5xx, 408, 409, 425 and broken connections, with exponential backoff and jitter, or
+after Retry-After; a slow answer gets twice as long, once; a request refused for lack of capacity (429, 503) while
+others are served waits. Not retried: other 4xx, and an answer that is not a chat completion (it may have been paid
+for). An endpoint that was never reached, or whose first answer is 401, 403, 404 or a redirect (not followed: the exam
+goes nowhere else), raises UserError; one that disappears later is probed every few seconds.
 """
 
 from __future__ import annotations
@@ -47,23 +45,24 @@ from livek12.engines.thinking import Thinking, templated
 
 RETRIED = frozenset({408, 409, 425, 429})
 UNFIT = frozenset({400, 413, 414, 415, 422})
-"""Statuses of a request that would be refused again: too long, or not as this model takes it."""
+"""Statuses of a request that would be refused again: too long, or invalid for this model."""
 REFUSED = frozenset({401, 403, 404})
 NO_ROOM = frozenset({429, 503})
 START_SECONDS, SLOWEST = 600.0, 5.0
-"""Time for an answer: so long to begin, and a second for so many tokens of its budget. (Streaming would tell work
-from silence, for 45 microseconds of processor time a token: thousands of times what a long answer takes now.)"""
+"""Time limit of an answer: seconds to begin, and budget tokens a second. (Streaming would tell work from silence, for
+45 microseconds of processor time a token: thousands of times what a long answer takes now.)
+"""
 MAX_ANSWER_BYTES = 16 * 2**20
-"""Several times what 131,072 tokens come to; `concurrency` of them may be in memory at once."""
+"""Several times 131,072 tokens; `concurrency` of them may be in memory at once."""
 FIRST_CONTACT_RETRIES = 2
 LOWERINGS = 2
-"""Repeats with fewer tokens: what the endpoint holds, then what the question leaves of it."""
+"""Repeats with fewer tokens: the endpoint's maximum, then the rest after the question."""
 LONGEST_BACKOFF = 30.0
 CLOSING_SECONDS = 10.0
 
 
 class _Trouble(Exception):
-    """A retryable attempt: the endpoint was busy, slow, or absent."""
+    """A retryable attempt."""
 
     def __init__(
         self, kind: Literal["busy", "full", "slow", "gone", "garbled"], reason: str, wait: float | None = None
@@ -74,7 +73,7 @@ class _Trouble(Exception):
 
 
 class _Refused(Exception):
-    """An attempt not worth repeating; `final` if the request itself is refused."""
+    """A final attempt; `final` if the request itself is refused."""
 
     def __init__(self, reason: str, final: bool = False, body: bytes = b"") -> None:
         super().__init__(reason)
@@ -83,33 +82,27 @@ class _Refused(Exception):
 
 
 class OpenAIEngine:
-    """Talks to `/chat/completions` under `base_url`.
+    """Uses `/chat/completions` under `base_url`.
 
     Args:
-        model: the model's name at the endpoint.
-        base_url: address up to and with `/v1`; default OPENAI_BASE_URL. User, password and query in it are sent and
-            never written down.
+        model: its name at the endpoint.
+        base_url: up to and with `/v1`; default OPENAI_BASE_URL. Credentials and query in it are never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
-        concurrency: requests in flight; default as many as the endpoint keeps up with (pace.py).
-        timeout: seconds the first attempt may take, from sending to the last byte; default ten minutes and a second for
-            each five tokens that are asked for.
-        max_retries: attempts after the first.
+        concurrency: requests in flight; default as many as the endpoint sustains (pace.py).
+        timeout: seconds of the first attempt; default ten minutes and a second for every five requested tokens.
+        max_retries: after the first attempt.
         backoff: seconds before the first retry; doubles each time, up to 30, times 0.5 to 1.5.
-        images: false for an endpoint that reads text only.
+        images: false for a text-only endpoint.
         extra_body: more fields of the request body.
-        chat_template_kwargs: for servers that take it (vLLM, SGLang, llama.cpp).
-        enable_thinking: switches a hybrid model's thinking on or off through its chat template, at those servers.
+        chat_template_kwargs: for vLLM, SGLang, llama.cpp.
+        enable_thinking: switches a hybrid model's thinking, at those servers.
         reasoning_effort: for models that take it.
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
-        thinking_budget_field: what the endpoint calls a thinking budget (default: vLLM's name); a dot leads into an
-            object: "thinking.budget_tokens".
-        omit: names of body fields not to send, as a JSON list, for endpoints that refuse seed or temperature.
-        think_start: tag that opens thinking, where it is an unusual one and the endpoint leaves it in the text.
+        thinking_budget_field: default vLLM's; a dot leads into an object: "thinking.budget_tokens".
+        omit: body fields not to send, as a JSON list.
+        think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
         think_end: tag that closes it.
-        think_opened: the endpoint's template opens thinking in the prompt and no tag comes back.
-
-    Raises:
-        UserError: no address.
+        think_opened: the template opens thinking in the prompt without a tag in the answer.
     """
 
     name = "openai"
@@ -170,7 +163,7 @@ class OpenAIEngine:
         asyncio.run_coroutine_threadsafe(self._wire.open(), self._loop).result()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Keeps as many requests in flight as its pace allows, and as many again ready to follow."""
+        """Keeps requests in flight as the pace allows, and as many ready."""
         batch = Batch()
         reading = 0
         try:
@@ -191,11 +184,11 @@ class OpenAIEngine:
 
     @property
     def figures(self) -> Figures:
-        """The endpoint's figures as far as it states them."""
+        """The figures stated by the endpoint."""
         return Figures(context=self._context.size)
 
     def versions(self) -> dict[str, str]:
-        """The client's version; the server's software is unknown."""
+        """The client's version alone."""
         return versions_of("aiohttp")
 
     def close(self) -> None:
@@ -232,7 +225,7 @@ class OpenAIEngine:
                     batch.done.put(error)
                 finally:
                     self._pace.leave()
-            # First leaves, then looks again: `generate` adds first and counts the workers then.
+            # Leave first: `generate` adds first and then counts the workers.
             batch.workers -= 1
             if not batch.waiting:
                 return
@@ -251,7 +244,7 @@ class OpenAIEngine:
             return failure(request, error)
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
-        """The answer, its budget lowered to what the endpoint says fits; see `_answer`."""
+        """The answer within the endpoint's token limit."""
         wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
@@ -279,7 +272,7 @@ class OpenAIEngine:
                 return answer
 
     async def _answer(self, body: bytes, tokens: int) -> tuple[Completion, float, int]:
-        """Retries until there is an answer; returns it with its seconds and round (of the last attempt)."""
+        """The answer after retries, with seconds and round of the last attempt."""
         began, attempt, waited, slow = time.monotonic(), 0, 0, 0
         seconds = self._timeout or START_SECONDS + tokens / SLOWEST
         while True:
@@ -293,7 +286,7 @@ class OpenAIEngine:
                 if trouble.kind in ("full", "slow"):
                     self._pace.refused(sent_in)
                 if trouble.kind == "full" and self._line.last_served > sent:
-                    waited += 1  # there is room for some, so that there will be for this one
+                    waited += 1  # others are served, so there is capacity
                 elif self._again(slow if trouble.kind == "slow" else attempt, trouble, began):
                     attempt += 1
                 else:
@@ -304,7 +297,7 @@ class OpenAIEngine:
                 await asyncio.sleep(self._pause(attempt + waited - 1, trouble))
 
     def _again(self, attempt: int, trouble: _Trouble, began: float) -> bool:
-        """Decides on a retry; notes a lost endpoint, and raises if it never answered."""
+        """Decides on a retry; raises if the endpoint never answered."""
         never_there = self._line.last_answer == 0.0
         allowed = self._max_retries
         if never_there and trouble.kind in ("gone", "garbled"):
@@ -329,12 +322,7 @@ class OpenAIEngine:
         return float(min(self._backoff * 2**attempt, LONGEST_BACKOFF)) * random.uniform(0.5, 1.5)
 
     async def _post(self, body: bytes, seconds: float) -> bytes:
-        """One attempt: the bytes of a good answer.
-
-        Raises:
-            _Trouble: worth another attempt.
-            _Refused: not.
-        """
+        """One attempt; raises _Trouble if a retry may help, else _Refused."""
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._wire.post(body)
@@ -398,7 +386,7 @@ def _wire(address: str, api_key: str | None, connections: int) -> Wire:
 
 
 class Batch:
-    """Unsent requests of one `generate`, its workers, and finished outcomes."""
+    """Unsent requests, workers and outcomes."""
 
     def __init__(self) -> None:
         self.waiting: deque[Request] = deque()
@@ -407,7 +395,7 @@ class Batch:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def taken(self) -> Outcome:
-        """The next outcome; raises what stopped the work."""
+        """The next outcome or fatal error."""
         outcome = self.done.get()
         if isinstance(outcome, Exception):
             raise outcome
@@ -425,7 +413,7 @@ LONGEST_RETRY_AFTER = 300.0
 
 
 class Endpoint:
-    """Reachability of the endpoint, shared by all requests."""
+    """Reachability of the endpoint."""
 
     def __init__(self) -> None:
         self.served = False
@@ -435,19 +423,19 @@ class Endpoint:
         self._next_probe: float | None = None
 
     def heard(self, answered: bool = False) -> None:
-        """Notes an HTTP answer; `answered` if it was a 200."""
+        """Records an HTTP answer."""
         self.last_answer = time.monotonic()
         if answered:
             self.served, self.last_served = True, self.last_answer
         self._next_probe = None
 
     def lost(self, reason: str) -> None:
-        """Notes that a request used up its attempts without any success meanwhile."""
+        """Records an exhausted request."""
         self.reason = reason
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def open(self) -> bool:
-        """Allows sending: always while it answers, else as a probe every few seconds."""
+        """Allows sending, or a probe every few seconds."""
         now = time.monotonic()
         if self._next_probe is None:
             return True
@@ -458,7 +446,7 @@ class Endpoint:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header (seconds or a date); None if unusable."""
+    """Seconds of a Retry-After header (or date)."""
     if not value:
         return None
     try:
@@ -472,7 +460,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def elsewhere(address: str, location: str) -> str:
-    """The address that a redirect names, as `base_url` would have it."""
+    """A redirect's target as a `base_url`."""
     try:
         whole = urljoin(f"{address.rstrip('/')}/chat/completions", location)
     except ValueError:

@@ -1,7 +1,4 @@
-"""The chat-completions format: requests as JSON bodies, answers as checked Completions.
-
-Answers come from outside: every field is checked, and anything else ends in a one-line BadCompletion.
-"""
+"""The chat-completions format: requests as JSON bodies, answers as checked Completions."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 class BadCompletion(Exception):
-    """An answer that is no chat completion; the message gives the reason on one line."""
+    """An answer that is no chat completion."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def read_completion(data: bytes) -> Completion:
     """Parses the first choice of a chat completion.
 
     Raises:
-        BadCompletion: not JSON, an error object, no choice, no text at all, or a field of another type.
+        BadCompletion: an error object, no choice, no text, or an invalid field.
     """
     try:
         body = json.loads(data)
@@ -84,13 +81,13 @@ def read_completion(data: bytes) -> Completion:
 
 
 def said_by_error(data: bytes) -> str:
-    """Message and code of an error body, on one line."""
+    """Message and code of an error body."""
     message, code = _told(data)
     return one_line(f"{message} ({clean(code)})" if code else message, 160)
 
 
 def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
-    """Limits stated by an endpoint that refuses an answer of so many tokens: its maximum, and what fits this time."""
+    """The endpoint's maximum of tokens, and what fits this time, by its refusal."""
     message = re.sub(r"(?<=\d),(?=\d\d\d)", "", _told(data)[0][:_LONGEST_MESSAGE])
     context, question, limit = (_number(pattern, message) for pattern in (_CONTEXT, _QUESTION, _LIMIT))
     most = context or limit
@@ -101,7 +98,6 @@ def fitting(data: bytes, tokens: int) -> tuple[int, int] | None:
 
 
 def _told(data: bytes) -> tuple[str, str]:
-    """Message and code of an error body; the text itself if it has another form."""
     text = data[:_ERROR_BYTES].decode("utf-8", "replace")
     try:
         body = json.loads(text)
@@ -130,14 +126,14 @@ def _text_of(message: Json, finish: Any) -> tuple[str, str | None]:
         raise BadCompletion(f"the answer's content is neither text nor parts but {type(content).__name__}")
     if isinstance(message.get("refusal"), str):
         return message["refusal"], reasoning
-    # It thought, called a tool that nobody offered, was cut or filtered: a response, and it holds no answer.
+    # Thinking, an unoffered tool call, a cut or a filter: no answer.
     if reasoning or message.get("tool_calls") or message.get("function_call") or finish in _WITHOUT_TEXT:
         return "", reasoning
     raise BadCompletion(f"the answer has no content (finish_reason {one_line(finish, 60)})")
 
 
 def _typed_texts(parts: list[Any], kind: str) -> str:
-    """Text parts joined; some providers nest text parts in thinking parts."""
+    """Some providers nest text parts in thinking parts."""
     texts = []
     for part in parts:
         if isinstance(part, dict) and part.get("type") == kind:
@@ -152,7 +148,7 @@ def _counts(usage: Json) -> dict[str, int | None]:
     cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
     read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     thought = _count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None
-    # Some endpoints count thinking beside the completion, as their own total then shows; ours is all that was written.
+    # Some endpoints exclude thinking from the completion count, as their total shows.
     if read is not None and written is not None and thought and usage.get("total_tokens") == read + written + thought:
         written += thought
     return {
@@ -183,12 +179,9 @@ class RequestForm:
     """An endpoint's dialect.
 
     Attributes:
-        model: its name there.
-        fields: sent with every request, as they are.
-        max_tokens: what the budget is called.
-        thinking_budget: what a thinking budget is called; a dot leads into an object.
-        omit: fields that are not sent.
-        budgets: whether the endpoint is sent thinking budgets that are optional.
+        max_tokens: the field of the budget.
+        thinking_budget: its field; a dot leads into an object.
+        budgets: sends optional thinking budgets.
     """
 
     model: str
@@ -199,14 +192,14 @@ class RequestForm:
     budgets: bool = True
 
     def limits(self, request: Request) -> bool:
-        """Tests whether a request is sent with a thinking budget."""
+        """Tests for a thinking budget."""
         sampling = request.sampling
         return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
 
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
-        """The form without an optional thinking budget, if a refusal may be of it; else None.
+        """The form without an optional thinking budget, if it may cause the refusal.
 
-        Raises UserError if the endpoint's first answer refuses a required thinking budget, or so many tokens.
+        Raises UserError if the first answer refuses a required one, or so many tokens.
         """
         message = said_by_error(refusal) if refusal else ""
         about = self.limits(request) and self.thinking_budget.partition(".")[0] in message
@@ -222,7 +215,7 @@ class RequestForm:
         return None
 
     def tell_without_budgets(self, address: str) -> None:
-        """Warns that thinking budgets are no longer sent."""
+        """Warns about omitted thinking budgets."""
         _log.warning(
             "%s takes no thinking budget as %s; thinking and answer share the limit of tokens",
             address,
@@ -230,7 +223,7 @@ class RequestForm:
         )
 
     def body(self, request: Request, tokens: int) -> bytes:
-        """The request body for an answer of at most `tokens`."""
+        """The body for at most `tokens`."""
         sampling = request.sampling
         fields: Json = {
             "model": self.model,
@@ -251,7 +244,7 @@ class RequestForm:
 
 
 def messages_json(request: Request) -> list[Json]:
-    """The conversation; images become data URLs of their exact bytes."""
+    """Messages with images as data URLs of their exact bytes."""
 
     def picture(sha256: str) -> Json:
         return {"type": "image_url", "image_url": {"url": data_url(request.images[sha256])}}
@@ -260,7 +253,7 @@ def messages_json(request: Request) -> list[Json]:
 
 
 def put(body: Json, path: str, value: Any) -> None:
-    """Sets a field of a body; a dot in its path leads into an object, whose other fields are kept."""
+    """Sets a field of a body; a dot leads into an object."""
     *outer, last = path.split(".")
     for name in outer:
         inner = body.get(name)

@@ -1,8 +1,7 @@
-"""The number of requests in flight at an endpoint: the user's, else as many as raise its throughput.
+"""Concurrency at an endpoint: the user's, else as much as raises its throughput.
 
-Contract: a `Pace` begins with `FIRST` requests and measures in rounds the tokens a second (answers a second, if tokens
-are not counted) of all in flight. It raises the level as long as that helps and tries again now and then. A refusal for
-want of room or a time-out halves the level, which then grows a little each round. All in one event loop.
+A `Pace` measures tokens a second (or answers) in rounds. It raises the level while that helps and retries now and then.
+A refusal for lack of capacity or a time-out halves the level, which then grows a little each round. For one event loop.
 """
 
 from __future__ import annotations
@@ -11,21 +10,17 @@ import asyncio
 
 FIRST, MOST = 16, 1024
 MOST_BYTES = 1 << 30
-"""Of requests in flight, which hold their pictures: so many more are sent at most, whatever the speed."""
+"""Of requests in flight with their pictures, whatever the speed."""
 RISE = 1.15
-"""By so much the speed has to grow where twice as many are in flight."""
+"""Required growth of speed when concurrency doubles."""
 PATIENCE = 8
-"""Rounds at one level before the next is tried once more."""
+"""Rounds at one level before another attempt at the next."""
 
 
 class Pace:
-    """Lets requests pass, `level` at a time.
+    """Admits requests, `level` (at most `most`) at a time.
 
-    Attributes:
-        level: requests in flight at most.
-        most: that it can ever be.
-        round: of the measurement; what was sent in an earlier one says nothing about this one, nor what was sent before
-            the first answer after a change, for it met fewer others than are there now.
+    A `round` of the measurement excludes requests sent earlier, or before the first answer after a change.
     """
 
     def __init__(self, fixed: int | None) -> None:
@@ -55,11 +50,11 @@ class Pace:
             self._room.release()
 
     def weigh(self, size: int) -> None:
-        """Notes a request's bytes in flight."""
+        """Adds a request's bytes in flight."""
         self._largest = max(self._largest, size)
 
     def answered(self, sent_in: int, tokens: int | None, seconds: float, more: bool) -> None:
-        """Notes a good answer of the round `sent_in`; `more`: others wait."""
+        """Records an answer of the round `sent_in`; `more`: others wait."""
         if self._changed:
             self._changed = False
             self._begin()
@@ -72,7 +67,7 @@ class Pace:
             self._measure()
 
     def refused(self, sent_in: int) -> None:
-        """Notes a refusal for want of room, or a time-out."""
+        """Records a lack of capacity or a time-out."""
         if not self._fixed and sent_in == self.round:
             self._speeds.pop(self.level, None)
             self._step = 1 + 1 / 8
@@ -83,7 +78,6 @@ class Pace:
         self._answers, self._seconds, self._tokens = 0, 0.0, 0
 
     def _measure(self) -> None:
-        """Ends a round: up if throughput grew with the level, else back to where it was reached."""
         work = self._answers if self._tokens is None else self._tokens
         self._speeds[self.level] = self.level * work / max(self._seconds, 1e-6)
         best = max(self._speeds.values())

@@ -1,7 +1,6 @@
-"""A model that redraws pictures, at an OpenAI-compatible endpoint: POST `/images/edits`, one picture in, one out.
+"""Redraws pictures at an OpenAI-compatible endpoint: POST `/images/edits`, one picture in, one out.
 
-Contract: a reply counts only if it is one picture that decodes, and is encoded anew as PNG. Replies are cached under
-model, prompt, seed and picture. Busy or broken connections are retried a few times; NoPicture ends the rest.
+Valid replies are one decodable picture, encoded anew as PNG and cached under model, prompt, seed and picture.
 """
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class NoPicture(Exception):
-    """No picture came; the message gives the reason on one line.
-
-    Attributes:
-        failed: asking later may bring one.
-    """
+    """No picture came; `failed`: a later retry may help."""
 
     def __init__(self, reason: str, failed: bool = False) -> None:
         super().__init__(reason)
@@ -52,7 +47,7 @@ class Edit:
 
 
 class PictureEditor:
-    """Redraws pictures by one prompt; arguments as those of `OpenAIEngine`, replies cached in `store`."""
+    """Redraws pictures by one prompt; arguments as of `OpenAIEngine`."""
 
     def __init__(
         self,
@@ -74,7 +69,7 @@ class PictureEditor:
         Wire(*self._wire_args)
 
     def redraw(self, edits: Iterable[Edit]) -> Iterator[tuple[Edit, Image | NoPicture]]:
-        """Each picture redrawn, or the reason why not, in order; a few at once."""
+        """Pictures redrawn, or the reason why not, in order."""
         waiting: list[Edit] = []
         for edit in edits:
             waiting.append(edit)
@@ -149,11 +144,6 @@ class PictureEditor:
 
 
 def _picture(data: bytes) -> Image:
-    """The one picture of an answer.
-
-    Raises:
-        NoPicture: there is none.
-    """
     try:
         (entry,) = json.loads(data)["data"]
         image = Image(bytes=base64.b64decode(entry["b64_json"], validate=True))

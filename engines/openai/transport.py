@@ -1,10 +1,9 @@
-"""POST requests to one address over kept connections: the wire of the openai engine, on aiohttp.
+"""POST requests to one address over kept connections, on aiohttp.
 
-Contract: one `post` is one request, with one exception: a kept connection found closed before any byte of an answer is
-replaced and the request sent again (a server may close an idle one at that very moment; at worst an answer is generated
-twice). Proxies come from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from the system
-or SSL_CERT_FILE and SSL_CERT_DIR. No redirect is followed, no cookie kept, and no error message holds the address,
-which may hold credentials. A `Wire` is used in the event loop that opened it.
+One `post` is one request, except that a kept connection found closed before any byte of an answer is replaced and the
+request repeated (servers may close an idle one at that moment; at worst an answer is generated twice). Proxies come
+from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR. It
+follows no redirects; error messages omit the address, which may hold credentials. For one event loop.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 30.0
 ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""After so many seconds without a byte the other end's system is asked whether it is there, so often, so many times."""
+"""Keep-alive: seconds without a byte before a probe, between probes, and the number of probes."""
 IDLE_SECONDS = 4.0
 """Lifetime of an unused connection: below the five seconds after which common servers close it."""
 LONGEST_ERROR = 1 << 18
-"""Bytes of an error answer that are read; the rest says nothing more."""
+"""Bytes read of an error answer."""
 _ABOUT_US = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 
 class NoAnswer(Exception):
-    """No byte of an answer came; the message gives the reason on one line."""
+    """No byte of an answer came."""
 
 
 class Garbled(Exception):
-    """The answer is no HTTP; the message gives the reason on one line."""
+    """The answer is no HTTP."""
 
 
 class BrokenOff(Exception):
-    """An answer began and did not end."""
+    """An answer ended early."""
 
 
 class TooLong(Exception):
@@ -64,10 +63,9 @@ class HttpReply:
 
 
 class Wire:
-    """Connections to one path under an address; credentials and a query in it are kept.
+    """Connections to one path under an address, with its credentials and query.
 
-    `api_key` is sent as a bearer token: default OPENAI_API_KEY, else "EMPTY", which local servers take. `longest`:
-    bytes of a good answer that are read at most.
+    `api_key` is the bearer token: default OPENAI_API_KEY, else "EMPTY", which local servers take. `longest`: bytes.
     """
 
     def __init__(
@@ -102,12 +100,12 @@ class Wire:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Makes ready; connections are made as they are needed."""
+        """Opens the session, without connections."""
         import ssl
 
         import aiohttp
 
-        # aiohttp's own context is as old as its import: what the environment says by now would not count.
+        # aiohttp's own context is created at import, so it would miss later environment changes.
         context = ssl.create_default_context() if self._url.scheme == "https" else True
         traces = aiohttp.TraceConfig()
         traces.on_connection_reuseconn.append(_note_reuse)
@@ -130,10 +128,10 @@ class Wire:
         """Sends a body and reads the whole answer.
 
         Raises:
-            NoAnswer: no connection, or it was closed before anything came.
-            Garbled: what came has no status line, headers or framing that make sense.
-            BrokenOff: it was closed, or made no sense, after that.
-            TooLong: more than is read came of a good answer.
+            NoAnswer: no connection, or it was closed before any answer.
+            Garbled: no valid status line, headers or framing.
+            BrokenOff: closed or invalid after that.
+            TooLong: a good answer exceeds the limit.
         """
         import aiohttp
 
@@ -181,7 +179,7 @@ async def _note_reuse(session: object, context: Any, parameters: object) -> None
 
 
 def _watched(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A socket with keep-alive: it notices a dead host, for many minutes without a byte are normal."""
+    """With keep-alive: many minutes without a byte are normal."""
     made = socket.socket(*address[:3])
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in ALIVE.items():

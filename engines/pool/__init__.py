@@ -1,12 +1,11 @@
 """A pool: several engines behind one `generate`.
 
-Contract: members are engines elsewhere (worker.py, ray.py). Requests that share their first picture, or the beginning
-of their text, go to the same member while it lives and is not far behind; others to the least loaded. No request has
-two outcomes, none is lost, none with an outcome is asked again. When a member dies, its unfinished requests go to the
-front of the queue and the member is rebuilt. A request in the hands of two dying members is a suspect: one member does
-suspects alone, a few and then one at a time; the one with which it dies alone fails, and an ordinary request proves the
-next member, so that many killers do not end it. `FUTILE` deaths in a row with one request or none end a member; without
-members the rest fails, not finally, so that the next command asks it again.
+Requests with a common first picture or beginning go to the same member unless it is far behind; others to the least
+loaded. Every request has exactly one outcome. If a member dies, its unfinished requests go to the front of the queue
+and the member is rebuilt. A request in the hands of two dying members is a suspect: one member does suspects alone, a
+few and then one at a time; the one with which it dies alone fails, and an ordinary request proves the next member, so
+that many killers do not end it. `FUTILE` deaths in a row with one request or none end a member; without members the
+rest fails, not finally, so that the next command repeats it.
 """
 
 from __future__ import annotations
@@ -34,19 +33,20 @@ from livek12.engines.pool.worker import Abort, Album, AskMessage, End, Lost, Mes
 _log = logging.getLogger(__name__)
 
 BEHIND = 256
-"""So many requests waiting for one member, and others without work: then their picture is shown to another one too."""
+"""Requests waiting for one member while others idle, above which another member encodes their picture too."""
 AHEAD = 64
-"""So many requests more with one member than with another: then the other one reads their text too, which is little
-beside the answers; of one question there may be hundreds."""
+"""Difference in requests between two members above which the other one reads their text too; that costs little next to
+the answers, and one question may have hundreds.
+"""
 HOMES = 4096
 """First pictures and texts whose member is remembered."""
 BURST = 64
-"""Requests taken between two looks at the members' reports, so that outcomes do not wait for a full window."""
+"""Requests taken between two looks at the members' reports, so that outcomes need no full window."""
 SUSPECT, CONVICTED, PART = 2, 3, 8
-"""Deaths that make a suspect; that make it be done alone; suspects done together before that."""
+"""Deaths of a suspect; deaths that isolate it; suspects tried together before that."""
 FUTILE = 3
 _NO_ROOM = re.compile("memory", re.IGNORECASE)
-"""In what an engine says that finds no room on its device."""
+"""In an engine's error for a device without room."""
 AWAY = 64
 """Distance of the request that proves a member after a second lonely death: neighbours may kill alike."""
 CLOSING_SECONDS = 45.0
@@ -54,7 +54,7 @@ CLOSING_SECONDS = 45.0
 
 
 class Pool:
-    """Starts with the first ready member and takes the others in as they come; `builds` make a member each."""
+    """Starts with the first ready member; `builds` make one each."""
 
     def __init__(self, builds: Sequence[Callable[[], Member]]) -> None:
         self._events: queue.SimpleQueue[tuple[Member, Report]] = queue.SimpleQueue()
@@ -78,7 +78,7 @@ class Pool:
         self.images = self._facts.images
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields one outcome a request, as they finish; the keys of the requests are distinct."""
+        """Yields one outcome a request; requests have distinct keys."""
         self._epoch += 1
         self._stream, self._exhausted = iter(requests), False
         for slot in self._slots:
@@ -99,7 +99,7 @@ class Pool:
             self._abort()
 
     def versions(self) -> dict[str, str]:
-        """Those of the members, which are all the same."""
+        """The members' common versions."""
         return dict(self._facts.versions)
 
     @property
@@ -108,7 +108,7 @@ class Pool:
         return together(slot.figures for slot in self._slots)
 
     def ready(self) -> int:
-        """Number of members that can work now."""
+        """Number of working members."""
         for _ in self._absorb(wait=False):
             pass  # between calls of `generate` nothing is in hand
         return sum(slot.facts is not None for slot in self._slots)
@@ -151,12 +151,10 @@ class Pool:
                     return slot.facts
 
     def _next_report(self) -> tuple[Slot | None, Report]:
-        """The next report and its slot; None for a member given up meanwhile."""
         member, report = self._events.get()
         return next((slot for slot in self._slots if slot.member is member), None), report
 
     def _welcome(self, slot: Slot, facts: Ready, versions: dict[str, str]) -> None:
-        """Takes a member in, unless its versions differ from the others'."""
         for library in sorted({*versions} & {*facts.versions}):
             if versions[library] != facts.versions[library]:
                 there = f"{library} {facts.versions[library]} on {facts.host}, {versions[library]} elsewhere"
@@ -166,7 +164,6 @@ class Pool:
         slot.figures = facts.figures
 
     def _dismiss(self, slot: Slot, reason: str, bar: bool = False) -> None:
-        """Gives a member up, for this call of `generate` or (`bar`) for good."""
         slot.barred = bar
         slot.gone = f"replica {slot.number} is not used: {reason}"
         _log.warning(slot.gone)
@@ -177,7 +174,7 @@ class Pool:
             self._suspect_slot = None
 
     def _bury(self, slot: Slot, reason: str) -> list[Outcome]:
-        """Takes a dead member's requests back and rebuilds it; returns the failure of a lone killer."""
+        """Rebuilds a dead member; returns a lone killer's failure."""
         in_hand, failures = len(slot.hand), list[Outcome]()
         for job in slot.hand.values():
             job.deaths += 1
@@ -205,7 +202,6 @@ class Pool:
         return bool(self._returned or self._suspects or any(slot.load for slot in self._slots))
 
     def _feed(self) -> bool:
-        """Fills the members; returns whether they have room for more at once."""
         self._feed_suspect_slot()
         ready = [slot for slot in self._slots if slot.facts and slot is not self._suspect_slot]
         hungry = True
@@ -241,7 +237,6 @@ class Pool:
             self._homes.popitem(last=False)
 
     def _feed_suspect_slot(self) -> None:
-        """Lets one idle member do the suspects with the fewest deaths."""
         if not self._suspects:
             if self._suspect_slot and not self._suspect_slot.load:
                 self._suspect_slot = None
@@ -252,7 +247,7 @@ class Pool:
         suspect_slot = self._suspect_slot
         if suspect_slot is None or not suspect_slot.facts:
             return
-        if suspect_slot.waiting:  # not sent yet: others do it
+        if suspect_slot.waiting:  # not sent yet, so others do it
             self._returned.extendleft(reversed(suspect_slot.waiting))
             suspect_slot.waiting.clear()
         if not suspect_slot.hand:
@@ -261,7 +256,7 @@ class Pool:
         suspect_slot.end(self._epoch)
 
     def _trial(self, futile: int) -> list[Job]:
-        """The next suspects; after a lonely death first an ordinary request that proves the member."""
+        """The next suspects; after a lonely death first an ordinary request."""
         if futile and (ahead := list(islice(iter(self._next_job, None), AWAY ** (futile - 1)))):
             self._returned.extendleft(reversed(ahead[:-1]))
             return ahead[-1:]
@@ -284,7 +279,7 @@ class Pool:
                 yield from self._bury(slot, report.reason)
             elif isinstance(report, Ready):
                 self._welcome(slot, report, self._facts.versions)
-            elif slot.facts:  # it had begun to work, so it speaks for all
+            elif slot.facts:  # it had begun to work, so its error holds for all
                 raise UserError(report.reason)
             elif slot.served:  # the next one may have room again
                 yield from self._bury(slot, report.reason)
@@ -309,7 +304,6 @@ class Pool:
         yield from (failure(request, reason) for request in self._stream)
 
     def _abort(self) -> None:
-        """Leaves nothing of this call of `generate` behind, with members or here."""
         for slot in self._slots:
             if slot.leave() and slot.member:
                 slot.member.send(Abort(self._epoch))
@@ -320,14 +314,12 @@ class Pool:
 
 
 def _far_behind(slot: Slot, least: Slot, request: Request) -> bool:
-    """Tests whether the least loaded member should take a request away from the one that read its beginning."""
     if request.images:
         return len(slot.waiting) >= BEHIND
     return slot.load - least.load >= AHEAD
 
 
 def _home(request: Request) -> str:
-    """Key of requests that belong together: the first picture, else the beginning of the text."""
     for message in request.messages:
         for part in message.content:
             if part.type == "image" and part.image:
@@ -341,31 +333,31 @@ def _listen(member: Member, events: queue.SimpleQueue[tuple[Member, Report]]) ->
             events.put((member, member.receive()))
     except EngineDied as error:
         events.put((member, Lost(str(error))))
-    except Exception as error:  # what a transport raises: nothing more can come from there
+    except Exception as error:  # the transport failed: no more reports
         with suppress(Exception):
             member.close(0)
         events.put((member, Lost(one_line(f"{type(error).__name__}: {error}"))))
 
 
 PREFETCH = (8, 256)
-"""Requests that wait at a member beside those its engine has taken: a quarter of these, within such bounds. They
-last an engine for a quarter of the time that a request takes it, should the near end pause; more would cost memory, and
-leave many with a slow member at the end."""
+"""Requests queued at a member beyond those its engine has taken: a quarter of these, within these bounds. They cover a
+pause of the near end for a quarter of a request's time; more would cost memory and leave many with a slow member.
+"""
 
 
 class Member(Protocol):
-    """The near end of an engine elsewhere; made without waiting for the engine."""
+    """The near end of a remote engine; returns at once."""
 
     def send(self, message: Message) -> None:
-        """Returns soon; a lost member is reported by `receive`."""
+        """Sends without blocking."""
         ...
 
     def receive(self) -> Report:
-        """Waits for the next report, in one thread; raises EngineDied when no more can come."""
+        """Waits in one thread; raises EngineDied at the end."""
         ...
 
     def close(self, seconds: float) -> None:
-        """Waits so long for a stopped member to end, then kills it."""
+        """Waits for a stopped member, then kills it."""
         ...
 
 
@@ -380,7 +372,7 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A member's place, which outlives its members."""
+    """A member's place, which outlives it."""
 
     number: int
     build: Callable[[], Member]
@@ -399,12 +391,12 @@ class Slot:
 
     @property
     def load(self) -> int:
-        """Requests in its hands or queue."""
+        """Requests in hand or queued."""
         return len(self.hand) + len(self.waiting)
 
     @property
     def room(self) -> int:
-        """Number of further requests to keep waiting at its end."""
+        """Further requests to queue."""
         least, most = PREFETCH
         return min(most, max(least, (len(self.hand) - self.untaken) // 4)) - self.untaken
 
@@ -418,13 +410,13 @@ class Slot:
             self.member.send(AskMessage(epoch, [self.album.pack(job.request) for job in jobs]))
 
     def end(self, epoch: int) -> None:
-        """Says once that nothing more comes for now."""
+        """Signals a pause of requests."""
         if self.member and not self.ended and not self.waiting:
             self.ended = True
             self.member.send(End(epoch))
 
     def leave(self) -> list[Job]:
-        """Takes its requests back, those in hand first."""
+        """Takes its requests back in order."""
         jobs = [*self.hand.values(), *self.waiting]
         self.hand.clear()
         self.waiting.clear()

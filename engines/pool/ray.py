@@ -1,9 +1,8 @@
-"""Engines on Ray: a pool whose members are Ray actors, on this machine or a cluster.
+"""A pool of Ray actors, on this machine or a cluster.
 
-Contract: Ray places actors by the GPUs and CPUs they ask for; the pool starts with the first. A lost actor is asked of
-Ray anew. Ray Data is not used: it repeats the whole block of a lost worker, finished requests too. Messages are plain
-actor calls, reports a waiting call, because Ray's client (`ray://`) has no streaming calls. Nodes import livek12 as
-installed there; other versions are refused.
+Ray places actors by their GPUs and CPUs. Ray Data would repeat the whole block of a lost worker, finished requests too.
+Reports are a waiting call, because Ray's client (`ray://`) has no streaming calls. Nodes use their own livek12; other
+versions are refused.
 """
 
 from __future__ import annotations
@@ -34,18 +33,16 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 _log = logging.getLogger(__name__)
 
 OBJECT_STORE_BYTES = 256 << 20
-"""Shared memory of a local Ray: messages pass through it, nothing stays there."""
+"""Shared memory of a local Ray, for messages in transit."""
 PLACING_SECONDS = 60
-"""When an actor is not placed after so long, the user is told."""
+"""Seconds before the user is told that an actor is not placed."""
 JOINING_SECONDS = 10
 _LITTLE = 0.01
 _CALLS = {"post": 1, "reports": 1}
-"""Concurrency groups of an actor: one thread each keeps messages in their order, and `run` has its own."""
+"""Concurrency groups of an actor: one thread each keeps the order of messages; `run` has its own."""
 
 
 def _in_group(name: str) -> Callable[[Call], Call]:
-    """`ray.method(concurrency_group=name)`, without importing Ray with this module."""
-
     def mark(method: Call) -> Call:
         method.__ray_concurrency_group__ = name  # type: ignore[attr-defined]
         return method
@@ -54,7 +51,7 @@ def _in_group(name: str) -> Callable[[Call], Call]:
 
 
 class FarEnd:
-    """The actor: an engine in a Ray worker process; relative paths start in `folder`, if it exists there."""
+    """An engine in a Ray worker; relative paths start in `folder`, if present there."""
 
     def __init__(
         self,
@@ -71,20 +68,20 @@ class FarEnd:
 
     @_in_group("post")
     def placed(self) -> None:
-        """Answers as soon as Ray has started the actor."""
+        """Returns once the actor runs."""
 
     def run(self) -> None:
-        """Serves until it is stopped."""
+        """Serves until stopped."""
         self._worker.run()
 
     @_in_group("post")
     def post(self, message: Message) -> None:
-        """Takes a message."""
+        """Queues a message."""
         self._worker.post(message)
 
     @_in_group("reports")
     def reports(self) -> list[Report]:
-        """Waits for a report; returns all there are."""
+        """Waits for a report; returns all available."""
         reports = [self._reports.get()]
         with suppress(queue.Empty):
             while True:
@@ -93,7 +90,7 @@ class FarEnd:
 
 
 class RayMember:
-    """A pool's member on Ray; `build` travels by pickle, so that it names what can be imported on the nodes."""
+    """A member on Ray; `build` is pickled, so nodes must be able to import it."""
 
     def __init__(
         self,
@@ -114,18 +111,14 @@ class RayMember:
         self._closed = False
 
     def send(self, message: Message) -> None:
-        """Calls the actor without waiting, even if it is gone."""
+        """Calls the actor without waiting."""
         from ray.exceptions import RayError
 
         with suppress(RayError):
             self._actor.post.remote(message)
 
     def receive(self) -> Report:
-        """Waits for a report.
-
-        Raises:
-            EngineDied: the actor or its node is lost.
-        """
+        """Waits for a report."""
         import ray
         from ray.exceptions import RayError
 
@@ -137,12 +130,12 @@ class RayMember:
                 call = self._actor.reports.remote()
                 self._backlog.extend(ray.get(call))
             except RayError as error:
-                self.close(0)  # an actor that Ray cannot reach for the moment may still work: what it does is void
+                self.close(0)  # an unreachable actor may still work: its results are void
                 raise EngineDied(_ending(error)) from None
         return self._backlog.popleft()
 
     def _await_place(self) -> None:
-        """Waits for placement; warns when that takes long, for it may be for ever."""
+        """Warns if placement takes long, as it may never happen."""
         import ray
 
         if not self._placed:
@@ -155,18 +148,18 @@ class RayMember:
             self._placed = True
 
     def close(self, seconds: float) -> None:
-        """Waits for the actor to end its work, then ends it."""
+        """Ends the actor after its work."""
         import ray
 
         self._closed = True
-        with suppress(Exception):  # whatever is wrong with an actor that goes
+        with suppress(Exception):  # the actor ends anyway
             if seconds:
                 ray.wait([self._run], timeout=seconds)
             ray.kill(self._actor)
 
 
 class RayEngine(Pool):
-    """A pool of Ray actors; see `replicas.Plan`. `spread`: GPUs that one engine spreads over."""
+    """A pool of Ray actors. `spread`: GPUs of one engine."""
 
     def __init__(
         self,
@@ -193,7 +186,7 @@ class RayEngine(Pool):
             raise
 
     def close(self) -> None:
-        """Ends the actors, and Ray if it was started for them."""
+        """Ends the actors, and our Ray."""
         super().close()
         self._disconnect()
 
@@ -207,7 +200,7 @@ class RayEngine(Pool):
 
 @cache
 def said_there(function: Callable[[], bool], address: str, gpus: float | None) -> bool:
-    """Returns a function's result from a node where a replica would run, once Ray has room for it."""
+    """A function's result from a replica's node."""
     started = connect(address, 0)
     try:
         import ray
@@ -226,7 +219,7 @@ def said_there(function: Callable[[], bool], address: str, gpus: float | None) -
 
 
 def connect(address: str, cpus: float) -> bool:
-    """Starts or joins Ray; False if this process has joined one already."""
+    """Starts or joins Ray; False if already joined."""
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # no call starts a Ray of its own
     try:
         import ray
@@ -255,7 +248,7 @@ def connect(address: str, cpus: float) -> bool:
 
 
 def _hush() -> None:
-    """Keeps Ray's own reports of dead processes, with pages of state, off stdout."""
+    """Keeps Ray's reports of dead processes, with pages of state, off stdout."""
     from ray._private import worker
 
     if hasattr(worker, "print_to_stdstream"):

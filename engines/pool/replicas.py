@@ -1,6 +1,6 @@
-"""Replicas of a local engine (arguments `replicas`, `ray`, `gpus`, `cpus`), and engines rebuilt when they die.
+"""Replicas of a local engine, and engines rebuilt when they die.
 
-They say where the engine runs and not what it answers, so a run may be resumed with others.
+Placement does not change answers, so a run may be resumed with another.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Plan:
     """Placement of an engine's replicas.
 
     Args:
-        replicas: how many engines.
+        replicas: number of engines.
         ray: None for child processes on this machine; "local", "auto", HOST:PORT or ray://HOST:PORT for Ray actors.
-        gpus: GPUs of each; default those that one engine spreads over, where there are any.
-        cpus: CPUs of each; default a share of this machine's where it has no GPU, and 1 on a Ray cluster.
+        gpus: of each; default those that one engine spreads over.
+        cpus: of each; default a share of this machine's without a GPU, and 1 on a Ray cluster.
     """
 
     replicas: int = 1
@@ -52,7 +52,7 @@ _AMD = "HIP_VISIBLE_DEVICES"
 
 
 def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], args: Mapping[str, Any]) -> Engine:
-    """An engine made of replicas; `build` travels by pickle."""
+    """An engine made of replicas; `build` is pickled."""
     plan = Plan(**placing)
     gpus = plan.gpus or 0
     if plan.replicas < 1 or gpus < 0 or (plan.cpus is not None and plan.cpus <= 0):
@@ -68,7 +68,6 @@ def pooled(name: str, build: Callable[[], Engine], placing: Mapping[str, Any], a
 
 
 def _shares(plan: Plan, spread: int) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of each child: its own GPUs, or its own cores if it has none."""
     devices = _devices()
     gpus = plan.gpus if plan.gpus is not None else spread if devices else 0
     if not gpus:
@@ -90,7 +89,7 @@ def _seeing(devices: list[str]) -> dict[str, str]:
 
 
 def _devices() -> list[str]:
-    """This process's GPUs, as CUDA_VISIBLE_DEVICES names them: those before the first that is none."""
+    """This process's GPUs, up to the first invalid one in CUDA_VISIBLE_DEVICES."""
     named = os.environ.get(_AMD) or os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return list(takewhile(_DEVICE.match, map(str.strip, named.split(","))))
@@ -104,19 +103,18 @@ def _devices() -> list[str]:
 _log = logging.getLogger(__name__)
 
 DEATHS = 3
-"""Engines lost like this before no further one is built; an outcome between them starts the count anew."""
+"""Consecutive losses before no further engine is built; an outcome resets the count."""
 AWAY = 64
-"""Distance of the request that proves an engine when one has died of the very next."""
+"""Distance of the request that proves an engine if one died of the very next."""
 
 
 class Revived:
-    """An engine that is rebuilt when it dies; the requests without an outcome are done again, together first.
+    """An engine that is rebuilt when it dies; requests without an outcome are repeated.
 
-    If the new engine dies too, they are tried in ever smaller parts, until the request that kills alone ends as a
-    failure. The next engine proves itself on requests ever farther from that one, for its neighbours (of the same page)
-    may kill too. `DEATHS` engines lost in a row with a single request, with none or while loading end the attempts: the
-    rest fails, not finally, so that the next command asks it again. Raises UserError if the first engine cannot be
-    built.
+    If the new engine dies too, they are tried in ever smaller parts, until the request that kills alone fails. The next
+    engine proves itself on requests ever farther from that one, as its neighbours (of the same page) may kill too.
+    `DEATHS` engines lost in a row with a single request, with none or while loading end the attempts: the rest fails,
+    not finally. Raises UserError if the first engine cannot be built.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:
@@ -134,7 +132,7 @@ class Revived:
         self._why = ""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Yields one outcome a request; the keys of the requests are distinct."""
+        """Yields one outcome a request; requests have distinct keys."""
         stream = iter(requests)
         again: list[list[Request]] = []  # what is to be done again, the next part last
         self._deaths = 0
@@ -169,23 +167,22 @@ class Revived:
             yield from (failure(request, reason) for request in part)
 
     def versions(self) -> dict[str, str]:
-        """Those of the engine."""
+        """The engine's versions."""
         return self._versions
 
     @property
     def figures(self) -> Figures:
-        """Those of the engine and of the ones before it."""
+        """Figures of the engine and its predecessors."""
         return one_after_another(self._known, figures_of(self.engine))
 
     def close(self) -> None:
-        """Closes the engine, if there is one."""
+        """Closes the engine, if any."""
         if self.engine is not None:
             self._known = self.figures
             self.engine.close()
             self.engine = None
 
     def _alive(self) -> bool:
-        """Rebuilds a lost engine; False when too many died."""
         while self.engine is None and self._deaths < DEATHS:
             try:
                 self.engine, self._fresh = self._build(), True
@@ -195,7 +192,7 @@ class Revived:
         return self.engine is not None
 
     def _next(self, again: list[list[Request]], stream: Iterator[Request]) -> list[Request] | None:
-        """The next part to repeat, or None for the stream; after a lonely death a request far away."""
+        """The next part to repeat; after a lonely death a request far away."""
         if not self._deaths:
             return again.pop() if again else None
         if ahead := list(islice(stream, AWAY ** (self._deaths - 1))):
@@ -208,7 +205,7 @@ class Revived:
     def _bury(self, error: EngineDied, left: int) -> None:
         self._why = one_line(error, 200)
         _log.warning("%s died (%s); %d requests in hand are to be done again", self.name, self._why, left)
-        with suppress(Exception):  # a dead engine may not be able to close in order
+        with suppress(Exception):  # a dead engine may fail to close
             self.close()
         self.engine = None
 
@@ -220,6 +217,6 @@ def _noted(source: Iterator[Request], hand: dict[Key, Request]) -> Iterator[Requ
 
 
 def _parts(requests: list[Request]) -> list[list[Request]]:
-    """One request, which soon shows an engine that dies with every one, and the others in halves."""
+    """One request, which exposes an always dying engine, and halves."""
     middle = (len(requests) + 1) // 2
     return [part for part in (requests[:1], requests[1:middle], requests[middle:]) if part]

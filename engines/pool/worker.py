@@ -1,11 +1,10 @@
-"""The far end of a pool's member: an engine elsewhere that takes requests and gives reports by messages.
+"""The far end of a pool's member: a remote engine behind messages.
 
-Contract: the near end (Pool) sends AskMessage, End, Abort and Stop; the far end answers Ready or Refused, then Told
-again and again, and Lost when the engine is gone. Transports (`Child`: pipes, ray.py: actor calls) keep the order. Each
-request that the engine takes is reported, so that the near end keeps a few waiting here whatever the engine's window
-is. A picture travels once: both ends keep an `Album` and process the same requests in the same order. A child has its
-own environment and cores, and takes what it has started with it; its output never reaches the terminal, except its last
-line when it dies.
+The near end (Pool) sends AskMessage, End, Abort and Stop; the far end answers Ready or Refused, then Told repeatedly,
+and Lost if the engine is gone. Transports (`Child`, ray.py) keep the order. The engine reports each request that it
+takes, so the near end keeps a few waiting whatever the engine's window. A picture travels once: both ends keep an
+`Album` and process the same requests in the same order. Of a child's output the terminal gets only its last line when
+it dies.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from livek12.engines.devices import own_turn
 from livek12.engines.reaper import begun, wait_until_gone
 
 ALBUM_BYTES = 64 << 20
-"""Encoded pictures that each end of a member keeps: some hundred pages."""
+"""Encoded pictures at each end of a member: some hundred pages."""
 LULL_SECONDS = 0.25
-"""When no request came for so long, the engine may finish what it has: it does not work while it waits for requests."""
+"""Pause without requests after which the engine finishes its work: it idles while it waits for requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskMessage:
-    """Requests; `epoch` counts the calls of the pool's `generate`."""
+    """Requests; `epoch` counts the pool's calls of `generate`."""
 
     epoch: int
     requests: list[Request]
@@ -47,14 +46,14 @@ class AskMessage:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """No more requests for now: finish."""
+    """The end of requests for now."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Nobody waits for this epoch any longer."""
+    """Cancels an epoch."""
 
     epoch: int
 
@@ -82,21 +81,21 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The engine's UserError: it cannot run at all."""
+    """The engine's UserError: it cannot run."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The engine died, or raised what no engine should."""
+    """The engine's death."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Requests taken since the last report, and outcomes; at the end its figures as well."""
+    """Requests taken, outcomes, and final figures."""
 
     epoch: int
     taken: int
@@ -108,7 +107,7 @@ Report = Ready | Refused | Lost | Told
 
 
 class Album:
-    """The pictures that the far end holds, the latest `limit` bytes of them."""
+    """The latest `limit` bytes of pictures."""
 
     def __init__(self, limit: int = ALBUM_BYTES) -> None:
         self._kept: OrderedDict[str, Image] = OrderedDict()
@@ -116,7 +115,7 @@ class Album:
         self._limit = limit
 
     def pack(self, request: Request) -> Request:
-        """The request as it travels: None in place of each picture that the other end holds."""
+        """The request without pictures known to the other end."""
         if not request.images:
             return request
         images = {name: None if name in self._kept else image for name, image in request.images.items()}
@@ -124,7 +123,7 @@ class Album:
         return request.model_copy(update={"images": images})
 
     def unpack(self, request: Request) -> Request:
-        """The request as it was before `pack`."""
+        """The request before `pack`."""
         if not request.images:
             return request
         images = {name: image or self._kept[name] for name, image in request.images.items()}
@@ -143,7 +142,7 @@ class Album:
 
 
 class Worker:
-    """Builds an engine and runs it in the thread that calls `run`; `post` is for another thread."""
+    """Runs an engine in the calling thread of `run`; `post` is for another one."""
 
     def __init__(
         self, build: Callable[[], Engine], emit: Callable[[Report], None], cores: frozenset[int] | None = None
@@ -153,12 +152,12 @@ class Worker:
         self._cores = cores
         self._album = Album()
         self._inbox: queue.SimpleQueue[tuple[int, Request | None]] = queue.SimpleQueue()
-        self._held: tuple[int, Request] | None = None  # taken out of the inbox, and of a later epoch
+        self._held: tuple[int, Request] | None = None  # taken out of the inbox, from a later epoch
         self._done_with = 0  # epochs up to this one are aborted
         self._stopped = False
 
     def post(self, message: Message) -> None:
-        """Takes a message; never blocks."""
+        """Queues a message; never blocks."""
         if isinstance(message, AskMessage):
             for request in message.requests:
                 self._inbox.put((message.epoch, self._album.unpack(request)))
@@ -170,7 +169,7 @@ class Worker:
         self._inbox.put((message.epoch if isinstance(message, End) else 0, None))
 
     def run(self) -> None:
-        """Serves until it is stopped or the engine is lost."""
+        """Serves until stopped."""
         try:
             if self._cores and hasattr(os, "sched_setaffinity"):
                 os.sched_setaffinity(0, self._cores)
@@ -186,7 +185,7 @@ class Worker:
             self._emit(Refused(str(error)))
         except EngineDied as error:
             self._emit(Lost(one_line(error)))
-        except Exception as error:  # whatever an engine's library raises: the next engine may fare better
+        except Exception as error:  # the library may raise anything: the next engine may fare better
             self._emit(Lost(one_line(f"{type(error).__name__}: {error}")))
 
     def _next(self) -> tuple[int, Request] | None:
@@ -198,7 +197,6 @@ class Worker:
         return None
 
     def _round(self, engine: Engine, epoch: int, first: Request) -> None:
-        """One call of `generate`: requests of an epoch up to its end, a lull or an abort."""
         hand: dict[Key, Request] = {}
         taken = 0
 
@@ -230,7 +228,6 @@ class Worker:
         tell(*lost, figures=figures_of(engine))
 
     def _following(self, epoch: int) -> Request | None:
-        """The next request of the epoch; None if there is none for now."""
         try:
             came, request = self._inbox.get(timeout=LULL_SECONDS)
         except queue.Empty:
@@ -245,7 +242,7 @@ GONE_SECONDS = 10.0
 
 
 def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, str], frozenset[int] | None]]:
-    """Environment and cores of engines sharing the CPU of one machine; `cpus` None: equal shares, one at least."""
+    """Environment and cores of engines sharing a machine."""
     here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     total = cores()
     width = max(1, min(total, int(cpus or total // count)))
@@ -256,7 +253,7 @@ def core_shares(count: int, cpus: float | None = None) -> list[tuple[dict[str, s
 
 
 class Child:
-    """A pool's member in a process of its own; `build` travels by pickle."""
+    """A member in a child process; `build` is pickled."""
 
     def __init__(
         self,
@@ -269,15 +266,11 @@ class Child:
         self._process.send(first)
 
     def send(self, message: Message) -> None:
-        """Sends a message, even if the child is gone."""
+        """Sends; ignores a dead child."""
         self._process.send(pickle.dumps(message))
 
     def receive(self) -> Report:
-        """Waits for a report.
-
-        Raises:
-            EngineDied: the process has ended; says how.
-        """
+        """Waits for a report."""
         try:
             report: Report = pickle.loads(self._process.receive())
         except Ended as end:
@@ -285,7 +278,7 @@ class Child:
         return report
 
     def close(self, seconds: float) -> None:
-        """Waits for the process to end, kills it with all that it started, and waits until all are gone."""
+        """Waits for the process, then kills it with its descendants."""
         ending = begun([self._process.pid])
         self._process.wait(seconds)
         self._process.kill()
@@ -293,20 +286,20 @@ class Child:
 
 
 def serve(link: Link) -> None:
-    """The child's main function: serves an engine until it is stopped."""
+    """The child's main function."""
     try:
         build, cores = link.recv()
-    except Exception as error:  # what cannot be imported here
+    except Exception as error:  # not importable here
         link.send(Refused(one_line(f"{type(error).__name__}: {error}")))
         return
     worker = Worker(build, link.send, cores)
     threading.Thread(target=_listen, args=(link, worker), daemon=True, name="listener").start()
     worker.run()
     sys.stdout.flush()
-    os._exit(0)  # the engine is closed; what its libraries do at exit may hang
+    os._exit(0)  # the engine is closed; its libraries may hang at exit
 
 
 def _listen(link: Link, worker: Worker) -> None:
-    with suppress(EOFError, OSError):  # its end is that of this process
+    with suppress(EOFError, OSError):  # it ends with this process
         while True:
             worker.post(link.recv())

@@ -1,8 +1,7 @@
-"""Batches of requests alike, of similar length, and as many as memory has proved to hold.
+"""Batches of one kind and similar length, as large as memory has proved to hold.
 
-Contract: of an endless stream only a bounded number of requests is held (`Room.ahead`). Requests of equal kind wait
-together, sorted by prompt length, so that rows are padded little; the longest go first, so that lack of memory shows
-early. Successive trials of one prompt share a batch if it holds them.
+Requests of one kind are sorted by prompt length against padding; the longest go first, so that lack of memory shows
+early. Successive trials of one prompt share a batch if possible.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from livek12.core.records import Request
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """A request that waits for its batch.
+    """A waiting request.
 
     Attributes:
-        request: what is asked.
-        length: about how many tokens its prompt has.
-        context: tokens that the model's context holds; None where it does not say.
+        length: approximate tokens of the prompt.
+        context: tokens of the model's context, if known.
     """
 
     request: Request
@@ -30,7 +28,7 @@ class RenderedPrompt:
 
     @property
     def cells(self) -> int:
-        """Most tokens of its row, prompt and answer."""
+        """Maximum tokens of prompt and answer."""
         wanted = self.length + self.request.sampling.max_tokens
         return wanted if self.context is None else min(wanted, self.context)
 
@@ -40,9 +38,9 @@ class Room:
     """The size of batches.
 
     Attributes:
-        rows: requests at most.
-        ahead: batches that are held to choose from.
-        cells: rows times the longest row at most; None until memory has run out once. One request always goes.
+        rows: the most requests.
+        ahead: batches held to choose from.
+        cells: limit of rows times the longest row, after memory ran out. One request always goes.
     """
 
     rows: int
@@ -50,13 +48,13 @@ class Room:
     cells: int | None = None
 
     def holds(self, rows: int, longest: int) -> bool:
-        """Tests whether a batch of so many rows, the longest of so many cells, may be tried."""
+        """Tests whether a batch may be tried."""
         return rows <= 1 or (rows <= self.rows and (self.cells is None or rows * longest <= self.cells))
 
     def shrink(self, failed: list[list[RenderedPrompt]]) -> None:
         """Limits batches to half of each part that ran out of memory.
 
-        A part with a request for which it ran out alone says nothing: that request was to blame.
+        Parts with a request that ran out alone are ignored.
         """
         alone = {str(part[0].request.key) for part in failed if len(part) == 1}
         for part in failed:
@@ -68,7 +66,7 @@ class Room:
 def batches(
     prompts: Iterable[RenderedPrompt], room: Room, kind: Callable[[Request], Hashable]
 ) -> Iterator[list[RenderedPrompt]]:
-    """Batches of prompts of equal kind; a batch that is not full waits while others go."""
+    """Batches of one kind; partial ones wait."""
     source = iter(prompts)
     pool: dict[Hashable, list[RenderedPrompt]] = {}
     exhausted = False
@@ -80,7 +78,7 @@ def batches(
         for prompt in fresh:
             pool.setdefault(kind(prompt.request), []).append(prompt)
         whole = [members for members in pool.values() if len(members) >= room.rows]
-        # With no whole batch of any kind the largest of them goes as it is.
+        # Without a full batch the largest goes.
         going = list(pool.values()) if exhausted else whole or [max(pool.values(), key=len)]
         for members in going:
             yield from _cut(members, room, exhausted or not whole)
@@ -88,7 +86,6 @@ def batches(
 
 
 def _cut(members: list[RenderedPrompt], room: Room, last: bool) -> Iterator[list[RenderedPrompt]]:
-    """Takes batches off the members, longest first; a rest waits unless it is the last of its kind."""
     members.sort(key=lambda prompt: -prompt.length)
     while members and (last or len(members) >= room.rows):
         longest = members[0].cells
@@ -101,7 +98,7 @@ def _cut(members: list[RenderedPrompt], room: Room, last: bool) -> Iterator[list
 
 
 def _start_of_trials(members: list[RenderedPrompt], end: int) -> int:
-    """Start of the trials that a cut at `end` would part, if they fit into the next batch; else 0."""
+    """Start of the trials parted by a cut at `end`, if the next batch fits them; else 0."""
     start = end
     while start and _question(members[start - 1]) == _question(members[end]):
         start -= 1

@@ -1,14 +1,11 @@
-"""transformers in this process: batches of requests alike, left-padded, a batch's outcomes at a time.
+"""transformers in this process: left-padded batches of similar requests.
 
-The model is AutoModelForImageTextToText if its config says that it sees, else AutoModelForCausalLM. Requests of a batch
-without an answer run again in halves, so that only those that fail alone end as failures: all of a batch that fails as
-a whole, else the rows with broken scores, and those that a longer neighbour cut short. After lack of memory, batches
-are smaller. Defaults of generation_config.json hold unless the request says otherwise. `seconds` are those of the
-batch.
+Requests of a batch without an answer run again in halves, so only those that fail alone end as failures: after an error
+of the batch all, else rows with broken scores and those cut short by a longer neighbour. Lack of memory shrinks
+batches. Defaults of generation_config.json hold unless the request overrides them. `seconds` are those of the batch.
 
-A row is drawn by the Gumbel-max trick from a generator of its own, so it does not depend on the rest of the batch
-(rounding apart). An image processor is cached per picture only if that is tried and found to change nothing: some pad
-or pack the pictures of a batch together (`remembering`).
+Rows are drawn by the Gumbel-max trick with their own generators, so they do not depend on the batch (rounding apart).
+An image processor is cached only if a trial shows no change: some pad or pack the pictures of a batch together.
 """
 
 from __future__ import annotations
@@ -46,12 +43,12 @@ from livek12.engines.transformers.batches import RenderedPrompt, Room, batches
 from livek12.engines.transformers.placement import cells_in_memory, devices_of, load
 
 ROWS_ON_CPU, ROWS_ON_DEVICE = 8, 64
-"""Requests in a batch where the user leaves it open; memory may hold fewer."""
+"""Default requests in a batch; memory may hold fewer."""
 AHEAD, AHEAD_SHARED = 8, 2
-"""Batches held to choose from; fewer where several processes share the work, so that the last ones end together."""
+"""Batches held to choose from; fewer if several processes share the work, so that they end together."""
 _PIXELS_A_TOKEN = 28 * 28
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
-"""Words of torch, its allocator, and the libraries below it (CUBLAS_STATUS_ALLOC_FAILED and the like)."""
+"""Out-of-memory words of torch, its allocator and libraries (CUBLAS_STATUS_ALLOC_FAILED and the like)."""
 
 
 class _NeverFits(Exception):
@@ -59,24 +56,20 @@ class _NeverFits(Exception):
 
 
 class TransformersEngine:
-    """Runs a model with `generate`; accelerate places it where it is installed.
+    """Runs a model with `generate`, placed by accelerate if installed.
 
     Args:
         model: Hub name, folder, or a .gguf file.
-        batch_size: requests in one batch, at most; "auto" for as many as memory holds, up to a bound.
-        enable_thinking: switches a hybrid model's thinking on or off through its chat template.
+        batch_size: the most requests in a batch; "auto" for as many as memory holds, up to a bound.
+        enable_thinking: switches a hybrid model's thinking through its chat template.
         chat_template_kwargs: further variables of the chat template.
-        think_start: tag that opens thinking, where it is an unusual one.
+        think_start: unusual tag that opens thinking.
         think_end: tag that closes it.
         revision: of the model at the Hub.
-        gguf_file: the file to read in a repository or folder of GGUF files.
-        dtype: "auto" for the one the weights are stored in, or float32, bfloat16, float16.
-        trust_remote_code: run code that comes with the model.
-        library_args: whatever else `from_pretrained` of the model takes (device_map, max_memory,
-            attn_implementation, …).
-
-    Raises:
-        UserError: transformers is missing, or this is not a model that it can run.
+        gguf_file: in a repository or folder of GGUF files.
+        dtype: "auto" for that of the weights, or float32, bfloat16, float16.
+        trust_remote_code: runs the model's own code.
+        library_args: for the model's `from_pretrained` (device_map, max_memory, attn_implementation, …).
     """
 
     name = "transformers"
@@ -131,7 +124,7 @@ class TransformersEngine:
         )
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Reads a few batches ahead and runs requests of like length together."""
+        """Reads ahead and batches similar lengths."""
         unseen: list[Outcome] = []
         for batch in batches(self._prompts(requests, unseen), self._room, _kind):
             yield from self._outcomes(batch)
@@ -141,7 +134,7 @@ class TransformersEngine:
 
     @property
     def figures(self) -> Figures:
-        """The context of the model, and its start by stages."""
+        """Context, and stages of the start."""
         return Figures(context=self._context.size, stages=self._stages.seconds)
 
     def versions(self) -> dict[str, str]:
@@ -149,13 +142,12 @@ class TransformersEngine:
         return versions_of("transformers", "torch", "accelerate", "tokenizers")
 
     def close(self) -> None:
-        """Frees memory, the GPU's and ours."""
+        """Frees GPU and host memory."""
         self._model = self._processor = self._tokenizer = None
         self._pictures.close()
         give_back()
 
     def _prompts(self, requests: Iterable[Request], unseen: list[Outcome]) -> Iterator[RenderedPrompt]:
-        """The requests that this model can take, measured; outcomes of the others go to `unseen`."""
         for request in requests:
             if has_images(request) and not self.images:
                 unseen.append(cannot_see(request, self.model))
@@ -163,7 +155,6 @@ class TransformersEngine:
                 yield RenderedPrompt(request, self._length(request), self._context.size)
 
     def _length(self, request: Request) -> int:
-        """Approximate tokens of the prompt, without decoding pictures."""
         parts = [part for message in request.messages for part in message.content]
         shown = [request.images[part.image] for part in parts if part.image in request.images]
         text = "".join(part.text or "" for part in parts)
@@ -191,10 +182,10 @@ class TransformersEngine:
         self._room.shrink(too_large)
 
     def _tried(self, batch: list[RenderedPrompt]) -> tuple[list[Response | str], Exception | None]:
-        """`_run`'s results, or the problem for each and the exception behind it.
+        """Results, or the problem for each and its exception.
 
         Raises:
-            EngineDied: the device is lost to this process, whatever is asked next.
+            EngineDied: this process has lost the device.
         """
         try:
             return self._run([prompt.request for prompt in batch]), None
@@ -268,7 +259,6 @@ class TransformersEngine:
         return self._context.left(width, wanted)
 
     def _greedy_config(self) -> Any:
-        """The model's own settings without its sampling, which `score_steps` does."""
         config = copy.deepcopy(self._model.generation_config)
         config.do_sample = False
         config.temperature = config.top_p = config.top_k = config.min_p = config.typical_p = None
@@ -278,7 +268,6 @@ class TransformersEngine:
     def _response(
         self, request: Request, prompt: list[int], tokens: list[int], most: int, seconds: float, broken: int
     ) -> Response | str:
-        """The response of a row's tokens, or its problem; `most` were allowed."""
         self._context.tell(len(prompt), request.sampling.max_tokens)
         text, finish, count = self._read(tokens, request.sampling.stop)
         if 0 <= broken < count:
@@ -307,10 +296,10 @@ class TransformersEngine:
         )
 
     def _read(self, tokens: list[int], stops: list[str]) -> tuple[str, str, int]:
-        """Text, finish reason and number of generated tokens (with the final one) of one padded row."""
+        """Text, finish reason and tokens (with the final one) of a padded row."""
         ends = self._model.generation_config.eos_token_id
         ends = {ends} if isinstance(ends, int) else set(ends or [])
-        # Behind a stop string the row is filled up with padding, which may be an end token itself.
+        # Behind a stop string the row has padding, which may be an end token itself.
         end = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
         text = self._decoded(tokens[:end])
         if places := [place for stop in stops if (place := text.find(stop)) >= 0]:
@@ -339,14 +328,13 @@ def _rows(batch_size: str) -> int | None:
 
 
 def _memory_ran_out(error: Exception) -> bool:
-    """Tests for torch.OutOfMemoryError or the CPU allocator's error."""
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _OUT_OF_MEMORY)
 
 
 def _device_is_lost(error: Exception) -> bool:
     import torch
 
-    if _memory_ran_out(error):  # which some libraries call a "CUDA error" too
+    if _memory_ran_out(error):  # some libraries call it a "CUDA error" too
         return False
     kinds = getattr(torch, "AcceleratorError", ())
     return isinstance(error, kinds) or "device-side assert" in str(error) or "CUDA error" in str(error)
@@ -359,20 +347,17 @@ def _said(error: Exception) -> str:
 
 
 class NanWatch:
-    """Notes the step of a row's first NaN or infinite scores, and ends that row there.
-
-    Logits processor and stopping criterion of one batch; it never makes the device wait.
-    """
+    """Records a row's first NaN or infinite scores and ends it, without device synchronisation."""
 
     def __init__(self) -> None:
         self._step = 0
         self._since: Any = None
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Takes and returns scores of shape (rows, vocabulary), unchanged."""
+        """Returns the scores (rows, vocabulary) unchanged."""
         import torch
 
-        # The greatest score is NaN where any is; a row without a finite greatest one has no next token.
+        # The maximum is NaN if any score is; a row without a finite maximum has no next token.
         broken = ~torch.isfinite(scores.amax(dim=-1))
         if self._since is None:
             self._since = torch.full(broken.shape, -1, dtype=torch.long, device=scores.device)
@@ -381,16 +366,16 @@ class NanWatch:
         return scores
 
     def ends(self, input_ids: Any, scores: Any, **more: Any) -> Any:
-        """Rows to end, as a boolean of shape (rows,)."""
+        """Booleans of shape (rows,)."""
         return (self._since >= 0).to(input_ids.device)
 
     def broken_at(self) -> list[int]:
-        """Step (from 0) of each row's first broken scores; -1 if none."""
+        """Step (from 0) of each row's first broken scores, or -1."""
         return [] if self._since is None else [int(step) for step in self._since.tolist()]
 
 
 def score_steps(sampling: Sampling, defaults: Any, seeds: list[int], watch: NanWatch | None = None) -> Any:
-    """Logits processors before argmax: the watch, and the draw unless the request is greedy.
+    """Logits processors before argmax: the watch and the draw.
 
     argmax(logits + Gumbel noise) is a draw from softmax(logits) (Gumbel 1954; Maddison et al. 2014).
     """
@@ -419,7 +404,7 @@ class _Noise:
         self._generators: list[Any] = []
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Takes and returns logits of shape (rows, vocabulary)."""
+        """Logits of shape (rows, vocabulary)."""
         import torch
 
         if not self._generators:
@@ -439,7 +424,7 @@ class _Apart(Exception):
 
 
 def named(picture: Any, name: str) -> Any:
-    """The picture with its name on it, by which the cache recognises it."""
+    """Names the picture for the cache."""
     picture.info[_NAME] = name
     return picture
 
@@ -477,7 +462,7 @@ class _Remembering:
         return getattr(self._image_processor, name)
 
     def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
-        """The processor's output for these pictures, nested or not."""
+        """The processor's output."""
         pictures = list(_flat(images))
         recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
         if args or not recognisable or not self._joins:
@@ -490,10 +475,10 @@ class _Remembering:
             return self._image_processor(images, *args, **options)
 
     def apart(self, pictures: list[Any], options: dict[str, Any]) -> Any:
-        """The output of each picture alone, concatenated along the first dimension.
+        """The outputs of single pictures, concatenated along the first dimension.
 
         Raises:
-            _Apart: that cannot be joined.
+            _Apart: they cannot be joined.
         """
         return _joined([self._made(picture, options) for picture in pictures])
 

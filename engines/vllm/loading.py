@@ -1,7 +1,6 @@
-"""Loads vLLM's `LLM` and releases it: settings and readable errors.
+"""Loads vLLM's `LLM` and releases it.
 
-Contract: whatever prevents a model from running is one UserError line, and leaves no process behind; nor does the death
-of this process.
+A model that cannot run is one UserError line and leaves no process behind; nor does the death of this process.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ _log = logging.getLogger(__name__)
 NEEDED = ("_preprocess_chat_one", "get_default_sampling_params")
 """Parts of `LLM` that older versions lack."""
 FITTED = -1
-"""The `max_model_len` with which vLLM takes the model's own context, or what memory has room for where that is less."""
+"""The `max_model_len` for the model's own context, or less if memory is short."""
 END_SECONDS = 30.0
-"""Grace period of vLLM's processes, workers included, before they are killed."""
+"""Grace period before vLLM's processes, workers included, are killed."""
 _loading = threading.Lock()
-"""A load changes what the whole process has: where stderr goes, and what its main module is."""
+"""A load changes process-wide state: stderr and the main module."""
 
 
 def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
-    """Makes vLLM's `LLM` with this model; `args` get other defaults than vLLM's own, in place."""
+    """Makes vLLM's `LLM`; changes defaults in `args` in place."""
     if args.get("data_parallel_size", 1) != 1:
         wanted = args["data_parallel_size"]
         raise UserError(
@@ -59,9 +58,9 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
             with _loading, turn, as_main(), _heard(watch, stages) if starts_processes(args) else nullcontext():
                 if not starts_processes(args):
                     stages.begin("weights", "vLLM loads the model")
-                return LLM(model, **args)  # never in a variable: errors that libraries keep would keep it too
+                return LLM(model, **args)  # never in a variable: errors kept by libraries would keep it alive
         finally:
-            # The CPU build binds this thread to cores, and whatever is started later would inherit that.
+            # The CPU build binds this thread to cores, and later threads would inherit that.
             if affinity is not None:
                 os.sched_setaffinity(0, affinity)
     except UserError:
@@ -74,7 +73,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
 
 @contextmanager
 def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
-    """Captures vLLM's processes while they start; at level "errors only" they log more, which is hidden."""
+    """Captures vLLM's starting processes, and hides the log lines that this needs."""
     own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
     stages.begin("process", "vLLM starts its process")
     with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):
@@ -94,7 +93,7 @@ def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
 
 
 def tell_context(model: str, config: Any) -> None:
-    """Warns if memory has no room for the model's own context, unless the user named a smaller one."""
+    """Warns if memory limits the model's context."""
     if config.original_max_model_len == FITTED and config.max_model_len < (
         own := config.get_and_verify_max_len(FITTED)
     ):
@@ -108,7 +107,7 @@ def tell_context(model: str, config: Any) -> None:
 
 
 def release(llm: Any) -> None:
-    """Ends the engine's processes and frees this one's memory."""
+    """Ends the engine's processes and frees memory."""
     engine = llm.llm_engine
     core, renderer = engine.engine_core, engine.renderer
     manager = getattr(getattr(core, "resources", None), "engine_manager", None)

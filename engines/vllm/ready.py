@@ -1,8 +1,8 @@
-"""Settings needed before anything imports vLLM, in this process and in those that vLLM starts.
+"""Settings needed before any import of vLLM, here and in its processes.
 
-Contract: `platform` opens no device. Off the CPU, vLLM's processes are spawned, not forked (a fork copies our threads,
-and CUDA refuses one once a device was so much as counted); within `as_main` each begins with this module instead of
-running the program's main module again.
+`platform` opens no device. Off the CPU, vLLM's processes are spawned, not forked (a fork copies our threads, and CUDA
+refuses one once a device was so much as counted); within `as_main` each begins with this module instead of the
+program's main module.
 """
 
 from __future__ import annotations
@@ -18,20 +18,16 @@ from livek12.engines.torch_builds import mend_torch_builds
 
 SETTINGS = {
     "VLLM_LOGGING_LEVEL": "ERROR",
-    # What is said on stdout is a command's result; and there alone would workers say why they cannot start.
+    # stdout is for results; workers log only to this stream why they cannot start.
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",
-    # One pass over logits that sampling passes over several times; without it NaN answers look like answers.
+    # One pass over logits that sampling passes over several times; otherwise NaN answers look valid.
     "VLLM_COMPUTE_NANS_IN_LOGITS": "1",
 }
 """Of vLLM, unless the environment says otherwise."""
 
 
 def platform() -> Any:
-    """VLLM's platform on this machine.
-
-    Raises:
-        Exception: whatever importing vLLM raises.
-    """
+    """VLLM's platform on this machine."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     ready_vllm()
@@ -43,7 +39,7 @@ def platform() -> Any:
 
 
 def ready_vllm() -> None:
-    """Mends torch's companions; call before anything imports vLLM, in a server's process too."""
+    """Mends torch's companions; call before any import of vLLM, in a server too."""
     if mend_torch_builds():
         from vllm.model_executor.models import registry
 
@@ -54,7 +50,7 @@ def ready_vllm() -> None:
 
 @contextmanager
 def as_main() -> Iterator[None]:
-    """Makes spawned processes begin with this module: a script needs no `__main__` guard."""
+    """Makes spawned processes begin with this module, so scripts need no `__main__` guard."""
     main = sys.modules["__main__"]
     own = main.__spec__
     main.__spec__ = importlib.util.find_spec("livek12.engines.vllm.ready")

@@ -1,8 +1,7 @@
 """Watches vLLM's engine core: errors, NaN and end of its processes; filters their log.
 
-Contract: the cause of a failed start or a death is the first of its processes that names one; none outlives this
-process (reaper.py). Lines of the log below errors are hidden and give the stage of the start; anything else passes
-unchanged, at once unless it may become a line of the log.
+The cause of a failed start or a death is the first process that names one; none outlives this process (reaper.py). Log
+lines below errors are hidden and give the stage of the start.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from livek12.engines.base import EngineDied
 from livek12.engines.reaper import Reaper
 
 _END_SECONDS = 30
-"""Time for a process that says it is dead to end."""
+"""Time for a dying process to end."""
 _LISTEN_SECONDS = 1
 _HEARD_BYTES = 1 << 18
 _LINE = re.compile(
@@ -30,15 +29,15 @@ _LINE = re.compile(
     r"(?:(?:\w+\.)*\w*(?:Error|Exception): (?P<error>[^\n]+)|(?P<death>Worker proc \S+ died unexpectedly[^\n,]*))",
     re.MULTILINE,
 )
-"""The line of a traceback that names its error, and the process that wrote it; or the last word on a dead worker."""
+"""A traceback's error line with its process; or the last line about a dead worker."""
 _NO_CAUSE = re.compile(r"root cause|Executor failed|^cancelled$", re.IGNORECASE)
-"""An error that only says that another came before it."""
+"""An error that refers to an earlier one."""
 
 
 class CoreWatch:
     """Listens to vLLM's engine core.
 
-    vLLM counts NaNs (VLLM_COMPUTE_NANS_IN_LOGITS) and preemptions, but publishes them only in its metrics: so its
+    vLLM counts NaNs (VLLM_COMPUTE_NANS_IN_LOGITS) and preemptions, but publishes them only in its metrics, so its
     outputs are read on their way. When its process is killed, vLLM's own reader waits for ever: it is woken here.
     """
 
@@ -46,7 +45,7 @@ class CoreWatch:
         self.nan: set[str] = set()
         """Internal ids of requests whose logits had a NaN."""
         self.preemptions: int | None = None
-        """Number of requests thrown out of the KV cache, to be computed again; None if not counted."""
+        """Number of requests preempted from the KV cache, to be computed again; None if not counted."""
         self.own_process = False
         self._core: Any = None
         self._resources: Any = None
@@ -57,7 +56,7 @@ class CoreWatch:
 
     @contextmanager
     def loading(self, log: VllmLog) -> Iterator[None]:
-        """Context manager for loading: passes stderr of vLLM's processes through `log`, ends them with this one."""
+        """Passes on stderr of vLLM's loading processes, ends them with this one."""
         self._reaper = Reaper()
         try:
             with self._hearing(log):
@@ -69,8 +68,8 @@ class CoreWatch:
         self._heard.clear()
 
     def attach(self, engine: Any) -> None:
-        """Begins to read a loaded engine's outputs."""
-        # The core keeps statistics, for it tells of preemptions in them; this side need not add them up.
+        """Reads a loaded engine's outputs."""
+        # The core reports preemptions in its statistics.
         self.preemptions = 0 if engine.log_stats else None
         engine.log_stats, engine.logger_manager, engine.output_processor.log_stats = False, None, False
         core = engine.engine_core
@@ -83,15 +82,15 @@ class CoreWatch:
             threading.Thread(target=self._wake, args=(core.outputs_queue,), daemon=True).start()
 
     def cause(self) -> str:
-        """The processes' error since the load began, or since it ended; empty if none."""
+        """The processes' last error."""
         if self._listener is not None:
             self._listener.join(_LISTEN_SECONDS)
         return named(bytes(self._heard))
 
     def died(self, error: BaseException) -> EngineDied:
-        """The error of a dead engine: how its process ended, and why."""
+        """The error of a dead engine, with its cause."""
         end = time.monotonic() + _END_SECONDS
-        # Not by joining: of two threads that do, one learns nothing until the other has written the code down.
+        # No join: of two joining threads one gets no exit code until the other has stored it.
         while self.dead and time.monotonic() < end and any(process.exitcode is None for process in self._processes):
             time.sleep(0.05)
         codes = [process.exitcode for process in self._processes if process.exitcode is not None]
@@ -107,11 +106,11 @@ class CoreWatch:
 
     @property
     def dead(self) -> bool:
-        """Tests whether the engine's process has ended or is about to."""
+        """Tests for an ending process."""
         return self._resources is not None and bool(self._resources.engine_dead)
 
     def close(self) -> None:
-        """Releases the core, so that it may end."""
+        """Releases the core."""
         if self._reaper is not None:
             self._reaper.close()
             self._reaper = None
@@ -135,7 +134,7 @@ class CoreWatch:
 
     @contextmanager
     def _hearing(self, log: VllmLog) -> Iterator[None]:
-        """Passes stderr on and keeps its end, for only there does vLLM's process name its error."""
+        """Keeps the end of stderr, the only place where vLLM's process names its error."""
         sys.stderr.flush()
         (source, sink), stderr = os.pipe(), os.dup(2)
         os.dup2(sink, 2)
@@ -154,7 +153,7 @@ class CoreWatch:
             os.close(source)
             os.close(stderr)
 
-        # As long as the processes live, for they have inherited this stderr.
+        # Lives as long as the processes, which have inherited this stderr.
         self._listener = threading.Thread(target=pass_on, daemon=True)
         self._listener.start()
         try:
@@ -164,16 +163,15 @@ class CoreWatch:
 
 
 def starts_processes(args: Mapping[str, Any]) -> bool:
-    """Tests whether a vLLM with these arguments starts processes."""
+    """Tests whether vLLM starts processes."""
     spread = any(args.get(name, 1) != 1 for name in ("tensor_parallel_size", "pipeline_parallel_size"))
     return spread or os.environ.get("VLLM_ENABLE_V1_MULTIPROCESSING") != "0"
 
 
 def named(heard: bytes) -> str:
-    """The error of the first of vLLM's processes that names one; empty if none does.
+    """The error of the first of vLLM's processes that names one, or "".
 
-    The last error of a process counts, for libraries report one as the cause of the next; other processes fail because
-    the first did.
+    A process's last error counts: libraries report one as the cause of the next.
     """
     last: dict[str | None, str] = {}
     for match in _LINE.finditer(heard.decode(errors="replace")):
@@ -212,13 +210,13 @@ _STAGES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
 
 
 def level_to_hear(environment: Mapping[str, str]) -> str | None:
-    """The log level at which vLLM's stages can be heard; None: as set, for any other setting is somebody's wish."""
+    """The log level with vLLM's stages, unless set."""
     own = environment.get("VLLM_LOGGING_PREFIX") or environment.get("VLLM_LOGGING_CONFIG_PATH")
     return "INFO" if environment.get("VLLM_LOGGING_LEVEL", "").upper() == "ERROR" and not own else None
 
 
 class VllmLog:
-    """Filters the log of processes, piece by piece; `begin` gets the name and words of each stage."""
+    """Filters the log of processes, piece by piece; `begin` gets each stage."""
 
     def __init__(self, hides: bool, begin: Callable[[str, str], None]) -> None:
         self._hides, self._begin = hides, begin
@@ -248,7 +246,6 @@ class VllmLog:
         return kept
 
     def _line(self, line: bytes) -> bytes:
-        """The line, or nothing; also if it follows a progress bar without a line end."""
         self._tell(line)
         written = _LOG_LINE.match(line)
         return b"" if self._hides and written and written["level"] in (b"DEBUG", b"INFO", b"WARNING") else line

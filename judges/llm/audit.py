@@ -1,9 +1,7 @@
-"""The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning, whatever the answer.
+"""The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning.
 
-Contract: a critic reports root causes of three types, each with the step copied from the response and a reason. A
-critique that is not in its form, or that quotes what the response does not say, is asked for again and then counts
-for nothing. `Process` holds the mean presence of each type over the usable critiques; fewer than the panel's quorum
-leave the process ungraded, and `process_ungraded` says why. The marks of the parts are never touched.
+A critic reports root causes of three types, each with a quoted step and a reason. Malformed critiques and false
+quotations are retried, then discarded. Fewer critiques than the quorum leave the process ungraded.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ MOST = 50
 
 @dataclass(frozen=True)
 class FoundError:
-    """One error as a critic reports it."""
+    """An error with its step and reason."""
 
     type: ErrorType
     step: str
@@ -35,7 +33,7 @@ class FoundError:
 
 @dataclass(frozen=True)
 class Critique:
-    """The form of a critique: {"errors": [{"type", "step", "reason"}]}, each step a quotation from the response."""
+    """The form {"errors": [{"type", "step", "reason"}]}, each step a quotation from the response."""
 
     response: str
 
@@ -47,7 +45,7 @@ class Critique:
         return object_schema(errors={"type": "array", "items": error, "maxItems": MOST})
 
     def read(self, text: str) -> tuple[FoundError, ...]:
-        """The errors; none where the list is empty."""
+        """The reported errors."""
         reply = fields_of(parse_object(text), "errors")
         entries = [fields_of(entry, "type", "step", "reason") for entry in a_list(reply["errors"], "errors")]
         if len(entries) > MOST:
@@ -66,9 +64,9 @@ class Critique:
 
 
 def is_quoted(quotation: str, text: str) -> bool:
-    """Checks whether a text holds a quotation, piece by piece where it is shortened with dots.
+    """Checks whether a text holds a quotation, piece by piece where dots shorten it.
 
-    Only letters, digits and mathematical signs count: spacing, case, widths, punctuation and mark-up are copied freely.
+    Models change spacing, case, widths, punctuation and mark-up, so these do not count.
     """
     pieces = [_essence(piece) for piece in quotation.replace("...", "…").replace("\\dots", "…").split("…")]
     body, place = _essence(text), 0
@@ -88,34 +86,23 @@ def _essence(text: str) -> str:
 
 @dataclass(frozen=True)
 class Auditor:
-    """A panel as critics.
-
-    Attributes:
-        panel: the same judges that mark.
-        size: so many critics are drawn for each question; None asks all.
-    """
+    """A panel as critics; `size` critics for each question (None: all)."""
 
     panel: Panel
     size: int | None = None
 
     @property
     def version(self) -> str:
-        """Names panel, prompt and rules: equal strings audit equally."""
+        """Equal strings audit equally."""
         return self.panel.spec.version("audit", (PROMPT,), self.panel.spec.size or self.size)
 
     @property
     def versions(self) -> dict[str, str]:
-        """The prompt file, for the record."""
+        """Versions of the audit and its prompt."""
         return {"audit": self.version, f"prompt {PROMPT}": load_prompt(PROMPT).sha256}
 
     def audit(self, verdict: Verdict, case: Case, authors: Collection[str] = ()) -> Verdict:
-        """The verdict with its process; without one where there is no response to audit.
-
-        Args:
-            verdict: of the parts.
-            case: the question with its pictures, and the response.
-            authors: names of the model under test.
-        """
+        """Adds the process to the verdict, unless the response is empty."""
         if not case.response.strip():
             return _with(verdict, self, None, None)
         try:
@@ -142,11 +129,7 @@ class Auditor:
 
 
 def values_of(case: Case) -> dict[str, Fenced]:
-    """The values shown to a critic.
-
-    Raises:
-        CannotShow: a picture is not at hand.
-    """
+    """The values shown to a critic."""
     return {
         "question": case.question_block(),
         "reference": case.reference_block([gold for gold in case.question.answer if gold.strip()]),
@@ -156,7 +139,7 @@ def values_of(case: Case) -> dict[str, Fenced]:
 
 
 def process_of(critiques: Sequence[tuple[str, Sequence[FoundError]]]) -> Process:
-    """Mean presence of each error type over the critics (at least one), and what they found."""
+    """Mean presence of each error type over the critics (at least one)."""
 
     def presence(kind: ErrorType) -> float:
         return sum(any(error.type == kind for error in found) for _, found in critiques) / len(critiques)

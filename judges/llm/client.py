@@ -1,17 +1,12 @@
-"""One judge model: cached, retried, accounted for; alone on its device, or in turns with others (`Schedule`).
+"""One judge model: cached, retried, accounted for; alone on its device, or in turns (`Schedule`).
 
-`JudgeModel.ask` may be called from any number of threads and never raises for what a model or an endpoint does: an
-`Answer` has a value, or the reason in one line. Replies are remembered on disk by (prompt, model and revision, engine
-arguments, messages with image hashes, schema, sampling, trial); failures on the way are not. A reply that is not in its
-form is asked for again (`engines.asking`). Failures to get any reply are the engine's to retry; they end the asking. A
-request that the judge refuses (too long for it) has a `final` problem, and is not put again.
+`JudgeModel.ask` is thread-safe and never raises for a failure of a model or endpoint. The store caches replies, not
+failures. Malformed replies are retried here (`engines.asking`), transport failures by the engine. A request that the
+judge refuses (too long) has a `final` problem.
 
-Of the judges that share a `Schedule` at most one is up at a time. The first that is asked something new comes up;
-another one answers `NOT_UP`, and the response waits for another round (`waits_for_turn`). A round asks about every
-response that is still open; `end_round` closes the judge that was up and chooses the one most asked for in vain.
-Replies go from round to round through the store of replies, failures through the schedule, so that each request is put
-once and the verdicts are those of judges that are all up at once. `end_round` is for one thread, when no asking is on
-its way.
+Of the judges that share a `Schedule` one is loaded; the others answer `NOT_UP`, and the response waits for another
+round (`waits_for_turn`). `end_round` loads the judge with most refused requests; call it with no request in flight.
+Each request is sent once, and verdicts equal those of judges loaded together.
 """
 
 from __future__ import annotations
@@ -43,16 +38,16 @@ if TYPE_CHECKING:
     from livek12.engines.base import Engine, Outcome
 
 NOT_UP = "it is another judge's turn"
-"""The problem of a request that was not put; no verdict with such a call is ever stored."""
+"""The problem of a request that was not sent; verdicts with it are never stored."""
 
 
 def waits_for_turn(calls: Iterable[Call]) -> bool:
-    """Checks whether something was not asked because it was another judge's turn."""
+    """Checks whether a request waits for its judge's turn."""
     return any(call.problem == NOT_UP for call in calls)
 
 
 class Schedule:
-    """Whose turn it is."""
+    """Turns of judges that share a device."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,23 +60,23 @@ class Schedule:
         self._failed: dict[int, Call] = {}
 
     def admits(self, judge: JudgeModel) -> bool:
-        """Checks whether the judge may be up; where none is, it may from now on."""
+        """Checks whether the judge may be loaded; claims a free turn."""
         with self._lock:
             if self._up is None:
                 self._up = judge
             return self._up is judge
 
     def want(self, judge: JudgeModel) -> None:
-        """Notes that the judge was asked in vain."""
+        """Counts a refused request of the judge."""
         with self._lock:
             self._wanted[judge.name] = judge
             self._asked[judge.name] += 1
 
     def end_round(self) -> None:
-        """Closes who was up; who was most asked for comes next.
+        """Gives the turn to the judge with most refused requests.
 
         Raises:
-            UserError: the round came to nothing: no request was put that had not been put before, by no new judge.
+            UserError: the round made no progress.
         """
         if self._up is not None:
             self._been_up.add(self._up.name)
@@ -99,18 +94,18 @@ class Schedule:
         self._asked.clear()
 
     def keep(self, request: int, failed: Call | None) -> None:
-        """Notes that a request was put now: it counts as asked in this sitting, and its failure stands."""
+        """Records a request of this sitting, and its failure."""
         with self._lock:
             self._paid.add(request)
             if failed is not None:
                 self._failed[request] = failed
 
     def paid(self, request: int) -> bool:
-        """Checks whether the request was put in this sitting."""
+        """Checks whether this sitting sent the request."""
         return request in self._paid
 
     def failure(self, request: int) -> Call | None:
-        """The failure of the request in this sitting."""
+        """The request's failure in this sitting."""
         return self._failed.get(request)
 
 
@@ -120,20 +115,20 @@ READY = "ready"
 """The prompt that an endpoint is tried with."""
 GIVE_UP_AFTER = 3
 _BUILDING = threading.Lock()
-"""Engines are built one after another: their libraries cannot be imported by two threads at once."""
+"""Engines are built one at a time: two threads cannot import their libraries at once."""
 _TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"})
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of a judge per million tokens; cached prompt tokens at their own price, else as prompt."""
+    """Prices per million tokens; `cached` defaults to `prompt`."""
 
     prompt: float
     completion: float
     cached: float | None = None
 
     def cost(self, prompt: int | None, cached: int | None, completion: int | None) -> float | None:
-        """The cost of one request; None where a count is missing."""
+        """The cost of one request, if all counts are known."""
         if prompt is None or completion is None:
             return None
         cached_tokens = min(cached or 0, prompt) if self.cached is not None else 0
@@ -150,9 +145,8 @@ class JudgeSpec(ModelSpec):
     """A judge as the user names it.
 
     Attributes:
-        family: who trains it, where the table of `families` does not know.
-        prices: for the accounting.
-        sampling: temperature 0 unless set; `max_tokens` has to leave room for a thinking judge.
+        family: its trainer, if the table of `families` lacks it.
+        sampling: `max_tokens` has to leave room for a thinking judge.
     """
 
     family: str | None = None
@@ -161,21 +155,21 @@ class JudgeSpec(ModelSpec):
 
     @property
     def name(self) -> str:
-        """The name in votes: a model's own, without organisation, date and quantisation."""
+        """The name in votes (see `short_name`)."""
         return short_name(self.model)
 
     @property
     def identity(self) -> list[Any]:
-        """All that may change what the judge says; how requests travel is left out."""
+        """All that may change the judge's replies."""
         args = {name: value for name, value in sorted(self.engine_args.items()) if name not in _TRAVEL}
         return [self.model, self.engine, args, self.sampling.model_dump()]
 
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """The result of asking: a value, or (None) the problem in one line; and all requests that were put.
+    """The value or (None) the problem, and all requests sent.
 
-    `lost`: no reply could be had, and asking again later makes sense.
+    `lost`: there was no reply, so a later retry makes sense.
     """
 
     value: T | None
@@ -190,14 +184,14 @@ class Answer(Generic[T]):
 
 
 class JudgeModel:
-    """A judge that can be asked. The engine is built when first needed.
+    """A judge model; its engine is built on first use.
 
     Args:
         spec: the judge.
-        store: where replies are remembered; None remembers nothing.
-        engine: an engine that is already up, instead of building one.
-        schedule: shared by judges that may only be up one at a time; it needs a store.
-        sessions: the run folder in which the engine's time is kept.
+        store: caches replies.
+        engine: a loaded engine.
+        schedule: shared by judges in turns; needs a store.
+        sessions: the run folder that records the engine's time.
     """
 
     def __init__(
@@ -229,19 +223,11 @@ class JudgeModel:
         """Requests put so far."""
 
     def start(self) -> None:
-        """Builds the engine now rather than with the first request.
-
-        Raises:
-            UserError: the engine cannot run this model.
-        """
+        """Builds the engine before the first request."""
         self._started()
 
     def try_out(self) -> None:
-        """Starts, and asks an endpoint something small, to see that the judge can be asked at all.
-
-        Raises:
-            UserError: it cannot; says why.
-        """
+        """Starts the judge and sends an endpoint a small request."""
         try:
             engine = self._started()
             failed = kind_of(engine.name).place == "endpoint" and self._sent(engine, self._trial())
@@ -256,15 +242,15 @@ class JudgeModel:
 
     @property
     def name(self) -> str:
-        """The name in votes; of recorded replies, once started, that of the model that gave them."""
+        """The name in votes; for recordings, once started, the recorded model's."""
         recorded = self._engine is not None and kind_of(self.spec.engine).is_recorded
         return short_name(self._engine.model) if recorded and self._engine else self.spec.name
 
     @property
     def sees(self) -> bool:
-        """Checks whether the judge takes images; raises UserError as `start`.
+        """Checks whether the judge takes images.
 
-        One that sleeps and never was up is taken to: so it is asked, comes up in its turn, and is known from then on.
+        True for a judge that never was loaded: its first request settles this.
         """
         if self._known_to_see is None and self._takes_turns and self._store is not None:
             stored = self._store.get(self._eyes)
@@ -275,19 +261,18 @@ class JudgeModel:
 
     @property
     def _eyes(self) -> str:
-        """Under what is remembered whether the judge sees, so that one whose replies are known need not come up."""
+        """Store key of the judge's vision, so that it need not be loaded."""
         return canonical_json(["sees", self.spec.identity])
 
     def ask(self, key: Key, prompt: AnyPrompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:
-        """Puts one question to the judge.
+        """Sends one question to the judge.
 
         Args:
-            key: names what is asked: the prompt (as `task`), question and response. Recorded replies are found by
-                it, with the trial `trial * ATTEMPTS + attempt`.
-            prompt: how the question is worded.
-            values: what goes into it.
-            form: how the reply has to be.
-            trial: another draw of the same question (seed and cache entry differ).
+            key: prompt (as `task`), question and response. Recordings have the trial `trial * ATTEMPTS + attempt`.
+            prompt: the wording.
+            values: for its placeholders.
+            form: of the reply.
+            trial: another draw (seed and cache entry differ).
         """
         calls: list[Call] = []
         try:
@@ -322,12 +307,12 @@ class JudgeModel:
         return Answer(None, tuple(calls), f"{self.name}: no readable reply in {len(replies)}: {replies[-1].problem}")
 
     def end(self) -> None:
-        """Gives the engine back for good: a thread that comes late does not build another."""
+        """Closes the engine for good, also for late threads."""
         self._ended = True
         self.close()
 
     def close(self) -> None:
-        """Gives the engine back; safe to call twice."""
+        """Closes the engine; idempotent."""
         with self._lock:
             if self._sender is not None:
                 self._sender.close()
@@ -367,11 +352,7 @@ class JudgeModel:
         return memory_key([prompt.sha256, self.spec.identity, address], request)
 
     def _outcome(self, request: Request) -> Outcome:
-        """The engine's outcome; what it raises becomes a failure, and after a few in a row the judge is down.
-
-        Raises:
-            UserError: the engine does not even start.
-        """
+        """The engine's outcome; repeated exceptions put the judge out of service."""
         engine = self._started()
         self.asked += 1
         try:
@@ -381,7 +362,7 @@ class JudgeModel:
             if self._failed >= GIVE_UP_AFTER:
                 self._down = f"cannot be asked: {one_line(error)}"
             return Failure(key=request.key, state="failed", reason=one_line(error))
-        except Exception as error:  # an engine's library may raise anything; one request is no reason to end a run
+        except Exception as error:  # a library may raise anything; one request must not end the run
             return Failure(key=request.key, state="failed", reason=one_line(error))
         if isinstance(outcome, Response):
             self._failed = 0

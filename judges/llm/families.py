@@ -1,8 +1,7 @@
-"""Which models are one model under two names, and which come from one family.
+"""Model names: equality and families.
 
-Contract: names are compared normalised (no folder, organisation, file ending, quantisation, date or revision). A
-family is whoever trains a line of models; a distilled model belongs to the families of both. A name that the table
-does not know has no family: the user declares it, or is warned that nothing is known.
+Comparisons ignore folder, organisation, file ending, quantisation, date and revision. A family is a trainer's line of
+models; a distilled model belongs to both families.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ FAMILIES: Mapping[str, str] = {
     "skt": r"a-x|ax",
     "reka": r"reka",
 }
-"""Family → how its models' names begin (a word of the normalised name, which a version may follow)."""
+"""Family → beginnings of its models' normalised names (a whole word, optionally with a version)."""
 
 _WORDS = {name: re.compile(rf"(?:^|-)(?:{words})(?=$|-|\d|v\d|vl)") for name, words in FAMILIES.items()}
 _ENDING = re.compile(r"\.(?:gguf|safetensors|bin|pt|onnx|jsonl)$", re.IGNORECASE)
@@ -65,10 +64,7 @@ _DATED = re.compile(r"-(?:latest|free|20\d{6}|20\d\d-\d\d-\d\d)(?=-|$)", re.IGNO
 
 
 def short_name(name: str) -> str:
-    """The name of a model without all that does not make it another model, in its own case.
-
-    "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B".
-    """
+    """The bare name in its own case: "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B"."""
     last = name.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     plain = _ENDING.sub("", last.partition("@")[0])
     words = "-".join(re.findall(r"[^\W_]+", plain))
@@ -77,20 +73,12 @@ def short_name(name: str) -> str:
 
 
 def normalised(name: str) -> str:
-    """By what names of models are compared.
-
-    "Qwen/Qwen3-8B-AWQ", "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b".
-    """
+    """The name for comparisons: "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b"."""
     return short_name(name.lower())
 
 
 def families_of(name: str, declared: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The families of a model; empty where none is known.
-
-    Args:
-        name: as served, a Hub name, or a file.
-        declared: model → family, as the user says; it goes before the table.
-    """
+    """The known families of a model; `declared` (model → family) comes first."""
     own = normalised(name)
     for model, family in (declared or {}).items():
         if normalised(model) == own:

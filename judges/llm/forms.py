@@ -1,8 +1,6 @@
 """Forms of a judge's reply, and their strict reading.
 
-Contract: a form has a JSON schema (None where the answer is a line of text), which engines that can hold the model
-to; `read` returns the value or raises `Unreadable` with one line that says why. Nothing is mended, guessed or
-taken from half an answer: "False" is no truth value, a missing part is no part, a second object is one too many.
+`read` never repairs or guesses: "False" is no truth value, and missing parts or second objects are `Unreadable`.
 """
 
 from __future__ import annotations
@@ -30,25 +28,21 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Form(Protocol[T_co]):
-    """The form of a reply and what it means."""
+    """The form of a reply."""
 
     @property
     def schema(self) -> Json | None:
-        """JSON schema of the reply; None where it is not JSON."""
+        """JSON schema of the reply; None for plain text."""
         ...
 
     def read(self, text: str) -> T_co:
-        """The value of a reply.
-
-        Raises:
-            Unreadable: the reply is not in the form.
-        """
+        """The value of a reply."""
         ...
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One thing that a judge found right or wrong, and why."""
+    """A right or wrong item, with the reason."""
 
     correct: bool
     reason: str = ""
@@ -56,14 +50,14 @@ class Checked:
 
 @dataclass(frozen=True)
 class Invalid:
-    """Parts that a judge found neither right nor wrong (cut off, say), and why."""
+    """Parts that are neither right nor wrong (cut off, say)."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Share:
-    """k of n parts are right; `parts` says which, where the judge was asked."""
+    """k of n right parts; `parts` is optional."""
 
     correct: int
     total: int
@@ -79,12 +73,12 @@ _FINAL = re.compile(r"Final Answer:\s*(?P<answer>.*?)\s*,\s*Decision:\s*(?P<deci
 
 @dataclass(frozen=True)
 class TruthLine:
-    """P1 and P2: exactly one line, [TRUE] or [FALSE]."""
+    """P1 and P2: one line, [TRUE] or [FALSE]."""
 
     schema: Json | None = None
 
     def read(self, text: str) -> Checked:
-        """The truth value of the one line."""
+        """The truth value of the line."""
         line = text.strip()
         if line not in _TRUTH:
             raise Unreadable(f"is neither [TRUE] nor [FALSE]: {glimpse(text)}")
@@ -93,7 +87,7 @@ class TruthLine:
 
 @dataclass(frozen=True)
 class FinalLine:
-    """P3: exactly one line, `Final Answer: …, Decision: [TRUE]` or `[FALSE]`."""
+    """P3: one line, `Final Answer: …, Decision: [TRUE]` or `[FALSE]`."""
 
     schema: Json | None = None
 
@@ -120,7 +114,7 @@ _COMPASS_WORDS = {"CORRECT": "A", "INCORRECT": "B"} | dict.fromkeys(
 class CompassLine:
     r"""CompassVerifier: A (right), B (wrong) or C (no valid answer), alone or as the last line of an analysis.
 
-    The line may be `Final Judgment: \boxed{A} - CORRECT`, or the word alone; letter and word have to agree.
+    Also `Final Judgment: \boxed{A} - CORRECT`, or the word alone; letter and word must agree.
     """
 
     schema: Json | None = None
@@ -138,7 +132,7 @@ class CompassLine:
 
 @dataclass(frozen=True)
 class XVerifyWord:
-    """xVerify: Correct or Incorrect and nothing else, with or without square brackets."""
+    """xVerify: Correct or Incorrect, with or without square brackets."""
 
     schema: Json | None = None
 
@@ -164,11 +158,11 @@ _BOOL: Json = {"type": "boolean"}
 
 @dataclass(frozen=True)
 class Whole:
-    """One verdict on the whole (L2L): {"reason": …, "correct": true or false}."""
+    """One verdict (L2L): {"reason": …, "correct": true or false}."""
 
     @property
     def schema(self) -> Json:
-        """An object with a reason and a truth value."""
+        """Reason and truth value."""
         return object_schema(reason=_REASON, correct=_BOOL)
 
     def read(self, text: str) -> Checked:
@@ -179,24 +173,23 @@ class Whole:
 
 @dataclass(frozen=True)
 class Counted:
-    """The count of correct parts (livek12): {"parts": [{"part", "reason", "correct"}], "correct": k, "total": n}.
+    """The correct parts (livek12): {"parts": [{"part", "reason", "correct"}], "correct": k, "total": n}.
 
-    Args:
-        total: how many parts there are; None where the judge counts them itself.
+    `total` is None if the judge counts the parts.
     """
 
     total: int | None = None
 
     @property
     def schema(self) -> Json:
-        """An object with a list of parts and two counts."""
+        """A list of parts and two counts."""
         part = object_schema(part={"type": "integer"}, reason=_REASON, correct=_BOOL)
         bounds = {"minItems": 1} if self.total is None else {"minItems": self.total, "maxItems": self.total}
         counts: Json = {"type": "integer", "minimum": 0}
         return object_schema(parts={"type": "array", "items": part, **bounds}, correct=counts, total=counts)
 
     def read(self, text: str) -> Share:
-        """The parts and their count, which have to agree."""
+        """The parts and their count, which must agree."""
         reply = fields_of(parse_object(text), "parts", "correct", "total")
         parts = [fields_of(part, "part", "reason", "correct") for part in a_list(reply["parts"], "parts")]
         checked = tuple(Checked(a_bool(p["correct"], "correct"), a_text(p["reason"], "reason")) for p in parts)
@@ -213,11 +206,11 @@ class Counted:
 
 @dataclass(frozen=True)
 class Marks:
-    """Partial credit (MDK12): {"reason": …, "correct": m, "total": n}, worth m/n."""
+    """Partial credit (MDK12): {"reason": …, "correct": m, "total": n}."""
 
     @property
     def schema(self) -> Json:
-        """An object with a reason and two counts."""
+        """Reason and two counts."""
         return object_schema(
             reason=_REASON,
             correct={"type": "integer", "minimum": 0},
@@ -235,20 +228,20 @@ class Marks:
 
 @dataclass(frozen=True)
 class Values:
-    """One value a variable (S2S extraction): {"values": [{"name": …, "value": text or null}]}."""
+    """Extracted values (S2S): {"values": [{"name": …, "value": text or null}]}."""
 
     names: tuple[str, ...]
 
     @property
     def schema(self) -> Json:
-        """An object with a list of names and values."""
+        """A list of names and values."""
         value = {"anyOf": [{"type": "string"}, {"type": "null"}]}
         item = object_schema(name={"type": "string", "enum": sorted(set(self.names))}, value=value)
         count = len(self.names)
         return object_schema(values={"type": "array", "items": item, "minItems": count, "maxItems": count})
 
     def read(self, text: str) -> list[str | None]:
-        """The values in the order of the names; None where the response gives none."""
+        """The values in the order of the names."""
         reply = fields_of(parse_object(text), "values")
         items = [fields_of(item, "name", "value") for item in a_list(reply["values"], "values")]
         items = _by_names(items, self.names)
@@ -257,13 +250,13 @@ class Values:
 
 @dataclass(frozen=True)
 class Variables:
-    """One verdict a variable (S2S and L2S): {"variables": [{"name": …, "reason": …, "correct": …}]}."""
+    """A verdict for each variable (S2S and L2S): {"variables": [{"name": …, "reason": …, "correct": …}]}."""
 
     names: tuple[str, ...]
 
     @property
     def schema(self) -> Json:
-        """An object with a list of verdicts."""
+        """A list of verdicts."""
         name = {"type": "string", "enum": sorted(set(self.names))}
         item = object_schema(name=name, reason=_REASON, correct=_BOOL)
         count = len(self.names)
@@ -278,7 +271,6 @@ class Variables:
 
 
 def _by_names(items: Sequence[Json], names: Sequence[str]) -> list[Json]:
-    """The items in the order asked. Names that tell them apart may come in any order; equal ones only as asked."""
     given = [item["name"] for item in items]
     if given == list(names):
         return list(items)

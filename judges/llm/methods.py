@@ -1,14 +1,13 @@
-"""The protocols by which a judge model marks: each turns one case into one vote on each open part.
+"""The protocols of judge models: each turns one case into one vote on each open part.
 
-Contract: a method asks one judge through `Ask` and returns an `Opinion` with one vote a part, in order. A vote is
-undecided when the judge could not be asked or gave no readable reply; why stands in its reason. Methods:
+A vote is undecided, with the reason, if there is no readable reply. Methods:
 
     p1 p2 p3   KMMMU, Table 23: [TRUE] or [FALSE] for each open part
     count      LiveK12Bench: which of the open parts are right, and their number
     marks      MDK12-Bench: m of n of a part, worth m/n
-    s2s        CFE-Bench: extract one value a variable, verify each; of answers that the rules left open, only what
-               they leave open of the values
-    s2s_rules  the same, where the judge also sees answers that the rules decided: they compare the values first
+    s2s        CFE-Bench: extract one value a variable, verify each; of open answers only the values that the rules
+               leave open
+    s2s_rules  the same for all answers: the rules compare the values first
     l2s l2l    CFE-Bench: the whole response against the variables; against the whole solution
     compass    CompassVerifier with the user's prompt: A, B or C for each open part; C is no vote
     xverify    xVerify with the user's prompt: Correct or Incorrect for each open part
@@ -42,16 +41,14 @@ from livek12.judges.llm.prompts import GIVEN, Case, Fenced, table
 from livek12.judges.parts import GradedPart
 
 Decide = Callable[[GradedPart, str], Decision]
-"""What the rules say to a value for a part."""
+"""The rules' decision on a value for a part."""
 
 
 @dataclass(frozen=True)
 class PartVote:
     """One judge's vote on one part; `score` is None exactly when undecided.
 
-    Attributes:
-        answer: what it extracted.
-        by: the stage of the rules that decided on that; "" for the judge itself.
+    `by` is the stage of the rules that decided on the extracted answer; "" for the judge itself.
     """
 
     decision: Outcome
@@ -64,14 +61,14 @@ class PartVote:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One judge's votes, one a part, and all that was asked for them."""
+    """One judge's votes, one a part."""
 
     votes: tuple[PartVote, ...]
     calls: tuple[Call, ...] = ()
 
 
 class Ask(Protocol):
-    """Asks one judge about the case at hand: `prompt` is a file's name, `about` tells several asks apart."""
+    """Sends a prompt file about the case; `about` tells requests apart."""
 
     def __call__(
         self, prompt: str, values: Mapping[str, str | Fenced], form: Form[Any], about: str = ""
@@ -82,7 +79,7 @@ class Ask(Protocol):
 
 @dataclass(frozen=True)
 class Open:
-    """A part that the rules left open: its place among the question's parts, and its key."""
+    """An open part: its index and key."""
 
     index: int
     part: GradedPart
@@ -93,13 +90,11 @@ Run = Callable[[Case, Sequence[Open], Ask, Decide], Opinion]
 
 @dataclass(frozen=True)
 class Method:
-    """A protocol of asking one judge.
+    """A protocol for one judge.
 
     Attributes:
-        name: as `--judge-method` takes it.
-        prompts: the prompt files that it uses; `GIVEN` among them is the user's.
-        run: asks.
-        with_rules: whether rules decide what the judge extracted, even where it sees every answer.
+        prompts: its prompt files, or `GIVEN`.
+        with_rules: rules decide extractions even of decided answers.
     """
 
     name: str
@@ -109,7 +104,7 @@ class Method:
 
     @property
     def takes_prompt(self) -> bool:
-        """Checks whether the user gives the prompt."""
+        """Checks whether the method needs the user's prompt."""
         return GIVEN in self.prompts
 
 
@@ -144,7 +139,6 @@ def _marks(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 
 def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    """All open parts in one request; a part that has to be read as a whole is counted by the judge itself."""
     from livek12.core.question_types import READER_TYPES
 
     whole = len(parts) == 1 and case.question.question_type in READER_TYPES
@@ -173,11 +167,10 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 
 
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
-    """A value for each variable is taken out of the response, then compared (CFE-Bench, section 3.3).
+    """Extracts one value a variable, then compares them (CFE-Bench, section 3.3).
 
-    What the rules (`decide`) do not decide of the values goes to the judge once more, with the variable's name,
-    description and type but without the response. An extraction that failed leaves every variable
-    undecided; a variable for which the response gives no value is wrong.
+    Values that the rules (`decide`) leave open go to the judge again without the response. A failed extraction leaves
+    every variable undecided; a missing value is wrong.
     """
     extracted: Answer[list[str | None]] = ask(
         "cfe_extract",
@@ -256,7 +249,6 @@ def _l2l(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion
 
 
 def _names_of(parts: Sequence[Open]) -> tuple[str, ...]:
-    """A name for each part, each once: the variable's own, else its number."""
     names = [open_part.part.name or f"part {open_part.index + 1}" for open_part in parts]
     return tuple(
         name if names.count(name) == 1 else f"{name} ({open_part.index + 1})"
@@ -304,7 +296,6 @@ def _share_vote(answer: Answer[Share]) -> PartVote:
 
 
 def _labelled(question: Question, open_part: Open, among: Sequence[Open]) -> str:
-    """The key of a part, with the part's name or number where the question has several."""
     name = open_part.part.name
     if name:
         return f"{name} = {open_part.part.gold}"

@@ -1,21 +1,17 @@
-"""Panels: which judges vote on a response, and how their votes settle the parts that the rules left open.
+"""Panels: draw judges for a response and add up their votes on the open parts.
 
-The judges of a question are drawn from those eligible by a hash of (seed, question, judge), so a question has the same
-judges in every run. Eligible is who is not the model under test, not of its family, and can see the question's
-pictures. A part is decided by at least `quorum` usable votes:
+A hash of (seed, question, judge) draws the judges, so every run has the same. Excluded are the model under test, its
+family, and judges without vision if the question has pictures. A part needs `quorum` usable votes:
 
-- `mean`: its score is the mean of the votes; it is right when more votes accept than reject. A tie is undecided.
+- `mean`: its score is the mean of the votes; right if more votes accept than reject. A tie is undecided.
 - `majority`: the decision of more than half of the usable votes; score 1, or the mean of those that reject.
-- `unanimous`: what all say; anything else is undecided.
+- `unanimous`: the common decision.
 
-Where scores are further apart than `spread`, `extra` more votes are taken first: from judges that were not drawn, else
-from the drawn ones anew.
+If scores differ by more than `spread`, `extra` votes are added: of undrawn judges, else of the drawn ones anew.
 
-A part that the rules decided is never touched, unless the panel sees every answer (`PanelSpec.scope`): then the rules
-are not heard, nor asked about what a judge extracts. Open are the undecided parts, and all parts of a response without
-an extracted answer that was not cut short. A question that is marked by reading goes straight to the panel,
-sub-question by sub-question, with its reference solution; without a key (or solution) nothing is asked. What the panel
-does not decide stays undecided, with the reason.
+Open parts are the undecided ones, and all parts of a complete response without an extracted answer. With
+`PanelSpec.scope` `all` the rules are ignored, also for extractions. A question that is marked by reading goes to the
+panel sub-question by sub-question, with its solution; without key or solution no request is sent.
 """
 
 from __future__ import annotations
@@ -50,8 +46,7 @@ _log = logging.getLogger(__name__)
 class Ruling:
     """A panel's decision on one part. `score` is None exactly when undecided.
 
-    Attributes:
-        by: the stage of the rules that decided on what all judges extracted; "" for the judges themselves.
+    `by` is the deciding stage of the rules; "" for the judges.
     """
 
     decision: Outcome
@@ -63,12 +58,12 @@ class Ruling:
 
 
 class Panel:
-    """Asks its judges about cases. Several threads may use one panel.
+    """Sends cases to its judges; thread-safe.
 
     Args:
         spec: the rules of the panel.
-        judges: the models of `spec.judges`, in that order.
-        threads: runs the judges of one case beside each other; nothing else may wait in it for a panel.
+        judges: in the order of `spec.judges`.
+        threads: for judges only: a task that waits for a panel would deadlock.
     """
 
     def __init__(self, spec: PanelSpec, judges: Sequence[JudgeModel], threads: Executor) -> None:
@@ -78,11 +73,11 @@ class Panel:
         self._warned: set[str] = set()
 
     def eligible(self, authors: Collection[str]) -> list[JudgeModel]:
-        """The judges that may judge what these models (names of the one under test) wrote."""
+        """The judges that may judge these models."""
         return [judge for judge in self._judges.values() if not self._barred(judge, authors)]
 
     def check(self, authors: Collection[str], size: int | None) -> None:
-        """Refuses a panel that could never decide anything about this model, and says where fewer judges are left.
+        """Logs excluded judges.
 
         Raises:
             UserError: fewer judges are eligible than a quorum needs.
@@ -103,11 +98,11 @@ class Panel:
             )
 
     def most(self, authors: Collection[str], size: int | None) -> int:
-        """The most judges that are asked about responses of these models."""
+        """The largest number of judges for these models."""
         return min(self._size(size), len(self.eligible(authors)))
 
     def members(self, authors: Collection[str], size: int | None) -> str:
-        """The eligible judges of these models, in words, and how many of them are drawn."""
+        """The eligible judges, and the number drawn, in words."""
         eligible = [judge.name for judge in self.eligible(authors)]
         drawn = self.most(authors, size)
         few = f"{drawn} of " if drawn < len(eligible) else ""
@@ -122,7 +117,7 @@ class Panel:
         authors: Collection[str] = (),
         size: int | None = None,
     ) -> tuple[list[Ruling], tuple[Call, ...]]:
-        """The rulings on the open parts, one each, and everything that was asked for them."""
+        """One ruling on each open part."""
         try:
             case.question_block()
             case.solution_block()
@@ -152,14 +147,13 @@ class Panel:
     def consult(
         self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel], T]
     ) -> list[tuple[JudgeModel, T]]:
-        """The opinions of the judges drawn for the question; empty where none may judge this response."""
+        """The opinions of the question's judges; empty if none is eligible."""
         drawn = self._order(case, authors)[: self._size(size)]
         return self._gather([(judge, False) for judge in drawn], lambda judge, _: opinion(judge)) if drawn else []
 
     def _gather(
         self, drawn: Sequence[tuple[JudgeModel, bool]], opinion: Callable[[JudgeModel, bool], T]
     ) -> list[tuple[JudgeModel, T]]:
-        """Everybody's opinion, all asked at once; one judge needs no other thread."""
         if len(drawn) == 1:
             return [(drawn[0][0], opinion(*drawn[0]))]
         futures = [self._threads.submit(opinion, judge, more) for judge, more in drawn]
@@ -200,7 +194,7 @@ class Panel:
         return min(self.spec.size or size or len(self._judges), len(self._judges))
 
     def quorum(self, drawn: int) -> int:
-        """The number of usable votes that decide, of so many judges."""
+        """The votes that decide, of so many judges."""
         return self.spec.quorum or drawn // 2 + 1
 
     def _barred(self, judge: JudgeModel, authors: Collection[str]) -> bool:
@@ -221,7 +215,7 @@ class Panel:
 
 
 def add_up(votes: Sequence[PartVote], rule: Rule) -> tuple[Outcome, float | None, str]:
-    """Decision, score and reason of usable votes (at least one)."""
+    """Decision, score and reason of at least one vote."""
     scores = [vote.score or 0.0 for vote in votes]
     yes = sum(vote.decision == "accept" for vote in votes)
     no = len(votes) - yes
@@ -250,12 +244,12 @@ def _asker(judge: JudgeModel, case: Case, trial: int, prompt_of: Callable[[str],
 
 
 SHOWN = 2000
-"""Characters of a response that is kept as the answer to each of several sub-questions."""
+"""Characters of a response stored as the answer to each of several sub-questions."""
 
 
 @dataclass(frozen=True)
 class PanelScorer:
-    """A panel with the method of one task, and the rules that it shares with the first judge."""
+    """A panel with the method of one task."""
 
     panel: Panel
     named: NamedJudge
@@ -264,34 +258,30 @@ class PanelScorer:
 
     @property
     def method_name(self) -> str:
-        """The method: as the panel says, else the task's own."""
+        """The panel's method, else the task's."""
         return self.panel.spec.method or self.named.method
 
     @property
     def version(self) -> str:
-        """Names rules and panel: equal strings mark equally."""
+        """Equal strings mark equally."""
         method = METHODS[self.method_name]
         panel = self.panel.spec.version(method.name, method.prompts, self.panel.spec.size or self.named.size)
         return f"{judge_version(self.config)} {panel}"
 
     @property
     def versions(self) -> dict[str, str]:
-        """The prompt files in use, and the panel, for the record."""
+        """Versions of the prompt files and the panel."""
         prompts, of = METHODS[self.method_name].prompts, self.panel.spec.prompt_of
         return {"judge": self.version} | {f"prompt {name}": of(name).sha256 for name in prompts}
 
     def wants(self, verdict: Verdict, case: Case, cut_short: bool) -> bool:
-        """Checks whether anything is open that a model could decide."""
+        """Checks for open parts that a model could decide."""
         return bool(open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")[1])
 
     def settle(self, verdict: Verdict, case: Case, authors: Collection[str] = (), cut_short: bool = False) -> Verdict:
-        """The verdict with the open parts decided, as far as the panel decides them.
+        """Decides the open parts of the rules' verdict.
 
-        Args:
-            verdict: of the rules.
-            case: the question with its pictures, and the response.
-            authors: names of the model under test.
-            cut_short: the response ended at its token limit.
+        `authors` are names of the model under test; `cut_short` is by the token limit.
         """
         parts, opened = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
         if not opened:
@@ -316,13 +306,9 @@ class PanelScorer:
 def open_parts(
     verdict: Verdict, case: Case, cut_short: bool, everything: bool = False
 ) -> tuple[list[PartVerdict], list[Open]]:
-    """The parts as they are (a question that is read by its sub-questions), and which of them to ask about.
+    """The parts (or sub-questions), and those for the panel.
 
-    Args:
-        verdict: so far.
-        case: the question and the response.
-        cut_short: the response ended at its token limit.
-        everything: what the rules decided is open too; what models decided is not.
+    `everything` also opens parts decided by rules, not by models.
     """
     question = case.question
     if not case.response.strip() or (verdict.state == "no_answer" and cut_short):
@@ -337,7 +323,7 @@ def open_parts(
         return parts, [Open(index, GradedPart(gold)) for index, gold in enumerate(golds)]
     found_none = verdict.state == "no_answer"
     if not everything and not found_none and all(part.score is not None for part in verdict.parts):
-        return verdict.parts, []  # as most are: the question need not be looked at
+        return verdict.parts, []  # the usual case: no need to look at the question
     graded = parts_of(question)
     if not graded:
         return verdict.parts, []

@@ -1,13 +1,12 @@
-"""Prompt files of judges, the case that they show (a question and a response), and the messages made from both.
+"""Prompt files of judges, the case to judge, and the messages made from both.
 
-A prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then the sections `# System`, `# Case` and `#
-Response`. The case section holds what is the same for every response to a question (question, key, solution), so that
-it is the cached prefix; the response comes last. `{{name}}` marks the place of a value. A `Fenced` is data from
-outside: it is put between two lines with a marker that occurs in none of the data, and control tokens of chat templates
-in it are broken up. Values are filled in once and never scanned again, so that nothing in them is a placeholder.
+A prompt is a file `prompts/NAME.md`: a YAML head (`version`, `source`), then `# System`, `# Case` and `# Response`. The
+case is the same for every response to a question, so it is the cached prefix. `{{name}}` is a placeholder. `Fenced`
+data are put between two lines with a marker that occurs in none of the data, with control tokens of chat templates
+broken up. Inserted values are never scanned for placeholders.
 
-A published verifier needs the very text that it was trained with, which is not ours to ship: a `GivenPrompt` is the
-user's file with `{{question}}`, `{{reference}}` and `{{response}}`. It is one message, and its data are not fenced.
+Published verifiers need the text of their training, which we may not ship: a `GivenPrompt` is the user's file with
+`{{question}}`, `{{reference}}` and `{{response}}`, without fences.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from livek12.core.records import IMAGE_MARK, Call, Image, Message, Part, Questio
 SECTIONS = ("System", "Case", "Response")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 GIVEN = "given"
-"""Stands for the prompt that the user gives, where a method has none of ours."""
+"""The prompt of the user, for methods without one of ours."""
 GIVEN_PLACES = ("question", "reference", "response")
 
 
 @dataclass(frozen=True)
 class Fenced:
-    """Data from outside, to be shown fenced under a label; `images` go where `<image>` stands, the rest at its end."""
+    """External data under a label; `images` replace `<image>` marks."""
 
     label: str
     text: str
@@ -51,12 +50,12 @@ class Fenced:
 
 
 Values = Mapping[str, "str | Fenced"]
-"""What goes into a prompt: texts of ours as they are, blocks fenced."""
+"""Values of a prompt: our texts verbatim, data fenced."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt file. `id` names it in verdicts: "livek12_count-1+0a1b2c3d"."""
+    """A prompt file. `id` in verdicts: "livek12_count-1+0a1b2c3d"."""
 
     name: str
     version: int
@@ -65,15 +64,14 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Name, version and the beginning of the hash of the whole file."""
+        """Name, version and shortened hash."""
         return f"{self.name}-{self.version}+{self.sha256[:8]}"
 
     def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
-        """The messages for these values, and the pictures they name by hash.
+        """Messages and their pictures by hash.
 
         Raises:
-            KeyError: a placeholder of the prompt has no value.
-            ValueError: a block has more image marks than images, or an image without bytes.
+            ValueError: more image marks than images, or an image without bytes.
         """
         system, case, response = self.sections
         shared = _names(case)
@@ -90,21 +88,21 @@ class Prompt:
 
 @dataclass(frozen=True)
 class GivenPrompt:
-    """A prompt of the user's. `id` names it in verdicts: "given+0a1b2c3d"."""
+    """The user's prompt. `id` in verdicts: "given+0a1b2c3d"."""
 
     text: str
     sha256: str
 
     @property
     def id(self) -> str:
-        """The beginning of the hash of the file."""
+        """The shortened hash."""
         return f"{GIVEN}+{self.sha256[:8]}"
 
     def messages(self, values: Values) -> tuple[list[Message], dict[str, Image]]:
-        """One message with the data in their places, and the pictures that it names by hash.
+        """One message, and its pictures by hash.
 
         Raises:
-            ValueError: a block has more image marks than images, or an image without bytes.
+            ValueError: as for `Prompt`.
         """
         blocks = {name: value if isinstance(value, Fenced) else Fenced(name, value) for name, value in values.items()}
         user: list[Part] = []
@@ -118,11 +116,7 @@ AnyPrompt = Prompt | GivenPrompt
 
 
 def read_given_prompt(path: Path) -> GivenPrompt:
-    """The prompt in a file of the user's.
-
-    Raises:
-        UserError: it cannot be read, or has not the places of the data.
-    """
+    """Reads the user's prompt file."""
     try:
         raw = path.read_bytes()
         text = raw.decode("utf-8-sig")
@@ -143,11 +137,7 @@ def read_given_prompt(path: Path) -> GivenPrompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt of that name.
-
-    Raises:
-        UserError: there is none; names those there are.
-    """
+    """The prompt of that name."""
     if name not in prompt_names():
         raise UserError(f"there is no judge prompt {name!r}; there are {', '.join(prompt_names())}")
     text = _folder().joinpath(f"{name}.md").read_text(encoding="utf-8")
@@ -155,11 +145,7 @@ def load_prompt(name: str) -> Prompt:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """A prompt from the text of its file.
-
-    Raises:
-        UserError: the file has no head, or other sections than it should.
-    """
+    """Parses a prompt file."""
     file = prompts.parse_prompt(name, text)
     pieces = re.split(r"^# (\w+)\n", file.text, flags=re.MULTILINE)
     if tuple(pieces[1::2]) != SECTIONS:
@@ -179,10 +165,10 @@ def _folder() -> resources.abc.Traversable:
 
 
 class _Fence:
-    """The markers of one request: derived by hash, so equal requests are equal, and in none of the data.
+    """The markers of one request, by hash: reproducible, and in none of the data.
 
-    The markers of the case depend on the case alone (a cached prefix stays one); that of the response depends on
-    everything, so that whoever wrote the response cannot have known it.
+    Markers of the case depend on the case alone (cached prefix); that of the response depends on everything, so its
+    author cannot know it.
     """
 
     def __init__(self, prompt: Prompt, values: Values, shared: Sequence[str]) -> None:
@@ -197,7 +183,6 @@ class _Fence:
         return marker(lambda salt: canonical_json([*of, salt]), self._all, 32)
 
     def around(self, name: str, block: Fenced) -> Iterator[Part]:
-        """The block between its two lines."""
         marker = self._case if name in self._shared else self._rest
         yield text_part(f"<<<{block.label} {marker}>>>\n")
         yield from _with_images(block)
@@ -237,10 +222,9 @@ NONE = "(none)"
 
 
 class CannotShow(Exception):
-    """The case cannot be put before a judge; the message says why on one line.
+    """The case cannot be shown to a judge.
 
-    Attributes:
-        calls: what stands for the requests that were not put, where another time they may be.
+    `calls` stand for the requests, if a retry is possible.
     """
 
     def __init__(self, reason: str, waits: bool = False) -> None:
@@ -250,15 +234,15 @@ class CannotShow(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """A question with its key and pictures, and one response to it.
+    """A question and one response to it.
 
     Attributes:
-        id: names the response among those that are judged together.
+        id: names the response.
         question: with the bytes of its pictures.
-        response: the text that is judged; never the thinking text.
-        pages: the page images that an image-only question is asked from.
-        shows_images: false leaves all pictures out (a text-only ablation).
-        repeat: how often judges were asked all of this before, for their agreement with themselves.
+        response: without the thinking text.
+        pages: of an image-only question.
+        shows_images: false is the text-only ablation.
+        repeat: earlier repeats, for self-agreement.
     """
 
     id: str
@@ -269,23 +253,23 @@ class Case:
     repeat: int = 0
 
     def draw(self, more: bool = False) -> int:
-        """The trial of a request to a judge; `more`: it was drawn for this case already, and votes once more."""
+        """The trial of a request; `more`: an extra vote."""
         return 2 * self.repeat + more
 
     @property
     def has_images(self) -> bool:
-        """Checks whether a judge has to see."""
+        """Checks whether the case needs vision."""
         question = self.question
         shown = [*self.pages, *question.images, *question.answer_images, *question.solution_images]
         return self.shows_images and bool(shown)
 
     def question_block(self) -> Fenced:
-        """Question and options with their pictures at their marks; the pages of a paper first.
+        """Question and options with their pictures; pages first.
 
-        The pages show the figures: where the question holds none of its own, its marks go.
+        If the question has no figures of its own, its marks are removed, as the pages show them.
 
         Raises:
-            CannotShow: a picture is not at hand.
+            CannotShow: a picture is missing.
         """
         question = self.question
         options = [f"{option.label}. {option.text}" for option in question.options]
@@ -298,7 +282,7 @@ class Case:
         return self._block("QUESTION", f"{paper}\n{number}{text}", [*self.pages, *question.images])
 
     def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Fenced:
-        """The key of the parts in question, numbered where there are several, with the key's pictures."""
+        """The key of the open parts with its pictures."""
         numbered = [f"Part {number}: {gold}" for number, gold in enumerate(golds, 1)] if len(golds) > 1 else golds
         return self._block(label, "\n".join(numbered).strip() or NONE, self.question.answer_images)
 
@@ -326,5 +310,5 @@ class Case:
 
 
 def table(label: str, rows: Sequence[dict[str, object]]) -> Fenced:
-    """Rows of data as JSON, one a line."""
+    """Rows as JSON lines."""
     return Fenced(label, "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))

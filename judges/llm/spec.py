@@ -3,10 +3,10 @@
     rules                                    no model
     MODEL[,MODEL…]                           engine and arguments from --judge-engine and --judge-engine-args
     MODEL@ENGINE[:K=V,…][,MODEL@ENGINE…]     each with its own
-    FILE.yaml                                all of it in a file (see `read_panel_file`)
-    panel:NAME                               the shipped `panels/NAME.yaml`, which also names its licence and needs
+    FILE.yaml                                a panel file (see `read_panel_file`)
+    panel:NAME                               the shipped `panels/NAME.yaml`
 
-One model named twice (or in two quantisations) is one judge.
+Quantisations of one model are one judge.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from livek12.judges.llm.families import normalised
 from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_prompt, read_given_prompt
 
 SHIPPED = "panel:"
-"""How `--judge` begins where it names one."""
+"""Prefix of shipped panels in `--judge`."""
 FOLDER = Path(__file__).parent / "panels"
 DEFAULT = "small"
-"""The panel that is proposed where none is named."""
+"""The panel proposed by default."""
 
 
 def shipped_panels() -> dict[str, dict[str, Any]]:
-    """The contents of the shipped files by name, smaller panels first."""
+    """The shipped panels by name, smaller first."""
     import yaml
 
     panels = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.yaml")}
@@ -43,15 +43,9 @@ def shipped_panels() -> dict[str, dict[str, Any]]:
 
 
 def shipped_file(name: str, engine: str = "", shared: Mapping[str, Any] | None = None) -> tuple[Path, str]:
-    """The file of a shipped panel, and the engine of its judges.
+    """The file of a shipped panel, and its judges' engine.
 
-    Args:
-        name: of the panel.
-        engine: of `--judge-engine`; without one, that of the endpoint that is named, else vLLM.
-        shared: of `--judge-engine-args`, where an endpoint may be named.
-
-    Raises:
-        UserError: there is no such panel, or it is to be asked at an endpoint and none is named.
+    `engine` defaults to that of the endpoint in `shared` (`--judge-engine-args`), else vLLM.
     """
     files = {file.stem: file for file in FOLDER.glob("*.yaml")}
     if name not in files:
@@ -70,29 +64,29 @@ def shipped_file(name: str, engine: str = "", shared: Mapping[str, Any] | None =
 Scope = Literal["open", "all"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 EVERY_ANSWER = "+all"
-"""Ends the version of a panel that sees every answer."""
+"""Version suffix of a panel that sees every answer."""
 Rule = Literal["mean", "majority", "unanimous"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 @dataclass(frozen=True)
 class PanelSpec:
-    """A panel: judges of what the rules leave open, and the sum of their votes.
+    """A panel of judges for what the rules leave open.
 
     Attributes:
         judges: the pool, each model once.
-        scope: `open`: they see what the rules leave open. `all`: they see every answer that has text, and the rules are
-            not heard: what the panel cannot decide stays open (as in the articles' studies of judges).
-        method: how they mark; None is the task's own.
-        prompt: the user's, where the method has none of ours.
-        size: how many are drawn for a question; None is the task's own (or all).
-        rule: `mean` (points are the mean of the votes, right is what most find right), `majority`, or `unanimous`.
-        quorum: fewer usable votes leave a part undecided; None is more than half of those drawn.
-        spread: votes further apart than this (of 1) are judged again by `extra` more votes; None never.
-        extra: how many more votes: judges that were not drawn, else the drawn ones once more with another seed.
-        exclude_family: whether a judge of the model's family is left out (the model itself always is).
-        families: model → family, where the table does not know.
-        images: whether judges are shown the pictures.
+        scope: `open`: parts that the rules leave open. `all`: every answer with text, without the rules (as in the
+            articles' studies of judges).
+        method: None is the task's own.
+        prompt: the user's, for methods without one of ours.
+        size: judges for a question; None is the task's own (or all).
+        rule: `mean`, `majority`, or `unanimous`.
+        quorum: usable votes needed; None is more than half of those drawn.
+        spread: votes further apart than this (of 1) call for `extra` votes; None never.
+        extra: from undrawn judges, else the drawn ones with another seed.
+        exclude_family: excludes judges of the model's family (the model itself always is).
+        families: model → family, added to the table.
+        images: show judges the pictures.
         seed: of the draw.
     """
 
@@ -111,7 +105,7 @@ class PanelSpec:
     seed: int = 0
 
     def version(self, method: str, prompts: Sequence[str], size: int | None) -> str:
-        """Equal strings mark equally, as far as that is in our hands."""
+        """Equal strings mark equally, as far as we control it."""
         own = [
             *(getattr(self, f.name) for f in fields(self) if f.name not in _NAMED_APART),
             dict(self.families),
@@ -123,12 +117,12 @@ class PanelSpec:
         return f"{method}-{code_version(PANEL)}+{digest[:8]}" + (EVERY_ANSWER if self.scope == "all" else "")
 
     def prompt_of(self, name: str) -> AnyPrompt:
-        """The prompt that a method names: one of ours, or the user's."""
+        """A method's prompt: ours, or the user's."""
         return self.prompt if name == GIVEN and self.prompt is not None else load_prompt(name)
 
 
 _NAMED_APART = frozenset({"judges", "families", "size", "method", "prompt", "scope"})
-"""Fields that the version of a panel names in its own way."""
+"""Fields with their own place in the version of a panel."""
 
 
 def parse_judge(
@@ -139,19 +133,10 @@ def parse_judge(
     prompt: str | Path = "",
     scope: str = "",
 ) -> PanelSpec | None:
-    """The panel that `--judge` names; None for `rules`.
+    """Parses `--judge` (`text`); None for `rules`.
 
-    Args:
-        text: of `--judge`.
-        engine: of `--judge-engine`, for judges that name none.
-        engine_args: of `--judge-engine-args`, for judges that name none.
-        method: of `--judge-method`; "" is the task's own.
-        prompt: the file of `--judge-prompt`, for a method that has none of ours.
-        scope: of `--judge-scope`; "" is `open`, or what the panel's file says.
-
-    Raises:
-        UserError: nothing is named, an unknown engine or method, a file that is no panel or no prompt, a method without
-            its prompt, or a prompt without its method.
+    The other arguments are `--judge-engine`, `--judge-engine-args`, `--judge-method`, `--judge-prompt` and
+    `--judge-scope`; "" takes the default of the task or panel file.
     """
     from livek12.core.arguments import arguments_of
     from livek12.core.engine_kinds import checked_engine
@@ -197,7 +182,7 @@ def parse_judge(
 
 
 def names_file(text: str) -> bool:
-    """Checks whether `--judge` names a panel file, rather than judges."""
+    """Checks whether `--judge` names a panel file."""
     return re.search(r"\.ya?ml$", text.strip()) is not None
 
 
@@ -221,28 +206,25 @@ def _each_once(judges: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
 _SHARED = frozenset({"engine", "engine_args", "about"})
 _PANEL = frozenset(f.name for f in fields(PanelSpec)) | _SHARED
 _TOLD = frozenset({"licence", "weights_gb", "gpu_gb"})
-"""What a file tells people of a judge."""
+"""Fields of a file for people."""
 _JUDGE = frozenset({"model", "engine", "engine_args", "vllm", "family", "price", "sampling"}) | _TOLD
 
 
 def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] | None = None) -> PanelSpec:
     """A panel from YAML.
 
-        judges:                       # required; a name, or a mapping
-          - model: gpt-x
-            engine: openai
-            engine_args: {base_url: "https://…/v1", concurrency: 8}
-            family: openai            # where the name does not tell
-            price: {prompt: 1.25, cached: 0.125, completion: 10}    # for a million tokens
-            sampling: {temperature: 0, max_tokens: 4096}
-            vllm: {max_model_len: 32768}    # further arguments where it runs here in vLLM
-            licence: Apache-2.0             # for people, as are weights_gb, gpu_gb, and `about` of the panel
-          - qwen-y
-        engine: openai                # for judges that name none; engine_args likewise
-        size: 3                       # and any other field of PanelSpec
-
-    Raises:
-        UserError: the file cannot be read, or holds a field that nobody knows or a value of another kind.
+    judges:                       # required; a name, or a mapping
+      - model: gpt-x
+        engine: openai
+        engine_args: {base_url: "https://…/v1", concurrency: 8}
+        family: openai            # where the name does not tell
+        price: {prompt: 1.25, cached: 0.125, completion: 10}    # for a million tokens
+        sampling: {temperature: 0, max_tokens: 4096}
+        vllm: {max_model_len: 32768}    # further arguments where it runs here in vLLM
+        licence: Apache-2.0             # for people, as are weights_gb, gpu_gb, and `about` of the panel
+      - qwen-y
+    engine: openai                # for judges that name none; engine_args likewise
+    size: 3                       # and any other field of PanelSpec
     """
     import yaml
 

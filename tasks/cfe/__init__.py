@@ -1,12 +1,8 @@
 """CFE-Bench: university STEM with typed answer variables.
 
-Sampling: chain of thought, thinking capped at 16,000 tokens (CFE-Bench, section 4), and 2,048 for the answer after it,
-which the article leaves without a limit.
-Where an engine cannot close the thinking, or a model has none, both share the 18,048 tokens, and the run says so.
-Judge: one model extracts a value for each variable and verifies what the rules leave open (S2S, section 3.3).
-
-`cfe` asks the questions of both parts, as table 3 has them; `cfe_text:unit_execution` and its like ask why a model
-fails (see `diagnostics`).
+Sampling: chain of thought, thinking capped at 16,000 tokens (section 4), and 2,048 for the answer, which the article
+does not limit. Without a thinking budget both share the 18,048 tokens, and the run reports it. Judge: one model
+extracts a value for each variable and verifies what the rules leave open (S2S, section 3.3).
 """
 
 from __future__ import annotations

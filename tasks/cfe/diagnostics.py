@@ -1,6 +1,6 @@
-"""Why a model fails CFE-Bench: the five conditions of sections 5.2 to 5.4, as derived tasks.
+"""The five diagnostic conditions of CFE-Bench (sections 5.2 to 5.4), as derived tasks.
 
-A question Q has a reasoning flow of units u1 … un, each a sub-question with a verifiable answer. For every unit i:
+A question Q has units u1 … un, each a sub-question with a verifiable answer. For every unit i:
 
     unit_execution     Q, u1 … u(i-1) with answers, sub-question i  → the answer of unit i   (5.2)
     reasoning_prefix   Q, u1 … ui with answers                      → the final answer       (5.3)
@@ -8,11 +8,8 @@ A question Q has a reasoning flow of units u1 … un, each a sub-question with a
     injection          Q, ui with its answer                        → the final answer       (5.4)
     injection_question Q, ui without its answer                     → the final answer       (5.4)
 
-Each is drawn 8 times. `unit_execution_text` asks the unit questions of the multimodal part without pictures: a picture
-is needed where not all of them are answered so.
-
-Contract: a prompt is the question, then the units in their order, then what to do. So all of a question's prompts begin
-alike, and those with answers grow: what `unit_execution` asks at unit i is the beginning of `reasoning_prefix` at i.
+`unit_execution_text` asks the multimodal units without pictures, to see whether they need them. Prompts end with the
+instruction, for the prefix cache.
 """
 
 from __future__ import annotations
@@ -82,12 +79,11 @@ def _said(name: str, unit: FlowStep, answers: bool) -> str:
 
 
 def _line(text: str) -> str:
-    """A unit's text without image marks: its pictures are those of the question."""
     return without_marks(text).strip()
 
 
 def _derived(question: Question, kind: str, unit: int, steps: Iterable[str], **changes: Any) -> Question:
-    """The question with units below it; marks that its text lacks come before them, as its pictures do."""
+    """The question with units below it; image marks missing in its text come before them."""
     missing = len(question.images) - question.question.count(IMAGE_MARK)
     text = "\n".join([question.question, *[IMAGE_MARK] * missing])
     return variant_of(

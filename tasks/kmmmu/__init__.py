@@ -1,13 +1,8 @@
 """KMMMU: Korean expert exams.
 
-Sampling: the models' own decoding defaults (KMMMU, section 4.2). Judge: one, with P2, the prompt that agreed best with
-people (appendix G).
+Sampling: the models' decoding defaults (section 4.2). Judge: one, with P2, which agreed best with people (appendix G).
 
-The image ablation (section 7.1) asks the same questions with the same prompt, without their pictures. Questions that
-have none are left out: they would be asked the same way twice and make the gap look smaller than it is. In the
-published data every question has a picture.
-
-`kmmmu:completion` and `kmmmu:completion_hinted` ask whether a model has seen the questions (see `completion`).
+The image ablation (section 7.1) excludes questions without pictures, which would shrink the measured gap.
 """
 
 from __future__ import annotations

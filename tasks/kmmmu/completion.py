@@ -1,11 +1,8 @@
-"""Has a model seen the questions? It is shown their beginning and goes on (KMMMU, section 7 and the appendix on it).
+"""Contamination test: the model completes the beginning of a question (KMMMU, section 7 and its appendix).
 
-The first 35 % of each question whose text is longer than 150 tokens is shown, in `completion` alone, in
-`completion_hinted` with the name and the year of the exam. The key is the rest, so that nothing of a completion is a
-mark of knowledge: `livek12 study completion` says how much of it came back.
-
-Contract: the text is the stem and its options without pictures, as it would be asked. Tokens are those of
-`core.text`, for the article names no tokenizer; no word or number of Latin letters is cut in two.
+The prompt shows the first 35 % of each question longer than 150 tokens, in `completion_hinted` with the name and year
+of the exam. `livek12 study completion` measures the overlap with the rest. Tokens are those of `core.text`, as the
+article names no tokenizer.
 """
 
 from __future__ import annotations
@@ -19,9 +16,9 @@ from livek12.tasks.base import Task
 from livek12.tasks.families import Diagnostic, variant_of
 
 SHOWN = 0.35
-"""The part of a question that is shown."""
+"""The share of a question in the prompt."""
 LONGER_THAN = 150
-"""Tokens of the shortest text that is asked are more than these."""
+"""Tokens; shorter texts are excluded."""
 COMPLETION, HINTED = "completion", "completion_hinted"
 
 
@@ -32,7 +29,7 @@ def text_of(question: Question) -> str:
 
 
 def split(text: str) -> tuple[str, str]:
-    """The part that is shown, and the rest."""
+    """The beginning for the prompt, and the rest."""
     wanted = SHOWN * tokens_in(text)
     low, high = 0, len(text)
     while low < high:

@@ -1,4 +1,4 @@
-"""Our tasks in other harnesses: one module a harness, all over `harness_task`."""
+"""Plug-ins for other harnesses, all over `harness_task`."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ HARNESSES: dict[str, str] = {
     "evalscope": "livek12.tasks.plugins.evalscope",
     "nemo-evaluator": "livek12.tasks.plugins.nemo_evaluator",
 }
-"""Harness → module with `guide(data, folder) -> Guide`; imported only when it is asked for."""
+"""Harness → module with `guide(data, folder) -> Guide`; imported on demand."""

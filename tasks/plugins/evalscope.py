@@ -1,4 +1,4 @@
-"""EvalScope's command with our benchmarks registered, which it has no other way to take.
+"""EvalScope's command with our benchmarks registered.
 
 `LIVEK12_DATA=data/mine python -m livek12.tasks.plugins.evalscope eval --datasets livek12_cfe_text --model MODEL …`
 """
@@ -15,12 +15,12 @@ from livek12.tasks.plugins.yaml_tasks import example
 
 PACKAGE, FLOOR = "evalscope", "1.14"
 SUBSET = "default"
-"""The one subset of each of our benchmarks; EvalScope names its logs by both."""
+"""The only subset of our benchmarks; EvalScope names its logs by both."""
 INSTALL = "pip install evalscope '.' in the clone of livek12"
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """The call of EvalScope with our tasks; nothing is written."""
+    """The call; writes nothing."""
     task = example(data)
     return Guide(
         path=__name__,
@@ -41,7 +41,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def main() -> None:
-    """EvalScope's own command, with our benchmarks in its list."""
+    """Runs EvalScope's command with our benchmarks."""
     in_one_line(require)(PACKAGE, FLOOR, INSTALL)
     from evalscope.cli.cli import run_cmd
 

@@ -1,8 +1,6 @@
-"""The tasks in EvalScope: one registered benchmark a task.
+"""EvalScope: one registered benchmark a task.
 
-Contract: a sample's input is our request, message by message; its score is our rules'. EvalScope's judge is asked only
-what they leave open (`JudgeDefinition.skip`). An undecided answer counts in `undecided`, as wrong in `acc` and as right
-in `acc_high`.
+EvalScope's judge gets only what our rules leave open. An undecided answer is wrong in `acc` and right in `acc_high`.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
         return self._ruled(original_prediction, task_state)
 
     def judge_definition(self, context: Any) -> JudgeDefinition:
-        """Limits EvalScope's judge to what the rules leave open."""
+        """Limits EvalScope's judge to open answers."""
         score = self._ruled(context.original_prediction, context.task_state)
         if not score.value["undecided"]:
             return JudgeDefinition.skip(score, reason="decided by the rules of livek12")

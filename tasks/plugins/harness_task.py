@@ -1,8 +1,7 @@
-"""A task as any harness needs it: documents, requests, marks, and metrics.
+"""A task for harnesses: documents, requests, marks, and metrics.
 
-Contract: a plug-in only adapts these. Prompts, pictures and marks are those of `livek12 run`: `tasks.prompting` and
-`tasks.scorer` (rules alone, unless a harness brings judges). A doubtful answer is never a quiet zero: `accuracy` counts
-it as wrong, `accuracy_high` as right, and `ungraded` counts them.
+All equal `livek12 run`'s (rules alone, unless a harness brings judges). `accuracy` counts undecided answers as wrong,
+`accuracy_high` as right.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ PREFIX = "livek12"
 AS_WHOLE = "all answers are marked as whole there, for nothing says which were cut"
 """Note for harnesses that do not report how an answer ended."""
 WHOLE = "all answers are marked as whole there (truncated_unknown); an import finds out which were cut (--tokenizer)"
-"""The same of those whose logs `livek12 import-responses` reads."""
+"""The same if `livek12 import-responses` reads their logs."""
 RIGHT_OR_WRONG = frozenset({"acc", "accuracy", "correct"})
-"""Which numbers of an answer by our plug-ins say that it is right; the others are bounds, shares and points."""
+"""Metrics that say an answer is right; the others are bounds, shares and points."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -50,10 +49,10 @@ class Guide:
     """Place and call of a plug-in.
 
     Attributes:
-        path: what the harness's own option takes (a folder, a file or a module).
-        install: the command that sets its environment up.
-        call: a command line that runs one task, ready to be copied.
-        notes: what a user of this harness has to know, a line each.
+        path: for the harness's option.
+        install: the command for its environment.
+        call: a command line for one task.
+        notes: for the user.
     """
 
     path: str
@@ -64,28 +63,28 @@ class Guide:
 
 @dataclass(frozen=True)
 class Document:
-    """One question as a harness sees it."""
+    """One question for a harness."""
 
     question: Question
     request: Request
 
     @property
     def id(self) -> str:
-        """The question's id, unique within the task."""
+        """The question's id."""
         return self.question.id
 
     @cached_property
     def text(self) -> str:
-        """The whole prompt as one text, with image marks."""
+        """The prompt as one text, with image marks."""
         return "".join(part.text or "" if part.type == "text" else IMAGE_MARK for part in self._parts)
 
     @cached_property
     def images(self) -> list[Image]:
-        """The encoded pictures in the order of their marks, repeated as shown."""
+        """The encoded pictures in the order of their marks."""
         return [self.request.images[part.image] for part in self._parts if part.image]
 
     def picture(self, place: int) -> PIL.Image.Image:
-        """The picture at a mark (from 0) as our engines show it: RGB, upright, on white."""
+        """The picture at a mark (from 0): RGB, upright, on white."""
         try:
             return check_image(self.images[place])
         except BadImage as error:
@@ -97,7 +96,7 @@ class Document:
 
     @property
     def target(self) -> str:
-        """The key on one line, for logs."""
+        """The key on one line."""
         return "; ".join(self.question.answer or [variable.value for variable in self.question.variables])
 
     @property
@@ -137,7 +136,7 @@ class HarnessTask:
             raise UserError(f"task {self.task.name}: no question {id!r} in {self.data}; is it the same data?") from None
 
     def mark(self, id: str, text: str, finish_reason: str | None = None, trial: int = 0) -> Verdict:
-        """Marks one answer by the rules, as `livek12 judge` does."""
+        """Marks one answer by the rules."""
         key = Key(task=self.task.name, question_id=id, trial=trial)
         split = Thinking().split(text)
         response = Response(
@@ -146,7 +145,7 @@ class HarnessTask:
         return self._marker.by_rules(self.document(id).question, response)
 
     def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
-        """The verdict of a missing answer: undecided, neither right nor wrong."""
+        """An undecided verdict of a missing answer."""
         from livek12.judges.grade import GradingConfig, total
 
         key = Key(task=self.task.name, question_id=id, trial=trial)
@@ -169,11 +168,7 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
 
 
 def open_task(name: str, data: str = "") -> HarnessTask:
-    """The exam of a task by its own or its harness name; cached.
-
-    Raises:
-        UserError: no such task, no data set named, or it cannot be read.
-    """
+    """The exam of a task by our or its harness name; cached."""
     place = data or os.environ.get(DATA_VARIABLE, "")
     if not place:
         raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
@@ -202,7 +197,7 @@ def require(package: str, floor: str, install: str) -> str:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Ends a harness on a UserError with one line and no traceback, unless something catches it."""
+    """Ends a harness on a UserError with one line."""
     try:
         yield
     except UserError:
@@ -211,7 +206,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def in_one_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a UserError end a harness in one line."""
+    """As `one_line_errors`, for a function."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -231,7 +226,7 @@ def _say_in_one_line(kind: type[BaseException], error: BaseException, trace: Tra
 
 
 def harness_name(task: str) -> str:
-    """A task's name in harnesses, prefixed so that no built-in task has it."""
+    """A task's harness name, prefixed against name clashes."""
     return task if task.startswith(PREFIX) else f"{PREFIX}_{task}"
 
 
@@ -243,13 +238,7 @@ def task_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number a harness can carry: a value of each verdict, and their total.
-
-    Attributes:
-        of: what one verdict gives.
-        total: one number from what the verdicts of all questions gave.
-        higher_is_better: which way is up.
-    """
+    """A value of each verdict, and their total."""
 
     of: Callable[[Verdict], Any]
     total: Callable[[Sequence[Any]], float]
@@ -273,7 +262,7 @@ METRICS: Mapping[str, Metric] = {
     "score_high": Metric(lambda verdict: (verdict.high, verdict.max_points), _ratio),
     "ungraded": Metric(lambda verdict: float(verdict.state == "ungraded"), _mean, higher_is_better=False),
     "no_answer": Metric(lambda verdict: float(verdict.state == "no_answer"), _mean, higher_is_better=False),
-    # None of the harnesses that these are for says how an answer ended; all are marked as if they were whole.
+    # These harnesses do not report how an answer ended.
     "truncated_unknown": Metric(lambda verdict: 1.0, _mean, higher_is_better=False),
 }
 

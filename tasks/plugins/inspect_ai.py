@@ -1,6 +1,6 @@
 """The call of our tasks in Inspect: `inspect eval livek12/cfe_text -T data=FOLDER --model …`.
 
-Needs no Inspect. Inspect loads `inspect_tasks`, its entry point; `inspect_marks` holds scorer and metrics.
+Imports without Inspect.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from livek12.tasks.plugins.yaml_tasks import example, sought
 from livek12.tasks.registry import all_tasks
 
 PACKAGE, FLOOR = "inspect-ai", "0.3.253"
-"""The first version whose metrics may see every epoch of a sample and whose logs keep an unscored value as NaN."""
+"""The first version whose metrics see every epoch of a sample and whose logs keep NaN."""
 INSTALL = install("inspect")
 FILE = "livek12_inspect.py"
 ANY = "exam"
-"""The task that takes the name of another: for names that are not listed."""
+"""The task for names that are not listed."""
 
 
 def check_version() -> None:
-    """Refuses a version of Inspect without the metrics' needs."""
+    """Refuses an older version of Inspect."""
     require(PACKAGE, FLOOR, INSTALL)
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """The plug-in's call, with a file of the tasks for Inspect's file-only functions."""
+    """The call, with a file of the tasks."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / FILE, file_of_tasks())
@@ -51,7 +51,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def file_of_tasks(every: bool = True) -> str:
-    """A module in which Inspect, and the register of Inspect Evals, find tasks by reading its source."""
+    """A module whose source lists the tasks, for Inspect and its register."""
     head = (
         '"""Written by `livek12 plugins inspect`: tasks of livek12, which is what they need."""\n\n'
         "from inspect_ai import Task, task\n\nfrom livek12.tasks.plugins.inspect_tasks import exam_task\n"

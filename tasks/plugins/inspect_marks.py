@@ -1,10 +1,7 @@
-"""Scorer and metrics in Inspect: our marks of each answer, our formulas over all.
+"""Inspect scorer and metrics.
 
-Contract: an undecided answer has NaN as its value, never 0. Metrics cover every epoch of every sample and equal
-`livek12 report`'s: `accuracy` and `score` (100·ΣO/ΣV) at their worst, `…_high` at their best if something is undecided;
-`variable_accuracy` with variables; `pass@k` up to the number of epochs; ARL and Acc≤r for livek12, from the endpoint's
-completion tokens (NaN if a count is missing). `ungraded`, `no_answer`, `truncated` and `truncated_unknown` are shares
-of the answers.
+An undecided answer is NaN, never 0. Metrics cover every epoch and equal `livek12 report`'s: `accuracy` and `score`
+(100·ΣO/ΣV) are lower bounds, `…_high` upper ones; ARL and Acc≤r need the endpoint's completion tokens.
 """
 
 from __future__ import annotations
@@ -39,17 +36,16 @@ _SCORED = {"id", "benchmark", "language", "subject", "question_type", "points", 
 _NAMES = {"accuracy": "accuracy", "mark": "score", "PES": "PES", "OES": "OES", "variable_accuracy": "variable_accuracy"}
 _LEAST_THREADS = 8
 TASK_NOTE = "livek12_task"
-"""In the metadata of logs and samples: our name of the task."""
+"""Metadata field with our task name."""
 _places: dict[str, str] = {}
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 _log = logging.getLogger(__name__)
 
 
 def answer_of(output: ModelOutput) -> dict[str, Any]:
-    """The model's answer as a plain recorded row; None for what Inspect does not know.
+    """The model's answer as a plain recorded row.
 
-    Completion tokens include thinking, as with every provider of Inspect; prompt tokens include those read from and
-    written to a cache, which Inspect counts apart.
+    Completion tokens include thinking; prompt tokens include cache reads and writes, which Inspect counts apart.
     """
     choice = output.choices[0] if output.choices else None
     content = choice.message.content if choice else ""
@@ -70,7 +66,7 @@ def answer_of(output: ModelOutput) -> dict[str, Any]:
 
 
 def model_name(model: str) -> str:
-    """The model without Inspect's provider (and, of `openai-api`, the service)."""
+    """The model without Inspect's provider (and the service of `openai-api`)."""
     provider, _, name = model.partition("/")
     if provider == "openai-api":
         name = name.partition("/")[2] or name
@@ -78,7 +74,7 @@ def model_name(model: str) -> str:
 
 
 class InspectScorer:
-    """Marks answers as `livek12 run --judge` does; any number of threads may use it."""
+    """Marks answers as `livek12 run --judge`; thread-safe."""
 
     def __init__(self, exam: HarnessTask, judges: Jury) -> None:
         self._exam = exam
@@ -86,7 +82,7 @@ class InspectScorer:
         self.threads = max(_LEAST_THREADS, judges.threads)
 
     def response(self, output: ModelOutput, question: str, trial: int, model: str) -> Response:
-        """The model's output as a Response, thinking apart."""
+        """The output as a Response, thinking apart."""
         answer = answer_of(output)
         split = Thinking().split(answer.pop("response"))
         answer["reasoning"] = "\n".join(filter(None, (answer["reasoning"], split.reasoning))) or None
@@ -94,7 +90,7 @@ class InspectScorer:
         return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **answer)
 
     def mark(self, response: Response) -> Verdict:
-        """The verdict of the rules, and of the panel if they leave it open."""
+        """The verdict of rules and panel."""
         document = self._exam.document(response.key.question_id)
         pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
         return self._scorer.mark(document.question, response, (response.model,), pages)
@@ -107,16 +103,16 @@ class InspectScorer:
 
 @cache
 def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
-    """The scorer of a task; cached with its judges."""
+    """The scorer of a task; cached."""
     judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
     return InspectScorer(open_task(task, placed(data)), judges)
 
 
 def told_place(data: str) -> str:
-    """A data set as it was given, for the log.
+    """A data set as given, for the log.
 
-    Its place is remembered, for Inspect may score from another folder of this machine.
+    Its place is cached: Inspect may score from another folder.
     """
     if data and Path(data).is_dir():
         _places[data] = str(Path(data).resolve())
@@ -124,7 +120,7 @@ def told_place(data: str) -> str:
 
 
 def placed(data: str) -> str:
-    """The place of a log's data set: as given; if no folder is there, LIVEK12_DATA."""
+    """A log's data set: as given, else LIVEK12_DATA."""
     if data in _places:
         return _places[data]
     instead = os.environ.get(DATA_VARIABLE, "")
@@ -135,9 +131,9 @@ def placed(data: str) -> str:
 
 
 def _exam_marks(task: str = "", data: str = "", judge: str = "rules", audit: bool = True) -> Scorer:
-    """The scorer: rules, and judges if `judge` names some; in threads, so that no other sample waits.
+    """Runs in threads, so that other samples go on.
 
-    Without `task` a sample's metadata name it, so that a log can be scored again.
+    Without `task` the sample's metadata name it, so logs can be scored again.
     """
     limiters: list[CapacityLimiter] = []
 
@@ -186,7 +182,7 @@ def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
 
 
 def explained(verdict: Verdict) -> str:
-    """The verdict in words: each part with its key, its judge and reason, and every vote."""
+    """Each part with key, judge and reason, and every vote."""
     lines = [f"{verdict.state}: {verdict.low:g} to {verdict.high:g}" if verdict.points is None else ""]
     lines[0] = (lines[0] or f"{verdict.state}: {verdict.points:g}") + f" of {verdict.max_points:g} points"
     if verdict.reason:
@@ -206,7 +202,7 @@ def _row(metadata: Mapping[str, Any]) -> Row:
 
 
 def totals(rows: Sequence[Row]) -> dict[str, float]:
-    """All metrics over rows of one task; none without rows."""
+    """All metrics over rows of one task."""
     from livek12.core.scoring.answers import tabulate
     from livek12.core.scoring.formulas import Term
     from livek12.core.scoring.metrics import task_terms
@@ -237,7 +233,6 @@ def totals(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _is_wanted(name: str, rows: Sequence[Row]) -> bool:
-    """Tests a metric: pass@k from two trials on; token counts for the benchmark that defines them."""
     if name.startswith("pass@"):
         return any(row.trial for row in rows)
     return name.startswith(("ARL", "Acc")) and rows[0].question.benchmark == "livek12"

@@ -1,9 +1,7 @@
-"""Inspect's entry point: one registered task a definition; data is read when a task is called.
+"""Inspect's entry point: one registered task a definition; data are read on call.
 
-Contract: a sample's id is its question's, its input our request, message by message and part by part, with the stored
-bytes of every picture. A log names the data set as given, not by its local path. A mistake ends in Inspect's own
-one-line error. The task `exam` takes any name. Scorer and metrics are registered with the tasks, so that logs can be
-scored again.
+Logs name the data set as given, not by its local path. The task `exam` takes any name. Scorer and metrics are
+registered here, so that logs can be scored again.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError  # the error that Inspect says in one line
+from inspect_ai._util.error import PrerequisiteError  # Inspect prints it in one line
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import (
     ChatMessage,
@@ -45,7 +43,7 @@ def exam_task(
     """One of our tasks as Inspect's.
 
     Raises:
-        PrerequisiteError: no such task, no such data set or config, or judges that cannot be asked; in one line.
+        PrerequisiteError: in one line.
     """
     place = told_place(data)
     judges = ",".join(judge) if isinstance(judge, list) else str(judge)
@@ -58,7 +56,7 @@ def exam_task(
         raise _one_line(error) from error
     return Task(
         dataset=MemoryDataset(samples, name=name, location=place),
-        solver=generate(tool_calls="none"),  # tools of the command line would have a second answer marked
+        solver=generate(tool_calls="none"),  # command-line tools would lead to the marking of a second answer
         scorer=exam_marks(task=name, data=place, judge=judges, audit=audit),
         config=_config(exam.task.sampling),
         version=exam.task.version,
@@ -76,7 +74,7 @@ def _one_line(error: UserError) -> Exception:
 def _sample(document: Document, task: str) -> Sample:
     question = document.question
     facts = {name: value for name in _TOLD if (value := getattr(question, name)) not in (None, [])}
-    facts[TASK_NOTE] = task  # by which a log is scored again
+    facts[TASK_NOTE] = task  # for scoring a log again
     return Sample(id=document.id, input=_messages(document), target=document.target, metadata=facts)
 
 
@@ -85,7 +83,7 @@ def _messages(document: Document) -> list[ChatMessage]:
 
 
 def _content(document: Document, message: Message) -> str | list[Any]:
-    """A lone text as a string, which every provider of Inspect takes; else its parts."""
+    """A lone text as a string, which every provider takes; else its parts."""
     if len(message.content) == 1 and (text := message.content[0].text) is not None:
         return text
     return [
@@ -99,18 +97,17 @@ def _content(document: Document, message: Message) -> str | list[Any]:
 def _url(question: str, image: Image) -> str:
     try:
         return _url_of(image)
-    except Exception as error:  # whatever Pillow raises for bytes that are no picture
+    except Exception as error:  # Pillow raises anything for broken bytes
         raise UserError(f"question {question}: a picture cannot be read ({one_line(error, 100)})") from error
 
 
 @cache
 def _url_of(image: Image) -> str:
-    """The data URL of the stored bytes; shared by questions of one page."""
     return data_url(image)
 
 
 def _config(sampling: Sampling) -> GenerateConfig:
-    """The article's sampling. No seed: Inspect sends the same one with every epoch, and trials have to differ."""
+    """No seed: Inspect repeats it with every epoch, but trials have to differ."""
     return GenerateConfig(
         max_tokens=sampling.max_tokens,
         temperature=sampling.temperature,

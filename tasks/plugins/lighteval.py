@@ -1,9 +1,6 @@
-"""lighteval's table of our tasks: `lighteval accelerate MODEL TASK --custom-tasks livek12.tasks.plugins.lighteval`.
+"""lighteval tasks: `lighteval accelerate MODEL TASK --custom-tasks livek12.tasks.plugins.lighteval`.
 
-Contract: `TASKS_TABLE` holds each task with questions in LIVEK12_DATA; it is made when lighteval asks for it, and this
-module imports without lighteval. lighteval passes on ids alone; prompt, pictures and marks are ours. All drawn answers
-are marked. lighteval puts pictures behind the text, which has an `<image>` mark where each belongs. A mistake of the
-user ends the run with one line, as `SystemExit`.
+Imports without lighteval, which passes on ids alone and puts pictures behind the text with its `<image>` marks.
 """
 
 from __future__ import annotations
@@ -37,12 +34,12 @@ OFFLINE = (
     'python -c "import importlib.util as u, pathlib as p;'
     " p.Path(u.find_spec('lighteval').origin).with_name('tasks').joinpath('tasks/tinyBenchmarks.pkl').touch()\""
 )
-"""lighteval fetches this file of one of its own benchmarks whenever it starts; it looks only whether it is there."""
+"""lighteval fetches this file of one of its benchmarks at every start and only checks that it exists."""
 WEIGHTED = ("score", "score_high")
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """The call of lighteval with our tasks; nothing is written."""
+    """The call; writes nothing."""
     return Guide(
         path=__name__,
         install=INSTALL,
@@ -74,7 +71,7 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def tasks_table(data: str) -> list[Any]:
-    """The `LightevalTaskConfig` of each task with questions in a data set."""
+    """The `LightevalTaskConfig` of each task with questions."""
     require(PACKAGE, FLOOR, INSTALL)
     if not data:
         raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
@@ -95,7 +92,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
         name=harness_name(task.name),
         prompt_function=prompt_of(task, place),
         hf_repo=repo,
-        # Also part of the name under which lighteval keeps answers: a data set built anew is asked anew.
+        # Part of lighteval's cache key: a rebuilt data set is asked anew.
         hf_revision=revision,
         hf_subset=config,
         hf_avail_splits=splits,
@@ -108,7 +105,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
 
 
 def prompt_of(task: Task, data: str) -> Callable[[Mapping[str, Any], str], Any]:
-    """The function from a row to lighteval's `Doc`; None for rows of other tasks."""
+    """Converts a row to lighteval's `Doc`."""
 
     @in_one_line
     def livek12_prompt(row: Mapping[str, Any], name: str) -> Any:
@@ -134,10 +131,7 @@ def _document_class() -> Any:
     from lighteval.tasks.requests import Doc
 
     class QuestionDoc(Doc):  # type: ignore[misc]
-        """lighteval's document, by the question's id.
-
-        lighteval numbers documents of each split from 0, and its cache knows an answer by that number alone.
-        """
+        """lighteval's document, by the question's id: its number of the split alone is the cache key."""
 
         @property
         def id(self) -> str:
@@ -145,19 +139,19 @@ def _document_class() -> Any:
 
         @id.setter
         def id(self, number: str) -> None:
-            """Passes over lighteval's own number."""
+            """Ignores lighteval's number."""
 
     return QuestionDoc
 
 
 def marks_of(task: Task, data: str) -> Any:
-    """Our metrics as one group, so that each answer is marked once."""
+    """Our metrics as one group: each answer is marked once."""
     from lighteval.metrics.metrics_sample import SampleLevelComputation
     from lighteval.metrics.utils.metric_utils import SampleLevelMetricGrouping
     from lighteval.tasks.requests import SamplingMethod
 
     class Marks(SampleLevelComputation):  # type: ignore[misc]
-        """Marks all answers to one question by our rules."""
+        """Marks all answers to one question."""
 
         @in_one_line
         def compute(self, doc: Any, model_response: Any, **kwargs: Any) -> dict[str, Any]:
@@ -180,10 +174,7 @@ def marks_of(task: Task, data: str) -> Any:
 
 
 def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Adds up pairs of points, without lighteval's standard error.
-
-    That would divide by its number of draws, which says nothing of the questions; values in a dict have none.
-    """
+    """Adds up pairs in a dict, without lighteval's standard error, which divides by its number of draws."""
 
     def total(values: Sequence[Any]) -> dict[str, float]:
         return {metric: METRICS[metric].total(values)}
@@ -192,7 +183,7 @@ def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
 
 
 def texts_of(text: str | Sequence[str | None]) -> list[str]:
-    """The answers to one question; vision models give one text, others a list."""
+    """Vision models give one text, others a list."""
     return [text] if isinstance(text, str) else [answer or "" for answer in text]
 
 
@@ -204,7 +195,6 @@ def _holds(place: str, config: str, benchmark: Any) -> bool:
 
 
 def _stamp(folder: Path) -> str:
-    """Names the state of a local data set; a new build changes it."""
     _, configs = open_card(folder)
     patterns = {pattern for splits in configs.values() for patterns in splits.values() for pattern in patterns}
     stats = [(file.name, file.stat()) for file in data_files(folder, sorted(patterns))]

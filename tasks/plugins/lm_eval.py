@@ -1,8 +1,7 @@
-"""The tasks in lm-evaluation-harness: YAML generated from the definitions, and its call.
+"""lm-evaluation-harness: generated YAML of the tasks, and the call.
 
-Contract: `lm_eval --include_path FOLDER` finds one YAML a task and a group, with functions of `lm_eval_calls`. lm-eval
-puts pictures before the model in all requests of a call or in none, so a task with both kinds of question also comes in
-two parts, and no group mixes them. Chat template, system prompt and decoding are the harness's options.
+lm-eval puts pictures before the model in all requests of a call or in none, so a task with both kinds of question has
+two parts, and no group mixes them.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ CALLS = "livek12.tasks.plugins.lm_eval_calls"
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task, or one part of it, as lm-eval lists it."""
+    """A task, or one part of it."""
 
     task: Task
     kind: Kind
@@ -69,7 +68,6 @@ def guide(data: str, folder: Path, every: bool = False) -> Guide:
 
 
 def _example(entries: Sequence[TaskEntry]) -> TaskEntry:
-    """The first entry that one call can ask."""
     halved = {entry.task.name for entry in entries if entry.part}
     return next(entry for entry in entries if entry.part or entry.task.name not in halved)
 
@@ -99,7 +97,6 @@ def _notes(place: str, more: int) -> tuple[str, ...]:
 
 
 def _entries(place: str) -> Iterator[TaskEntry]:
-    """Entries with questions: each task, each of its releases, and its two parts if it has both."""
     for task, documents in tasks_in(place):
         with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
         yield TaskEntry(task, kind_of(task, True in with_pictures))
@@ -138,7 +135,6 @@ def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
 
 
 def _groups(entries: Sequence[TaskEntry]) -> dict[str, dict[str, Any]]:
-    """Suites of the entries; of a two-part task, the parts."""
     halved = {entry.task.name for entry in entries if entry.part}
     whole = [entry for entry in entries if entry.task.name in disjoint()]
     return suites(

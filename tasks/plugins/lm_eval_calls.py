@@ -1,8 +1,7 @@
-"""Functions called by the YAML of lm-evaluation-harness: documents, pictures, repeats, marks.
+"""Functions for the YAML of lm-evaluation-harness: documents, pictures, repeats, marks.
 
-Contract: a document holds the question's id, the prompt and picture hashes; pictures are decoded when a model takes
-them, so that neither memory nor the log holds them. All repeats are marked, each metric is their mean, and the weighted
-score is 100 · ΣO / ΣV over all.
+Pictures are decoded on access, so memory and logs do not hold them. Each metric is the mean over all repeats, the
+weighted score 100 · ΣO / ΣV over all.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 Part = Literal["", "with_pictures", "without_pictures"]
 _exams: dict[tuple[str, str], HarnessTask] = {}
 _shown: set[tuple[str, str, int]] = set()
-"""Task, question and place of each picture that a model took."""
+"""Task, question and index of each decoded picture."""
 
 
 def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", **_: Any) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def _in(document: Document, part: Part) -> bool:
 
 
 class CallPictures(Sequence["PIL.Image.Image"]):
-    """A document's pictures in the order of their marks, each decoded (RGB) when taken, and not kept."""
+    """A document's pictures (RGB), decoded on access and not cached."""
 
     def __init__(self, document: Document, places: range) -> None:
         self._document, self._places = document, places
@@ -79,7 +78,7 @@ class CallPictures(Sequence["PIL.Image.Image"]):
         return picture
 
     def __repr__(self) -> str:
-        """Their place in the log of samples."""
+        """Their description in the log of samples."""
         return f"pictures: {' '.join(self._document.images[place].sha256 for place in self._places) or 'none'}"
 
 
@@ -122,7 +121,6 @@ def score_high(values: Sequence[Any]) -> float:
 
 
 def _joined(values: Sequence[Any]) -> Any:
-    """One value for a document: points add up, shares are averaged."""
     if isinstance(values[0], tuple):
         return tuple(map(sum, zip(*values, strict=True)))
     return sum(values) / len(values)

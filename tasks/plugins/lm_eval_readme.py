@@ -1,7 +1,6 @@
-"""The README that lm-evaluation-harness wants with a task's YAML: articles, groups, tags, tasks, a checklist.
+"""The README of a lm-evaluation-harness task folder.
 
-Contract: it describes the folder and is made anew with it; someone else's README is kept. Boxes that only the submitter
-can answer are not ticked.
+A README by other authors is kept. Boxes that only the submitter can answer are not ticked.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _TITLE, _EPRINT = re.compile(r"^\s*title\s*=\s*\{(.+)\},?\s*$", re.M), re.compil
 
 
 def write_readme(folder: Path, data: str, cited: Mapping[str, str]) -> None:
-    """Writes the README of a folder that `lm_eval.guide` has written."""
+    """Writes the README of a folder by `lm_eval.guide`."""
     file = folder / NAME
     try:
         if file.exists() and not file.read_text(encoding="utf-8", errors="replace").startswith(_HEAD):

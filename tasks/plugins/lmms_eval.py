@@ -1,11 +1,8 @@
-"""The tasks in lmms-eval: YAML for `--include_path`, generated from the definitions, and its functions.
+"""lmms-eval: generated YAML for `--include_path`, and its functions.
 
-Contract: lmms-eval loads a stub of one row (task and data set), and `process_docs` replaces it with the questions' ids:
-`--limit`, `--offset` and several processes count in asking order, and no log or cache holds a picture. Chat models get
-our messages part by part; simple ones the text with an `<image>` mark for each picture of `doc_to_visual`. With
-`--repeats` each metric is the mean over all answers, the weighted score 100 · ΣO / ΣV over all. A request that
-lmms-eval gave up is ungraded. A mistake of the user is raised as `SystemExit`: after any other error lmms-eval tries
-five times and shows tracebacks.
+lmms-eval loads a stub of one row, and `process_docs` replaces it with the questions' ids, so `--limit`, `--offset` and
+several processes count in asking order, and no log or cache holds a picture. User errors are raised as `SystemExit`:
+lmms-eval retries any other error five times.
 """
 
 from __future__ import annotations
@@ -47,9 +44,9 @@ from livek12.tasks.registry import disjoint
 PACKAGE, FLOOR = "lmms_eval", "0.7"
 INSTALL = install("lmms-eval")
 GAVE_UP = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
-"""Beginnings of lmms-eval's texts in place of an answer."""
+"""Beginnings of lmms-eval's texts for failed requests."""
 ID = "questions"
-"""Under this name the log of samples has a question's id, and the results the number of questions."""
+"""The field of the question's id in the log of samples, and of the number of questions in the results."""
 SPLIT = "test"
 
 # What the YAML calls -------------------------------------------------------------------------------------------------
@@ -57,7 +54,7 @@ SPLIT = "test"
 
 @in_one_line
 def process_docs(stub: Any) -> Any:
-    """The documents (`datasets.Dataset` of id, task, data) in place of the stub."""
+    """The documents (`datasets.Dataset` of id, task, data)."""
     from datasets import Dataset
 
     row = stub[0]
@@ -66,7 +63,7 @@ def process_docs(stub: Any) -> Any:
 
 @in_one_line
 def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> list[dict[str, Any]]:
-    """Our messages for chat models: texts and pictures (PIL, RGB) in order."""
+    """Our messages for chat models."""
     document = _exam(doc).document(doc["id"])
     pictures = iter(document.pictures())
     return [
@@ -83,13 +80,13 @@ def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = Non
 
 @in_one_line
 def doc_to_text(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> str:
-    """The prompt as one text for simple models, with `<image>` marks."""
+    """The prompt for simple models, with `<image>` marks."""
     return _exam(doc).document(doc["id"]).text
 
 
 @in_one_line
 def doc_to_visual(doc: Mapping[str, str]) -> list[Any]:
-    """The pictures (PIL, RGB) in the order of their marks."""
+    """The pictures (PIL, RGB) in order."""
     return _exam(doc).document(doc["id"]).pictures()
 
 
@@ -101,7 +98,7 @@ def doc_to_target(doc: Mapping[str, str]) -> str:
 
 @in_one_line
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, Any]:
-    """Each metric over all answers to a question, and its id."""
+    """Each metric over all answers to a question."""
     exam = _exam(doc)
     verdicts = [_mark(exam, doc["id"], text, trial) for trial, text in enumerate(results)]
     return {
@@ -171,9 +168,9 @@ def _yaml(name: str, task: Task, stub: Path) -> dict[str, Any]:
         **{hook.__name__: _ours(hook) for hook in hooks},
         "generation_kwargs": generation(task, "max_new_tokens"),
         "repeats": 1,
-        # The default filter keeps the first of the repeats; this one keeps all.
+        # The default filter keeps the first of the repeats.
         "filter_list": [{"name": FILTER, "filter": [{"function": "remove_whitespace"}]}],
-        # Thinking is split off in the marking; a text cut by other rules could get other marks.
+        # Our marking splits off the thinking; other rules could change marks.
         "reasoning_tags": "none",
         "metric_list": [
             {"metric": ID, "aggregation": _ours(count), "higher_is_better": True},

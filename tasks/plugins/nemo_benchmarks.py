@@ -1,8 +1,7 @@
-"""The tasks in NeMo Evaluator, one `@benchmark` each: `nel eval run --bench FILE:livek12_cfe_text`, with this file.
+"""NeMo Evaluator: one `@benchmark` a task: `nel eval run --bench FILE:livek12_cfe_text`, with this file.
 
-Contract: an endpoint gets our request, message by message. Questions with pictures are refused: NeMo Evaluator 0.3
-fails when it logs them, after all were asked. The reward is 1 for a right answer; an undecided one has reward 0 and the
-state `ungraded`; `score` is the share of the points.
+Questions with pictures are refused: NeMo Evaluator 0.3 fails when it logs them. The reward is 1 for a right answer; an
+undecided one has 0 and the state `ungraded`; `score` is the share of the points.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from livek12.tasks.registry import all_tasks
 
 
 def register(name: str) -> None:
-    """Registers a task; its data set is LIVEK12_DATA's when it is asked."""
+    """Registers a task over LIVEK12_DATA."""
 
     def rows() -> list[dict[str, Any]]:
         return [{"id": document.id} for document in in_one_line(text_documents)(name)]
@@ -34,7 +33,7 @@ def register(name: str) -> None:
             metadata={"id": document.id, "category": document.question.subject or ""},
         )
 
-    async def marks(sample: ScorerInput) -> dict[str, Any]:  # in a thread, for other answers are under way meanwhile
+    async def marks(sample: ScorerInput) -> dict[str, Any]:  # in a thread, as other answers are in progress
         return await asyncio.to_thread(marked, name, sample.metadata["id"], sample.response)
 
     benchmark(name=harness_name(name), dataset=rows, seed_fn=seed)(scorer(marks))

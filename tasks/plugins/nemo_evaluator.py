@@ -1,4 +1,4 @@
-"""The call of NeMo Evaluator with our tasks: `nel eval run --bench FILE:TASK`, FILE being `nemo_benchmarks.py`."""
+"""NeMo Evaluator call: `nel eval run --bench FILE:TASK`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("nemo_benchmarks.py")
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """The call of NeMo Evaluator with our tasks; nothing is written."""
+    """The call; writes nothing."""
     task = example(data)
     return Guide(
         path=str(FILE),

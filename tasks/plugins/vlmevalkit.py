@@ -1,9 +1,7 @@
 """VLMEvalKit: a launcher that runs the kit with our data sets, and TSV tables of our tasks.
 
-Contract: the kit has no plug-ins, so `python -m livek12.tasks.plugins.vlmevalkit RUN_PY_ARGUMENTS` adds our class to
-its data sets and runs its `run.py` unchanged. `write_table` writes a task in the kit's TSV layout, for use without our
-package: there the kit's own prompts and marks apply. This module imports without the kit; `vlmevalkit_dataset` needs
-it.
+The kit has no plug-ins: `python -m livek12.tasks.plugins.vlmevalkit RUN_PY_ARGUMENTS` registers our class and runs its
+`run.py`. Tables use the kit's prompts and marks. Imports without the kit.
 """
 
 from __future__ import annotations
@@ -47,13 +45,13 @@ if TYPE_CHECKING:
 INSTALL = install("vlmevalkit")
 DATASET = "livek12.tasks.plugins.vlmevalkit_dataset"
 FAILED = "Failed to obtain answer"
-"""Beginning of the kit's text in place of an answer."""
+"""Beginning of the kit's text for failed requests."""
 ID = "question_id"
-"""Our own column, which the kit carries into its result files."""
+"""Our column in the kit's result files."""
 MAX_PICTURE = 4 * 2**20
 """Bytes of an encoded picture in a table; the kit holds whole tables in memory."""
 PLAIN = ("1", "L", "P", "RGB")
-"""Pixel modes that every decoder shows alike, where nothing is transparent or to be turned."""
+"""Pixel modes that every decoder shows alike, without transparency or rotation."""
 _log = logging.getLogger(__name__)
 
 
@@ -91,9 +89,8 @@ def write_table(exam: HarnessTask, file: Path) -> None:
     """Writes a task as one of the kit's TSV files, whole or not at all.
 
     Columns: index (from 0), question, A, B, … (options), answer, category, image, and our `question_id`,
-    `question_type`, `language` and `prompt` (the whole prompt with image marks). `image` is Base64, the text of a
-    Python list of it, or the index of an earlier row with the same pictures; ones larger than `MAX_PICTURE` are scaled
-    down, which is logged.
+    `question_type`, `language` and `prompt` (with image marks). `image` is Base64, the text of a Python list of it, or
+    the index of an earlier row with the same pictures; those over `MAX_PICTURE` are scaled down.
     """
     labels = sorted({option.label for document in exam.documents for option in document.question.options})
     images = ["image"] if any(document.images for document in exam.documents) else []
@@ -155,10 +152,9 @@ def _bounded(document: Document, place: int) -> bytes:
 
 
 def picture_bytes(document: Document, place: int) -> bytes:
-    """The encoded picture at a mark, as the kit's models decode it to what our engines show.
+    """The encoded picture at a mark.
 
-    Its own bytes if any decoder sees that in them; else PNG, for the kit makes transparent pixels black and turns no
-    picture upright.
+    PNG if decoders differ: the kit makes transparent pixels black and ignores rotation.
     """
     image = document.images[place]
     return image.bytes or b"" if _is_plain(image) else _png(document.picture(place))
@@ -171,7 +167,7 @@ def _is_plain(image: Image) -> bool:
     try:
         picture = PIL.Image.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
         upright = picture.getexif().get(Base.Orientation, 1) == 1
-    except Exception:  # whatever Pillow's decoders raise: decoding it for our engines says what is wrong
+    except Exception:  # Pillow's decoders raise anything; decoding for our engines reports it
         return False
     return upright and picture.mode in PLAIN and "transparency" not in picture.info
 
@@ -186,7 +182,7 @@ def _png(picture: PIL.Image.Image) -> bytes:
 
 
 def predictions(file: Path) -> Iterator[dict[str, str]]:
-    """The rows of a result file of the kit (tsv, json or xlsx), cells as texts."""
+    """The rows of a result file (tsv, json or xlsx), cells as texts."""
     for number, row in enumerate(result_rows(file), start=1):
         if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
             raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
@@ -259,7 +255,7 @@ def register(names: Sequence[str] = ()) -> None:
 
 
 def _named(arguments: Sequence[str]) -> list[str]:
-    """Our data sets among the arguments; opened before the kit, which skips those that fail."""
+    """Our data sets among the arguments; opened first, as the kit skips failing ones."""
     start = arguments.index("--data") + 1 if "--data" in arguments else len(arguments)
     rest = list(arguments[start:])
     end = next((place for place, word in enumerate(rest) if word.startswith("--")), len(rest))
@@ -267,7 +263,6 @@ def _named(arguments: Sequence[str]) -> list[str]:
 
 
 def _script() -> Path:
-    """`run.py`: in the package, or beside it in a checkout."""
     spec = importlib.util.find_spec("vlmeval")
     package = Path((spec and spec.origin) or "").parent
     for script in (package.parent / "run.py", package / "run.py"):

@@ -1,7 +1,6 @@
-"""Our tasks as a data set class of VLMEvalKit.
+"""VLMEvalKit data set class.
 
-Contract: a message has our texts and pictures in order, pictures as files that any decoder sees as our engines do; the
-kit's models may not replace prompts. A request that the kit gave up is ungraded, not wrong.
+Pictures are files that any decoder shows as our engines do. Failed requests are ungraded, not wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
     force_use_dataset_prompt = True
 
     def load_data(self, dataset: str) -> pandas.DataFrame:
-        """One row a question, in order; pictures come by `build_prompt`."""
+        """One row a question, in order, without pictures."""
         import pandas
 
         self.exam: HarnessTask = open_task(dataset)
@@ -48,7 +47,7 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         )
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
-        """The message of a row (or of its number)."""
+        """The message of a row or row number."""
         document = self.exam.document(self._row(line)[ID])
         files = iter(self._files(document))
         parts = [part for message in document.request.messages for part in message.content]
@@ -58,11 +57,11 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         ]
 
     def dump_image(self, line: Any) -> list[str]:
-        """A row's picture files, in the order of their marks."""
+        """A row's picture files in order."""
         return self._files(self.exam.document(self._row(line)[ID]))
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
-        """The metrics of a result file by our rules; also written as `…_score.json`."""
+        """The metrics of a result file, also written as `…_score.json`."""
         verdicts = [self._mark(row) for row in predictions(Path(eval_file))]
         totals = {name: metric.total([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
         marks = {"questions": float(len(verdicts)), **totals}
