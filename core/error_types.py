@@ -1,4 +1,4 @@
-"""Error types of each benchmark's article, in its order: names for labels, studies and records, words for people.
+"""Error types of each benchmark's article, in its order.
 
 Sources: LiveK12Bench section 2.3 (a response may hold several); KMMMU section 6 and MDK12-Bench "Error Analysis" (each
 wrong answer has one). CFE-Bench has none.

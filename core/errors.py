@@ -1,4 +1,4 @@
-"""The exception for everything a user can mend (one line, exit code 2), and its texts."""
+"""The exception for everything a user can mend, and its texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class UserError(Exception):
 
 
 def why(error: BaseException) -> str:
-    """The reason of an error on one line, without errno and path; of a record its first invalid field."""
+    """The reason of an error on one line, without errno and path."""
     if (errors := getattr(error, "errors", None)) is not None:  # pydantic's, which is not imported for this
         first = errors(include_url=False, include_input=False)[0]
         return " ".join([*(f"{step}:" for step in first["loc"]), *first["msg"].split()])
@@ -16,5 +16,5 @@ def why(error: BaseException) -> str:
 
 
 def install(*extras: str, beside: str = "") -> str:
-    """The command that installs extras from a clone (docs/install.md), and packages with them."""
+    """The command that installs extras from a clone, and packages with them."""
     return " ".join(filter(None, (f"pip install '.[{','.join(extras)}]'", beside, "in the clone of livek12")))

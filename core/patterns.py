@@ -28,5 +28,5 @@ class _Late(_Compiled):
 
 
 def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern compiled, and validated, at its first use. It is not the object that the `re` of a match names."""
+    """A pattern compiled at its first use; not the object that the `re` of a match names."""
     return cast("re.Pattern[str]", _Late(pattern, flags))

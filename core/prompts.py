@@ -2,8 +2,8 @@
 
 Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules; the rest is
 the text with places in braces. Its hash covers the whole file; after a corrected citation a line `hashed` in the head
-keeps the old source, so that runs and replies stay valid. Values are filled in once and never parsed, so they cannot
-contain places or instructions to us. Outside data stands between two lines with a marker hashed from the data.
+keeps the old source, so that runs and replies stay valid. Values are filled in once and never parsed. Outside data is
+fenced by a marker hashed from the data.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def text_message(role: Literal["system", "user", "assistant"], text: str) -> Mes
 
 
 def without_marks(text: str) -> str:
-    """A text without its image marks and the lines and spaces around them."""
+    """A text without its image marks and the space around them."""
     lines = ((line, re.sub(rf"[ \t]?{IMAGE_MARK}", "", line).strip(" \t")) for line in text.split("\n"))
     return "\n".join(rest if IMAGE_MARK in line else line for line, rest in lines if rest or IMAGE_MARK not in line)
 
@@ -72,10 +72,8 @@ class PromptFile:
     """One prompt file.
 
     Attributes:
-        name: "livek12/en.image_only.txt".
         version: incremented with every change of a released file.
         source: of its rules.
-        text: after the head.
         sha256: of the whole file (see `hashed` above).
     """
 
@@ -115,7 +113,7 @@ def fenced(text: str) -> tuple[str, str]:
 
 
 def marker(of: Callable[[int], str], texts: Iterable[str], digits: int) -> str:
-    """The first hash of `of(0)`, `of(1)`, … that occurs in none of the texts, as so many hex digits."""
+    """The first hash of `of(0)`, `of(1)`, … that occurs in none of the texts."""
     contents = list(texts)
     hashes = (hashlib.sha256(of(salt).encode("utf-8", "replace")).hexdigest()[:digits] for salt in count())
     return next(digest for digest in hashes if not any(digest in text for text in contents))

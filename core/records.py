@@ -1,8 +1,8 @@
 """The records that cross a boundary: Question, Request, Response, Verdict and their parts.
 
-Contract: a record is an immutable pydantic model; unknown fields are refused; missing values stay empty (None, "" or an
-empty list). `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and
-hashes hold. `core.features` derives the Arrow columns from these classes.
+Contract: a record is an immutable pydantic model; unknown fields are refused; missing values are None, "" or an empty
+list. `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and hashes
+hold.
 """
 
 from __future__ import annotations
@@ -107,9 +107,8 @@ class Key(Record):
 class Request(Record):
     """One request to a model. `images` maps the sha256 used in the messages to the picture.
 
-    `answer_schema` is a JSON schema for engines with constrained decoding (vllm, endpoints with `response_format`);
-    others ignore it, so the prompt must state the form too. `together` groups requests with a common prefix for one
-    engine.
+    `answer_schema` is a JSON schema for constrained decoding; engines without it ignore it, so the prompt must state
+    the form too. `together` groups requests with a common prefix for one engine.
     """
 
     key: Key
@@ -121,8 +120,8 @@ class Request(Record):
 
     @property
     def prompt_sha256(self) -> str:
-        """Hash of everything the model sees (texts, roles, image hashes) and of the sampling."""
-        # Without a thinking budget the hash is that of records from before there were any.
+        """Hash of everything the model sees and of the sampling."""
+        # Without a thinking budget the hash is that of older records.
         unset: Any = {"sampling": {"thinking_budget"}} if self.sampling.thinking_budget is None else None
         payload = self.model_dump_json(include={"messages", "sampling"}, exclude=unset)
         return hashlib.sha256(payload.encode()).hexdigest()
@@ -144,8 +143,8 @@ class EarlierReply(Record):
 class Response(Record):
     """The reply of a model. Token counts are None where the engine does not tell; none is estimated.
 
-    `finish_reason`: "length" where the token limit cut it off, "stop" or another word otherwise; None if unknown, which
-    reports count apart. `earlier`: the reply to the request before, in tasks that make two; not in the counts here.
+    `finish_reason`: "length" where the token limit cut it off; None if unknown. `earlier`: the reply to the request
+    before, in tasks that make two; not in the counts here.
     """
 
     key: Key
@@ -180,7 +179,7 @@ class Response(Record):
 class Failure(Record):
     """A request without a response; sent again on resume.
 
-    `final`: the request itself is refused (too long, a picture to a text model), so a retry would fail again.
+    `final`: the request itself is refused, so a retry would fail again.
     """
 
     key: Key
@@ -218,7 +217,7 @@ class Call(Record):
 
 
 class Vote(Record):
-    """One judge's vote on one part; `raw` is its text as received. `Verdict.calls` has the cost."""
+    """One judge's vote on one part; `raw` is its text as received."""
 
     judge: str
     decision: Literal["accept", "reject", "undecided"]
@@ -309,7 +308,7 @@ class Verdict(Record):
 
     @property
     def waits(self) -> bool:
-        """True if it is open for a judge that could not be asked, so that a retry makes sense."""
+        """True if it is open for a judge that could not be asked."""
         return self.is_open and any(call.waits for call in self.calls)
 
     @model_serializer(mode="wrap")
@@ -347,7 +346,7 @@ class Variable(Record):
 
 
 class FlowStep(Record):
-    """One unit of a reasoning flow: a sub-question and its verifiable answer (CFE-Bench, section 5.1)."""
+    """A sub-question of a reasoning flow and its verifiable answer (CFE-Bench, section 5.1)."""
 
     step: str
     answer: str
@@ -377,7 +376,6 @@ class Attributes(Record):
 
     Attributes:
         macro_subject: group of subjects.
-        task: kind of task.
         visual_modality: super-category of its pictures (KMMMU-Bench, table 14).
         topic: within the subject.
         visual_subcategory: sub-category of its pictures (tables 14 and 25, `diagram_circuit`).

@@ -31,14 +31,14 @@ def refusal(question: Question) -> str:
 
 
 def licence_refusal(licence: str | None) -> str:
-    """The reason why a row's licence forbids passing it on; "" where it does not."""
+    """The reason why a licence forbids passing a row on, or ""."""
     if not is_stated(licence):
         return NO_LICENCE
     return FORBIDDEN if _FORBIDS.search(licence or "") else ""
 
 
 def is_stated(licence: str | None) -> bool:
-    """Returns true for a stated licence."""
+    """True for a stated licence."""
     return (licence or "").strip().lower() not in NOT_STATED
 
 

@@ -75,7 +75,7 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
 
 
 def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
-    """Each pair of runs by axis, and Δ of variants: only of one model, or the Δ would have two causes."""
+    """Only of one model, or the Δ would have two causes."""
     pairs = list(combinations(runs, 2))
     if len(pairs) > MOST_PAIRS:
         return []
@@ -102,7 +102,6 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
 
 
 def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, Outcomes]:
-    """The outcomes of the runs' answers to the questions in `where`; `changes` collects marks set by people."""
     for path in runs.values():  # all are there before the first is read
         RunFolder.open(path, warn)
     slim = Slim()

@@ -2,7 +2,7 @@
 
 Contract: prompts are those of `livek12 run` (`tasks.prompting`). A question is left out if no single letter, number or
 expression decides it, if it is withdrawn, or if its answers are held back; a text is never changed to fit. Several
-pictures become one, below each other, numbered as the prompt names them.
+pictures become one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ def _value(key: str) -> str:
 
 
 def _held_release(data: Path) -> str | None:
-    """The held-back release, from `held_back.json`."""
     file = data / "held_back.json"
     return str(json.loads(file.read_bytes())["release"]) if file.is_file() else None
 
@@ -103,7 +102,7 @@ def _form(task: Task, chosen: Sequence[Question], decided: dict[str, str]) -> Fo
 
 
 def _prints_choices(question: Question, target: str) -> bool:
-    """Tests whether a harness can print the choices: one is right, and they are texts labelled from A on."""
+    """A harness can print the choices: one is right, and they are texts labelled from A on."""
     labels = [option.label for option in question.options]
     texts = [option.text.strip() for option in question.options]
     return (
@@ -162,7 +161,6 @@ def _row(question: Question, text: str, target: str, choices: list[str], picture
 
 
 def _named(text: str, pictures: int) -> str:
-    """The text with names for its marks: `[image]`, or `[image 1]` and so on."""
     pieces = text.split(IMAGE_MARK)
     if len(pieces) != pictures + 1:
         return text

@@ -1,9 +1,9 @@
-"""The expected cost of a run: requests, prompt tokens, and how many of them are read once only.
+"""Expected cost of a run: requests, prompt tokens, and shared prefixes.
 
-Contract: the prompts are the very ones that would be sent, in their order; their tokens are estimated from their text
-(`core.text.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
-beginning of one that comes before it, trials of the same question included: a prefix cache need not read it again. Of
-tasks that make two requests for an answer only the first is known.
+Contract: the prompts are those of the run, in order; their tokens are estimated from their text
+(`core.text.tokens_in`), pictures are counted and not estimated. Shared is the longest beginning that a prompt has in
+common with an earlier one: a prefix cache need not read it again. Of tasks that make two requests for an answer only
+the first is known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CUT_PICTURE = re.compile(r"\0[0-9a-f]{0,63}\Z")
 
 @dataclass
 class PromptCost:
-    """Of one task: its requests, what they read and how much of it is shared, and what they may write at most."""
+    """Requests of one task, their tokens and shared tokens, and the most that they may write."""
 
     requests: int = 0
     cannot: int = 0
@@ -46,14 +46,7 @@ class PromptCost:
 def expected_cost(
     exam: TaskData, order: Iterable[tuple[Task, Question]], trials: int, samplings: Mapping[str, Sampling]
 ) -> dict[str, PromptCost]:
-    """By task, what would be asked.
-
-    Args:
-        exam: what is asked.
-        order: each question of each task in the order of the requests (`asking.asked_in_order`).
-        trials: answers to each question.
-        samplings: of each task.
-    """
+    """The expected requests by task; `order` is that of `asking.asked_in_order`."""
     found = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None
@@ -88,12 +81,11 @@ def _said(request: Request) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without what stands for pictures, also where it is cut within."""
     return _CUT_PICTURE.sub("", _PICTURE.sub("", text))
 
 
 def _shared(text: str, before: list[str]) -> str:
-    """The longest beginning that the text has in common with one of the sorted texts: with a neighbour of its place."""
+    """With a neighbour of its place among the sorted texts."""
     place = bisect_left(before, text)
     return max((_common(text, other) for other in before[max(0, place - 1) : place + 1]), key=len, default="")
 

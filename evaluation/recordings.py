@@ -41,7 +41,7 @@ def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
 
 
 def _asked(recorded: ReplayEngine, exam: TaskData) -> Trials:
-    """Recorded trials of each question of the run; a recording without a task serves every task."""
+    """A recording without a task serves every task."""
     tasks: defaultdict[str, list[str]] = defaultdict(list)
     for task, questions in exam.questions.items():
         for question in questions:

@@ -1,8 +1,8 @@
-"""A log of any task of another harness becomes a run folder like any other, marked here and comparable.
+"""Makes a run folder of another harness's log of any task, marked here and comparable.
 
-Contract: what cannot be read costs a warning and is counted, a missing answer fails, and a missing key leaves its
-answers to nobody. One question is in memory at a time. The same log goes on where it was stopped; another one is
-another run. Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
+Contract: an unreadable entry costs a warning and is counted, a missing answer fails, and a missing key leaves its
+answers undecided. One question is in memory at a time. The same log is resumed; another one is another run. Marks are
+those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Kept:
 def rejudge(
     log: Path, source: str, out: Path, given: Mapping[str, str], *, task: str = "", model: str = ""
 ) -> RunFolder:
-    """Makes the run folder of a log, or goes on with it; nothing is marked yet.
+    """Makes the run folder of a log, or resumes it; nothing is marked yet.
 
     Args:
         log: a file, or a folder of a harness's logs.
@@ -113,9 +113,6 @@ def rejudge(
         given: paths of `question`, `gold`, `response`, `type`, `options` and `score` in an entry; "" for the default.
         task: its name; default as in the log.
         model: keeps only its answers; or names the model where the log names none.
-
-    Raises:
-        UserError: no such log, none of its entries can be used, answers of several models, or another run in `out`.
     """
     check_out(out)
     with ExitStack() as stack:

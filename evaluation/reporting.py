@@ -1,4 +1,4 @@
-"""The last step of a run: its scores, and the two files that show them, report.json and report.html."""
+"""The last step of a run: its scores in report.json and report.html."""
 
 from __future__ import annotations
 
@@ -112,7 +112,6 @@ def score(run: RunFolder, profile: Profile = "article") -> dict[str, Any]:
 
 
 def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tuple[dict[str, Any], Outcomes]:
-    """The content of report.json and its inputs; `shown` picks the rows of the page."""
     from livek12.core.scoring.report import score_outcomes
     from livek12.tasks.registry import find_task
 
@@ -160,7 +159,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
 
 
 def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
-    """The rows of a run, with or without texts; shows progress where reading takes long."""
+    """The rows of a run; shows progress where reading takes long."""
     spec = run.spec()
     return watched(run.rows(texts), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
 

@@ -1,7 +1,7 @@
-"""Rewards of trainers: their calls become rows of pairs, and judgements the values that they take.
+"""Rewards of trainers: their calls become rows of pairs, and judgements their values.
 
 Contract: equal settings share one `Verifier` for as long as the process lives. Rows keep their order. A row that cannot
-be judged is undecided as well, and the `Verifier` warns of it.
+be judged is undecided, with a warning.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ _SEEN = 200
 
 
 class _Verifiers:
-    """One `Verifier` for equal settings."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._made: dict[tuple[int | None, str | None], Verifier] = {}
@@ -60,7 +58,6 @@ class _Verifiers:
             return self._made[workers, judge]
 
     def after_fork(self) -> None:
-        """Replaces the lock, which a thread of the parent may hold."""
         self._lock = threading.Lock()
 
 
@@ -73,21 +70,18 @@ def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[
 
 
 def _share() -> int | None:
-    """The cores of this process where a launcher started several on this machine; None for all of them."""
+    """The cores of this process where a launcher started several on this machine."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     return max(1, min(MOST, cores() // int(ranks))) if ranks.isdecimal() and int(ranks) > 1 else None
 
 
 def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list[float | None]:
-    """The share of the points of each, and `undecided` for those that are open."""
+    """The share of the points of each; `undecided` for open ones."""
     return [undecided if judgement.score is None else judgement.score for judgement in judgements]
 
 
-# --- TRL ------------------------------------------------------------------------------------------------------------
-
-
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
-    """The rows of a call of TRL; raises UserError without keys, or for a column of another length."""
+    """The rows of a call of TRL; UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
     if not any(name in there for name in (*KEYS, "variables")):
@@ -126,7 +120,6 @@ def last_asked(prompt: str) -> str:
 
 
 def _last_said(value: Any, role: str) -> str:
-    """The text of a prompt or completion: of a conversation, the last message of the role."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Sequence):
@@ -140,9 +133,6 @@ def _last_said(value: Any, role: str) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-# --- verl -----------------------------------------------------------------------------------------------------------
-
-
 def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any] | None) -> list[Row]:
     """The rows of a call of verl, whose columns may be numpy's."""
     rows = []
@@ -153,7 +143,7 @@ def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any
 
 
 def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
-    """The values for verl: a score, and fields that it logs or writes down."""
+    """Scores for verl, with fields that it logs."""
     return [
         {
             "score": reward,
@@ -164,9 +154,6 @@ def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
         }
         for judgement, reward in zip(judgements, rewards_of(judgements, undecided), strict=True)
     ]
-
-
-# --- OpenRLHF -------------------------------------------------------------------------------------------------------
 
 
 def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
@@ -209,9 +196,6 @@ def response_in(query: str, prompt: str) -> str | None:
     return None if not end or at < 0 else query[seen[at + len(end) - 1] + 1 :]
 
 
-# --- rows -----------------------------------------------------------------------------------------------------------
-
-
 def _row(columns: Mapping[str, Any], response: str, prompt: str) -> Row:
     values = {name: listed(value) for name, value in columns.items()}
     keys = {name: values[name] for name in KEYS if values.get(name) not in (None, "", [])}
@@ -232,16 +216,13 @@ def _first(values: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def _options(value: Any) -> Any:
-    """Options as rows of pairs have them; ARC has the texts and the labels in two lists."""
+    """ARC has the texts and the labels in two lists."""
     if not isinstance(value, Mapping) or set(value) != {"text", "label"}:
         return value or []
     texts, labels = listed(value["text"]), listed(value["label"])
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
         return value
     return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
-
-
-# --- guides --------------------------------------------------------------------------------------------------------
 
 
 def trainer_guide(trainer: str) -> Guide:

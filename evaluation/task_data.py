@@ -35,17 +35,7 @@ class TaskData:
 def load_task_data(
     data: str, tasks: list[Task], limit: int | None, only: Mapping[str, Collection[str]] | None = None
 ) -> TaskData:
-    """Reads what the tasks ask from a built data set.
-
-    Args:
-        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
-        tasks: the tasks.
-        limit: only the first so many questions of each task, in asking order.
-        only: by task the ids of the questions that are asked, or derived from; None for all.
-
-    Raises:
-        UserError: no such data set or config, or a task without questions in it.
-    """
+    """Reads the questions of tasks from a built data set; `only` has the ids of the chosen questions by task."""
     from livek12.tasks.loading import pages_for, questions_of
 
     shared = {
@@ -69,11 +59,7 @@ def make_spec(
     sampling: Mapping[str, Any],
     chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
-    """The spec of a command; `sampling` holds only what the user set, over each task's defaults.
-
-    Raises:
-        UserError: it would be too many answers.
-    """
+    """The spec of a command; `sampling` holds only what the user set, over each task's defaults."""
     from livek12.core.questions import fingerprint
 
     check_size(sum(map(len, exam.questions.values())), trials)
@@ -106,11 +92,7 @@ def make_spec(
 
 
 def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The sampling set over the tasks' defaults; a value None sets nothing.
-
-    Raises:
-        UserError: a name that is none of `Sampling`, or a number that no model could draw by.
-    """
+    """The sampling set over the tasks' defaults; a value None sets nothing."""
     found = {name: value for name, value in given.items() if value is not None}
     for name in found:
         if name not in Sampling.model_fields:
@@ -126,11 +108,7 @@ def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuses what is no whole number from `least` upwards; None is nothing said.
-
-    Raises:
-        UserError: it is not.
-    """
+    """Refuses anything but None and whole numbers from `least` upwards."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
         raise UserError(f"--{name.replace('_', '-')} {value!r} is not a whole number from {least} upwards")
 
@@ -140,9 +118,9 @@ def _is_number(value: object) -> bool:
 
 
 def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
-    """The sampling of a task with what the user set in place of its own.
+    """The sampling of a task with the user's values.
 
-    A budget of thinking that the user set has to be held; of recorded answers nobody can limit the thinking.
+    A thinking budget that the user set has to be kept; with recorded answers it cannot be.
     """
     own = task.sampling.model_dump()
     if "thinking_budget" in said or kind_of(engine).is_recorded:
@@ -151,14 +129,9 @@ def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
 
 
 def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
-    """The exam of a run with its pictures; without them where the data set is no longer there.
+    """The exam of a run with its pictures; without them where the data set is gone.
 
-    Args:
-        run: the run folder.
-        data: where the data set lies now, if not where run.json says.
-
-    Raises:
-        UserError: `data` is given and is another data set than the run's.
+    `data` is the new place of a data set that was moved.
     """
     from livek12.evaluation.chosen import asked_again
     from livek12.tasks.registry import get_task

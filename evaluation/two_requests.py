@@ -1,8 +1,8 @@
 """Tasks that make two requests for an answer: the second holds the reply to the first.
 
 Contract: the first reply is stored before the second request is sent. Both kinds flow to the engine as one stream; a
-constant number of replies is in memory. A first reply without any text makes the question fail for this time. The
-response holds the first reply (`Response.earlier`) with its token counts.
+constant number of replies is in memory. A first reply without any text makes the question fail for this time.
+`Response.earlier` has the first reply with its token counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ have been answered, while the last first ones are still at work."""
 def outcomes(
     engine: Engine, wanted: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
 ) -> Iterator[Response | Failure]:
-    """The outcomes of the requests, of tasks that make two those of the second; `journal` takes first replies."""
+    """The outcomes of the requests; `journal` takes first replies."""
     two = {task.name for task in exam.tasks if task.first_style}
     if not two or kind_of(engine.name).is_recorded:
         yield from engine.generate(wanted)
@@ -58,14 +58,14 @@ class _Both:
         self._unmade: list[Failure] = []
 
     def requests(self, wanted: Iterator[Request]) -> Iterator[Request]:
-        """The requests of now, the trials of a question together; `due` may hold more at the end."""
+        """The trials of a question together; `due` may hold more at the end."""
         for _, trials in groupby(wanted, key=lambda request: (request.key.task, request.key.question_id)):
             yield from filter(self._begun, trials)
             yield from self._second(KEPT)
         yield from self._second(0)
 
     def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
-        """The outcome for the question; nothing where it is that of the first request."""
+        """The outcome for the question; nothing for that of the first request."""
         yield from self.unmade()
         if first := self._firsts.pop(outcome.key, None):
             if isinstance(outcome, Response) and outcome.text.strip():
@@ -86,7 +86,6 @@ class _Both:
             yield self._unmade.pop()
 
     def _begun(self, request: Request) -> bool:
-        """Tests whether a first request has to be sent: its reply may be stored."""
         if request.key.task not in self._two:
             return True
         reply = self._stored.pop(str(request.key), None)

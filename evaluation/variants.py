@@ -1,4 +1,4 @@
-"""Which tasks of a run, or of several, ask the same questions in two ways, so that there is a Δ between them.
+"""Pairs of tasks that ask the same questions in two ways, for a Δ between them.
 
 A task is compared with what it is a variant of (`tasks.registry.variants`): with that task where it was run, else with
 the tasks that ask parts of its questions as it would (`mdk12_mini` for `mdk12`).
@@ -21,7 +21,7 @@ def tasks_of(spec: RunSpec) -> list[Task]:
 
 
 def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[str, list[Counterpart]]:
-    """Counterparts of each of these tasks; `among`: the tasks of another run, if they are of that."""
+    """Counterparts of each of these tasks; `among` are the tasks of another run."""
     tasks = list(tasks)
     asked = tasks if among is None else list(among)
     found: dict[str, list[Counterpart]] = {}
@@ -33,7 +33,7 @@ def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[s
 
 
 def alike(tasks: Iterable[Task]) -> list[list[str]]:
-    """The tasks in groups that differ in nothing but the questions they choose."""
+    """The tasks in groups that differ in nothing but their questions."""
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for task in tasks:
         groups[_manner(task)].append(task.name)
@@ -51,5 +51,5 @@ def _asked_as(base: str, task: Task, asked: Iterable[Task]) -> list[str]:
 
 
 def _manner(task: Task) -> tuple[str, str]:
-    """All of how a task asks, but for which questions: what is equal here asks a question alike."""
+    """Equal for tasks that differ only in their questions."""
     return task.benchmark, way_of(task)

@@ -1,12 +1,11 @@
 """An environment for `verifiers` (v1): the questions of a task of ours, with our judge as the reward.
 
 `vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model. The
-package `livek12-exam` (`integrations/livek12_exam`) is this module under a name that the hub of environments takes.
+package `livek12-exam` (`integrations/livek12_exam`) is this module for the hub of environments.
 
-Contract: prompts are text; questions with pictures are left out, with a warning. The reward is the share of the points;
-an undecided answer is 0 and counted by the metric `undecided`. `validate` has the key judge itself. A release whose
-answers are held back, and any question without a key, is never in it; nor is the newest release, unless `held` says
-which releases are: training on an exam ends it.
+Contract: questions with pictures are left out, with a warning. The reward is the share of the points; an undecided
+answer is 0 and counted by the metric `undecided`. A held-back release, and any question without a key, is never in it;
+nor is the newest release, unless `held` says which releases are: training on an exam ends it.
 """
 
 from __future__ import annotations
@@ -67,11 +66,11 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
 
     @vf.metric  # type: ignore[untyped-decorator]
     async def undecided(self, trace: vf.Trace) -> float:
-        """1 where nobody could decide."""
+        """1 for an undecided answer."""
         return float((await self._judged(trace.last_reply)).decision == "undecided")
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:
-        """Tests whether the key accepts itself; None where it can only be read."""
+        """True if the key accepts itself; None where it can only be read."""
         judgement = await self._judged(f"\\boxed{{{self.data.key}}}")
         return None if judgement.decision == "undecided" else judgement.decision == "accept"
 
@@ -84,11 +83,7 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
     """The questions of a task."""
 
     def load(self) -> Iterator[ExamTask]:
-        """The questions, in asking order.
-
-        Raises:
-            UserError: no such task or data set, or no question of it may be trained on.
-        """
+        """The questions, in asking order."""
         exam = open_task(self.config.exam, self.config.data)
         releases = held_releases(
             exam.data, {document.question.release for document in exam.documents}, self.config.held
@@ -107,7 +102,7 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
 
 
 def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
-    """The releases that nobody trains on: those that the data set holds back, and the chosen ones, else the newest."""
+    """The releases that are not trained on: held-back ones, and the chosen ones, else the newest."""
     held = set(chosen) - {"none"}
     if not chosen and (named := [release for release in releases if release]):
         held.add(max(named))

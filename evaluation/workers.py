@@ -1,8 +1,8 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
 Contract: the reply to a line depends on the line alone: limits are in processor time. A line that breaks one is
-undecided and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork has
-processes of its own, each with one child for symbolic comparisons. This module imports none of the rules.
+undecided; its neighbours are judged anew. A `MarkPool` is thread-safe, and a fork has processes of its own, each with
+one child for symbolic comparisons. This module imports none of the rules.
 """
 
 from __future__ import annotations
@@ -83,11 +83,7 @@ class MarkPool(ProcessPool, Generic[R]):
             yield from replies
 
     def batches(self, lines: Iterable[bytes]) -> Iterator[list[R]]:
-        """The same, some at a time; a bounded number of lines is in hand.
-
-        Raises:
-            UserError: a process cannot start.
-        """
+        """The replies to lines, some at a time; a bounded number of lines is in hand."""
         ahead: deque[Future[list[R]]] = deque()
         closed = self._closed
         try:
@@ -102,7 +98,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 future.cancel()
 
     def close(self) -> None:
-        """Ends all processes, and what they have in hand; the pool may be used again."""
+        """Ends all processes; the pool may be used again."""
         with self._lock:
             threads, self._threads = self._threads, None
         if threads is not None:
@@ -120,7 +116,7 @@ class MarkPool(ProcessPool, Generic[R]):
         self._threads = None
 
     def _submit(self, chunks: Sequence[list[bytes]], closed: int) -> list[Future[list[R]]]:
-        """The futures of chunks of a batch; nothing starts if the pool was closed since the batch began."""
+        """Nothing starts if the pool was closed since the batch began."""
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
             try:
@@ -129,7 +125,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 raise UserError("nothing can be judged any more: the interpreter is ending") from None
 
     def _judged(self, chunk: list[bytes], closed: int) -> list[R]:
-        """The replies to a chunk; where its process ends, each line is judged alone."""
+        """Where a process ends, each of its lines is judged alone."""
         replies: list[R] = []
         while rest := chunk[len(replies) :]:
             try:
@@ -145,7 +141,6 @@ class MarkPool(ProcessPool, Generic[R]):
             return self._unmarked(line, f"no result: {error}")
 
     def _replies(self, lines: Sequence[bytes], closed: int) -> list[R]:
-        """The replies to the first of these lines, as many as a process makes in time."""
         try:
             replies = from_json(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
         except Closed:
@@ -167,8 +162,8 @@ def pair_pool(
 ) -> MarkPool[Reply]:
     """Processes that judge rows of judge-pairs.
 
-    `folder` is that of image files, None for none; `whole` replies hold the verdict of the rules; `seconds` are
-    processor time of a row, without its symbolic comparisons.
+    `folder` is that of image files; `whole` replies hold the verdict of the rules; `seconds` are processor time of a
+    row, without its symbolic comparisons.
     """
 
     def unmarked(line: bytes, why: str) -> Reply:
@@ -192,9 +187,6 @@ def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
         yield chunk
 
 
-# ---- in the child ----
-
-
 def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, seconds: float) -> None:
     """The work of `pair_pool`."""
     from livek12.evaluation.pairs import reply_to
@@ -205,7 +197,7 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
 
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:
-    """Judges what a pool sends, `seconds` of processor time a line; calls `after` behind each message."""
+    """Judges the lines of a pool, `seconds` of processor time a line; calls `after` behind each message."""
     for chunk in requests(link):
         try:
             replies: object = list(_in_time(chunk.split(b"\n"), seconds, judge))
@@ -223,9 +215,6 @@ def _in_time(lines: Sequence[bytes], seconds: float, judge: Callable[[bytes], R]
         limit_time(0)
         if time.monotonic() > until:
             return
-
-
-# ---- on a Ray cluster ----
 
 
 def ray_batches(
@@ -251,9 +240,6 @@ def ray_batches(
         shared: see `work`.
         given: see `work`.
         unmarked: as for `MarkPool`.
-
-    Raises:
-        UserError: Ray is missing, there is none at this address, or a process cannot start.
     """
     from livek12.engines.pool.ray import connect
     from livek12.judges.cascade import rules_digest
@@ -311,9 +297,6 @@ def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Se
     return [reply for future in _node_pools[name].submit(lines) for reply in future.result()]
 
 
-# ---- in threads ----
-
-
 class Flow(Generic[T, R]):
     """Threads that mark a stream, `ahead` items at a time; Ctrl-C does not wait for a judge."""
 
@@ -322,7 +305,7 @@ class Flow(Generic[T, R]):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="judges")
 
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
-        """The results as they finish or, with `ordered`, in the order of the items; raises what `work` raises.
+        """The results as they finish or, with `ordered`, in the order of the items.
 
         An item None means that none waits at the moment: only finished results are yielded then.
         """

@@ -6,15 +6,14 @@
     earlier-N.jsonl     replies to the requests before a question's own, kept for resuming
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
-    repeats-N.jsonl     one `Verdict` a line, of judges asked once more; none of them makes a mark
+    repeats-N.jsonl     one `Verdict` a line, of repeated judging; none of them makes a mark
     regrades.jsonl      marks set by people (`core.run.markings`)
     sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     report.json, report.html
 
-Contract: a folder is opened with the spec of the current command. A new folder takes it, and so does one that holds no
-response while no process works in it; any other refuses a spec that differs in anything that could change an answer or
-a mark. Of several commands that begin at once one makes the folder (`core.run.access`). A response of another model, or
-to a question outside the run, never counts.
+Contract: a new folder takes the spec of the current command, and so does one that holds no response while no process
+works in it; any other refuses a spec that differs in anything that could change an answer or a mark. A response of
+another model, or to a question outside the run, never counts.
 """
 
 from __future__ import annotations
@@ -85,8 +84,6 @@ class _Named(BaseModel):
 
 
 class _QuestionHead(BaseModel):
-    """The name of a question in a line of questions.jsonl."""
-
     task: str
     question: _Named
 
@@ -117,13 +114,8 @@ class RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
         A folder of another run takes this one if it holds no response and is not in use. No third run can take it until
-        the result is garbage or `leave` is called.
-
-        Args:
-            path: the folder; made where it is missing.
-            spec: of the current command.
-            questions: the questions of each task, kept in the folder so that marks can be traced.
-            on_problem: receives one line for each damaged line, and for another run that gave way.
+        the result is garbage or `leave` is called. `on_problem` receives one line for each damaged line, and for
+        another run that gave way.
         """
         run = cls(path, on_problem)
         make_folder(path)
@@ -152,7 +144,6 @@ class RunFolder:
             raise UserError(f"{self.path}: another command began a run here meanwhile; run yours again") from None
 
     def _take_over(self, different: str, fence: Fence) -> None:
-        """Removes another run without responses."""
         busy = in_use(self.path)  # first: who is at work may store a response and leave while we look
         if has_responses(self.path):
             raise UserError(
@@ -214,14 +205,13 @@ class RunFolder:
         return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
 
     def asked(self) -> Mapping[tuple[str, str], int]:
-        """Maps the task and id of each question to its line's place in questions.jsonl; raises as `each_question`."""
+        """Maps the task and id of each question to its line's place in questions.jsonl."""
         if self._asked is None:
             heads = self._question_lines(_QuestionHead)
             self._asked = {(item.task, item.question.id): place for item, place in heads}
         return self._asked
 
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
-        """The lines of questions.jsonl with their places, parsed as `model`."""
         spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
         try:
@@ -240,7 +230,7 @@ class RunFolder:
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
     def writer(self, stem: str) -> JournalWriter:
-        """A writer for `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
+        """A writer for a stem: `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
@@ -252,7 +242,7 @@ class RunFolder:
         expected.tell()
 
     def response_lines(self) -> Iterator[tuple[str, bytes]]:
-        """The same, each as its key and its raw line; damaged lines are skipped silently."""
+        """The responses, each as its key and its raw line; damaged lines are skipped silently."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
@@ -271,7 +261,7 @@ class RunFolder:
         return self._answered()
 
     def follow(self) -> AnsweredKeys:
-        """A set of answered keys for repeated looks: each reads what is new."""
+        """A set of answered keys for repeated looks."""
         return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
@@ -279,13 +269,7 @@ class RunFolder:
         yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
-        """Records the judges of a marking in run.json.
-
-        Args:
-            judges: version of each task's judges.
-            words: their descriptions, by version.
-            marking: its number (see `core.run.markings`).
-        """
+        """Records the judges of a marking in run.json: version of each task's judges, and their descriptions."""
         with settling(self.path) as fence:
             spec = self.spec()
             before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
@@ -294,11 +278,7 @@ class RunFolder:
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
     def judged(self, among: Callable[[Verdict], bool] | None = None) -> Iterator[tuple[Response, Verdict]]:
-        """The responses that have a verdict, with the one that counts.
-
-        Args:
-            among: filter of verdicts; None: all.
-        """
+        """The responses that have a verdict, with the one that counts."""
         verdicts = self._verdicts(among)
         for response in self.responses():
             verdict = verdicts.find(response.key)
@@ -332,7 +312,7 @@ class RunFolder:
         texts: bool = True,
         questions: Collection[tuple[str, str]] | None = None,
     ) -> Index[Verdict]:
-        """The same as an index, for millions."""
+        """An index, for millions of verdicts."""
         spec = self.spec()
         return Index(
             self.path,
@@ -349,10 +329,7 @@ class RunFolder:
     def rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
         """Streams one row for each question and trial, with people's marks in place of the judges'.
 
-        Args:
-            texts: false where no text, thinking or verdict reason is needed: packed ones are then not read
-                (`core.packed_rows`).
-            questions: task and id of the questions whose rows are read; default all.
+        `texts` false: no text, thinking or verdict reason is needed, and packed ones are not read.
         """
         from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
@@ -384,7 +361,6 @@ class RunFolder:
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
     def _write_questions(self, questions: Mapping[str, Iterable[Question]], fence: Fence) -> str:
-        """Writes questions.jsonl; returns its hash."""
         digest = hashlib.sha256()
 
         def lines() -> Iterator[str]:
@@ -425,8 +401,6 @@ def without_bytes(question: Question) -> Question:
 
 
 class _Head(Record, extra="ignore"):
-    """The key and state of a verdict."""
-
     key: Key
     state: State
 
@@ -438,7 +412,7 @@ def states(run: RunFolder) -> dict[State, int]:
 
 
 def _by_heads(run: RunFolder) -> Counter[State] | None:
-    """Counts by verdict heads; None unless each answer has one verdict and people set no mark."""
+    """None unless each answer has one verdict and people set no mark."""
     if (run.path / REGRADES).exists():
         return None
     counts, answered, marked = Counter[State](), run.answered(), KeySet()

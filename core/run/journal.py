@@ -2,9 +2,9 @@
 
 Contract: a record is one line, written whole by one `write`; a finished line is never touched again. Each writer has a
 file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with its process; whoever opens a file
-next heals a torn end (kill, full disk). Under leases (`core.run.leases`) each writer begins a file named after its
-token. Readers need no lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and
-on close. Packed lines (`core.packed`) are read before the files.
+next heals a torn end (kill, full disk). Under leases each writer begins a file named after its token. Readers need no
+lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. Packed lines
+(`core.packed`) are read first.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ _SYNC_SECONDS = 1.0
 class LineFile:
     """A file of whole lines, held by this process alone; a context manager, not thread-safe.
 
-    Args:
-        path: the file; made where it is missing, and its torn last line healed.
+    A missing file is made, and a torn last line healed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +53,7 @@ class LineFile:
         self._synced = time.monotonic()
 
     def write_line(self, text: str) -> None:
-        """Writes the text as one line; raises as `write_lines`."""
+        """Writes the text as one line."""
         self.write_lines([text])
 
     def write_lines(self, texts: Sequence[str]) -> None:
@@ -98,7 +97,7 @@ class LineFile:
 
 
 def heal(fd: int) -> None:
-    """Ends the file in a whole line: completes a last line that is valid JSON, else removes it."""
+    """Completes a last line that is valid JSON, else removes it."""
     size = os.lseek(fd, 0, os.SEEK_END)
     start, tail = size, b""
     while start > 0 and b"\n" not in tail:
@@ -117,7 +116,7 @@ def heal(fd: int) -> None:
 
 
 class ResponseHead(Record, extra="ignore", title="Response"):
-    """Of a response whose it is; that its line is whole is looked at, and nothing is made of its thinking."""
+    """The key and model of a response; its line is checked to be whole, and its texts are not built."""
 
     key: Key
     text: str
@@ -149,7 +148,7 @@ class JournalWriter(LineFile):
         self._use(*_take_file(folder, stem))
 
     def append(self, record: Record) -> None:
-        """Writes the record as one line; raises as `write_line`."""
+        """Writes the record as one line."""
         self.write_line(record.model_dump_json())
 
 
@@ -158,8 +157,7 @@ def read_journal(
 ) -> Iterator[R]:
     """The records of all files of a stem, file by file, in the order they were written.
 
-    Lines without a valid record are skipped; `on_problem` gets one line for each file with such lines (an unfinished
-    last line is none).
+    Lines without a valid record are skipped; `on_problem` gets one line for each file with such lines.
     """
     return (record for _, record in placed_records(folder, stem, model, on_problem))
 
@@ -178,7 +176,7 @@ def placed_keys(
     on_problem: Callable[[str], None] | None = None,
     questions: Collection[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[Place, K | StoredKey]]:
-    """The same; of packed lines only the keys are read, and only those of some questions, if they are given."""
+    """The keys with their places; of packed lines nothing else is read."""
     return _placed(folder, stem, model, lambda path: PackedLines(path).keys(questions), on_problem)
 
 
@@ -253,12 +251,12 @@ def journal_files(folder: Path, stem: str) -> list[Path]:
 
 
 def has_lines(folder: Path, stem: str) -> bool:
-    """Returns true if a stem has any line."""
+    """True if a stem has any line."""
     return packed_path(folder, stem).exists() or any(path.stat().st_size for path in journal_files(folder, stem))
 
 
 def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
-    """Heals every file whose writer is gone and keeps the first of them, or starts a new one; with leases a new one."""
+    """Heals every file whose writer is gone and keeps the first of them, or starts a new one."""
     if shared(folder):
         lease = Lease(folder)
         path = folder / f"{stem}-{lease.token}.jsonl"
@@ -286,7 +284,7 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
 
 
 def _stands(path: Path, fd: int) -> bool:
-    """Checks that the open file still has that name."""
+    """True if the open file still has that name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:
@@ -294,7 +292,6 @@ def _stands(path: Path, fd: int) -> bool:
 
 
 def _reason(error: ValueError) -> str:
-    """The first validation error of a line."""
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())[:_LONGEST]
     wrong = error.errors(include_url=False, include_input=False)[0]
@@ -342,10 +339,10 @@ class Index(Generic[K]):
         trials: trials below this number are kept.
         named: filter by key and model.
         wanted: filter by record.
-        wins: returns true if the later of two records of a key counts; default: it does.
+        wins: true if the later of two records of a key counts; default: it does.
         on_problem: receives damaged lines, one line each.
         texts: false: packed records come without their texts (`core.packed_rows`).
-        questions: of packed records only those of these questions (task and id); default all.
+        questions: of packed records only those of these questions (task and id).
     """
 
     def __init__(

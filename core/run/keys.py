@@ -27,11 +27,7 @@ class KeySet(AbstractSet[str]):
             self._mark(name, int(trial))
 
     def add(self, key: Key) -> bool:
-        """Adds a key; returns true if it is new.
-
-        Raises:
-            ValueError: a trial below 0.
-        """
+        """Adds a key (trial from 0); returns true if it is new."""
         return self._mark(f"{key.task}/{key.question_id}", key.trial)
 
     def _mark(self, name: str, trial: int) -> bool:
@@ -114,7 +110,7 @@ class Expected:
 
 
 class AnsweredKeys:
-    """The answered keys of a run; reads all once and then what was added, as others may answer meanwhile."""
+    """The answered keys of a run; reads all once and then what other processes added."""
 
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
         self._folder, self._expected, self._on_problem = folder, expected, on_problem
@@ -122,7 +118,7 @@ class AnsweredKeys:
         self._tail: Tail[ResponseHead] | None = None
 
     def __call__(self) -> KeySet:
-        """The keys as of now; the same set each time."""
+        """The same set each time."""
         if self._tail is None:
             ends: dict[Path, int] = {}
             for place, response in placed_keys(self._folder, "responses", ResponseHead, self._on_problem):

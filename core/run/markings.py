@@ -4,14 +4,14 @@ Contract: `Verdict.marking` counts the markings of a run (`judge --again`). Of t
 marking wins; within one marking, in this order: graded, by the keys of another data set, by judge models that replied,
 the narrower range, with an audit of the reasoning, the later one. But a verdict that waits for a judge loses to a
 decided one of any marking, and of two rules-only verdicts of one marking by the same keys the later rules win. A
-verdict of a judge that run.json does not know (from before markings were counted) counts only where it is the only one.
+verdict of a judge that run.json does not know counts only where it is the only one.
 
 A judge's version is `rules-CODE+SETTINGS`, a space, the same for each method of its models (`count-…`), and the name of
 its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a hand-set number.
 
-People's marks (`regrades.jsonl`): a row is one person's mark of equal answers to one question, with a reason. It
-belongs to the responses that it names, whichever judge marks them; the last row on a response counts, and a withdrawn
-one restores the judges' verdict, which rows keep anyway. Invalid rows are reported with their line and ignored.
+A row of `regrades.jsonl` is one person's mark of equal answers to one question. It belongs to the responses that it
+names, whichever judge marks them; the last row on a response counts, and a withdrawn one restores the judges' verdict.
+Invalid rows are reported and ignored.
 """
 
 from __future__ import annotations
@@ -43,13 +43,7 @@ _READER = re.compile(r"\+latex2sympy2_extended-[\w.]+")
 
 
 def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
-    """Returns true if the later of two verdicts on one answer counts.
-
-    Args:
-        new: read later.
-        old: read before.
-        known: versions of the judges in run.json, oldest first.
-    """
+    """True if the later of two verdicts on one answer counts; `known` are the judges in run.json, oldest first."""
     if new.waits != old.waits:
         waiting, other = (new, old) if new.waits else (old, new)
         if not other.is_open:
@@ -61,13 +55,13 @@ def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
 
 
 def other_rules(verdict: Verdict, judge: str) -> bool:
-    """Returns true for a rules-only verdict by the judge's keys but other rules."""
+    """True for a rules-only verdict by the judge's keys but other rules."""
     (rules, *_), (others, *_) = verdict.judge.split(" "), judge.split(" ")
     return not verdict.by_models and rules != others and _keys(verdict.judge) == _keys(judge)
 
 
 def without_code(version: str) -> str:
-    """The version without code hashes: methods, prompts, settings and keys."""
+    """The version without code hashes."""
     return _CODE.sub(r"\1+", _READER.sub("", version))
 
 
@@ -182,13 +176,7 @@ def _first(error: ValueError) -> str:
 def regraded(
     rows: Iterable[Row], regrades: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
-    """The rows with people's marks; the judges' verdict moves to `Row.judged`.
-
-    Args:
-        rows: as judged.
-        regrades: from `read_regrades`.
-        tell: receives the number of marks without an answer, at the end.
-    """
+    """The rows with people's marks; the judges' verdict moves to `Row.judged`."""
     questions = {key[:2] for key in regrades}
     unused = set(regrades)
     for row in rows:
@@ -241,7 +229,7 @@ def with_mark(row: Row, regrade: Regrade) -> Row:
 
 
 def change_of(row: Row) -> Change | None:
-    """Effect of a person's mark on a row; None where it has none."""
+    """The effect of a person's mark on a row; None without one."""
     if row.judged is None or row.verdict is None:
         return None
     if row.judged.state == "ungraded" or row.judged.low != row.judged.high:
@@ -286,7 +274,7 @@ class RegradeCounts:
             yield row
 
     def summary(self) -> dict[str, Any]:
-        """The `regraded` entry of report.json; {} without marks by people."""
+        """The `regraded` entry of report.json."""
         if not self.answers:
             return {}
         counts = {"answers": self.answers, "changed": self.changed, "settled": self.settled}

@@ -1,10 +1,8 @@
 """Run folders at an fsspec address (`hf://`, `s3://`, …), as a copy on this machine.
 
-Contract: only files of runs directly in the folder are considered; their names are checked (none leads out of the
-copy), their number and bytes bounded. Unchanged files are not fetched again, nor texts of a packed run that nobody
-reads. An unfinished push is reported, and so is a file other than the one pushed. No secret is printed or written: an
-address is shown without user, password and query, and credentials are left to the libraries (`hf auth login`,
-environment).
+Contract: only files of runs directly in the folder are considered; their names are checked, their number and bytes
+bounded. Unchanged files are not fetched again. An unfinished push is reported, and so is a file other than the one
+pushed. Addresses are shown without user, password and query; credentials are left to the libraries.
 """
 
 from __future__ import annotations
@@ -74,11 +72,9 @@ class Manifest(Record):
 
 
 def run_folder(place: str | Path, texts: bool = True) -> Path:
-    """A local run folder: the named one, or a copy of the one at an address.
+    """The named local run folder, or a copy of the one at an address.
 
-    Args:
-        place: a folder or an address.
-        texts: false where only scores are needed: packed responses may then come without texts.
+    `texts` false: packed responses may come without texts.
     """
     return fetch(str(place), texts) if is_address(str(place)) else Path(place)
 
@@ -91,7 +87,7 @@ def own_folder(place: str | Path) -> Path:
 
 
 def is_address(text: str) -> bool:
-    """Returns true for an address, false for a path."""
+    """True for an address, false for a path."""
     return _ADDRESS.match(text) is not None
 
 
@@ -140,9 +136,7 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
 def fetch(address: str, texts: bool = True) -> Path:
     """A cached copy of the run at an address.
 
-    Args:
-        address: of the run folder.
-        texts: see `run_folder`; harness marks and people's labels are joined by texts, so they force true.
+    Harness marks and people's labels are joined by texts, so they force `texts`.
     """
     files, path = open_place(address)
     there = stored(address, files, path)
@@ -188,7 +182,6 @@ def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
 
 
 def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> dict[str, Stored]:
-    """The files of the last push."""
     if not pushed.whole:
         raise UserError(
             f"{shown(address)}: a push to it is going on or was cut off; wait for it, or push the run again"
@@ -206,7 +199,6 @@ _CHANGED: Final = "{}: was changed while it was read; run the same command again
 
 
 def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path, texts: bool) -> None:
-    """Fetches new and changed files, and removes deleted ones."""
     prints = _known(account)
     due = {
         name: file for name, file in there.items() if prints.get(name) != file.print or not (folder / name).is_file()
@@ -230,7 +222,6 @@ def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, 
 
 
 def _known(account: Path) -> dict[str, str]:
-    """The prints of earlier fetches by name."""
     with suppress(OSError, ValueError):
         prints = json.loads(account.read_bytes())
         if isinstance(prints, dict):
@@ -253,7 +244,7 @@ def _part_of(address: str, target: Path) -> Iterator[Path]:
 
 
 def _copy(address: str, files: Any, file: Stored, target: Path, progress: Progress) -> None:
-    """Fetches one file, never more than its stated size."""
+    """Never fetches more than the stated size."""
     with _part_of(address, target) as part:
         with create(part) as copy, files.open(file.path, "rb", block_size=_BLOCK) as source:
             remaining, digest = file.size, hashlib.sha256()
@@ -272,7 +263,7 @@ def _copy(address: str, files: Any, file: Stored, target: Path, progress: Progre
 
 
 def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
-    """Fetches a packed file without its texts; false if they are not stored apart."""
+    """False if the texts are not stored apart."""
     if target.suffix != PACKED:
         return False
     with _part_of(address, target) as part:
@@ -284,7 +275,7 @@ def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
 
 
 def failure(address: str, error: BaseException) -> UserError:
-    """The reason of a failure at an address, without the address's secrets."""
+    """The reason of a failure, without the address's secrets."""
     scheme = address.partition("://")[0]
     if isinstance(error, ImportError):
         return UserError(f"{shown(address)}: {scheme}:// needs another library: {_library(scheme, error)}")
@@ -296,7 +287,7 @@ def failure(address: str, error: BaseException) -> UserError:
 
 
 def _library(scheme: str, error: ImportError) -> str:
-    """The install hint for a scheme's library, where fsspec names one, with its import error."""
+    """The install hint for a scheme's library, where fsspec names one."""
     from fsspec.registry import known_implementations
 
     cause = one_line(error.__cause__ or error, 160)

@@ -1,4 +1,4 @@
-"""`Table`: sorted outcomes of one task as arrays; two outcomes of one answer raise UserError with its key."""
+"""The sorted outcomes of one task as arrays."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 class Table:
     """The answers to one set of questions, sorted by question, trial and task.
 
-    Attributes:
-        questions: sorted by id.
-        question, trial: indices into `questions` and the sorted trial numbers, length n.
+    `question` and `trial` are indices into `questions` and the sorted trial numbers, length n.
     """
 
     rows: Outcomes
@@ -96,11 +94,7 @@ def answers_of(table: Table, questions: Sequence[int]) -> Indices:
 
 
 def tabulate(rows: Iterable[Outcome]) -> Table:
-    """Sorts outcomes into a table.
-
-    Raises:
-        UserError: two of them have the same task, question and trial; or there are none.
-    """
+    """Sorts outcomes into a table; UserError for none, or two of the same task, question and trial."""
     import numpy as np
 
     outcomes = Outcomes.of(rows)

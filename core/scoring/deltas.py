@@ -26,10 +26,7 @@ MOST_GROUPS = 200
 class Counterpart:
     """The base of a task variant.
 
-    Attributes:
-        base: its name.
-        tasks: those of the run that ask as it does: itself, or tasks for parts of its questions.
-        differs: the difference in words.
+    `tasks` are those of the run that ask as it does: itself, or tasks for parts of its questions.
     """
 
     base: str
@@ -57,14 +54,7 @@ def task_deltas(
 def language_deltas(
     by_task: Mapping[str, Outcomes], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
 ) -> list[Delta]:
-    """Δ between the languages of multilingual questions, over tasks that ask alike.
-
-    Args:
-        by_task: the answers.
-        alike: groups of tasks that differ only in their choice of questions.
-        profile: of the formulas.
-        parameters: constants.
-    """
+    """Δ between the languages of multilingual questions; tasks in a group of `alike` differ only in questions."""
     deltas = []
     for tasks in alike:
         named = [task for task in tasks if task in by_task]
@@ -155,7 +145,7 @@ def _groups(
 
 
 def _once(rows: Outcomes) -> Outcomes:
-    """The answers; of a question that several tasks asked, those of the first task."""
+    """Of a question that several tasks asked, only the answers of the first task."""
     import numpy as np
 
     question = ranked([item.id for item in rows.questions], rows.question)
@@ -165,7 +155,7 @@ def _once(rows: Outcomes) -> Outcomes:
 
 
 def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[str, SlimQuestion]) -> Outcomes:
-    """The answers to the shared questions, keyed by the base's questions, with trials numbered anew."""
+    """Keyed by the base's questions, with trials numbered anew."""
     import numpy as np
 
     place = {id: number for number, id in enumerate(shared)}

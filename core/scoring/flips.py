@@ -3,7 +3,7 @@
 Contract: each p is that of `core.statistics.sign_flip_tests` on the pair's differences, with undecided ones as 0.
 Flipped sums are linear: those of b - a are those of b minus those of a, less the questions undecided in one. So the
 matrix of signs (questions × permutations) is multiplied with each run once, not with each pair. Pairs with differences
-near rounding error (against the slack of the test), or few enough to try all patterns, are tested by themselves.
+near rounding error, or few enough to try all patterns, are tested by themselves.
 """
 
 from __future__ import annotations

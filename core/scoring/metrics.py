@@ -1,7 +1,6 @@
 """Registry of the reports' metrics, with all facts that tables, pages and studies need.
 
-A metric registered with `terms` is computed for every task (`task_terms`) and appears in report.json, pages,
-comparisons, sweeps and sites.
+A metric registered with `terms` is computed for every task (`task_terms`) and appears in all reports.
 """
 
 from __future__ import annotations
@@ -81,19 +80,19 @@ def metric_of(name: str) -> ReportMetric:
 
 
 def meaning_of(name: str) -> str:
-    """The meaning of a metric in English; empty if it is not registered."""
+    """The meaning of a metric in English."""
     metric = metric_of(name)
     return metric.meaning.format(name.removeprefix(metric.name))
 
 
 def ranking_metrics() -> tuple[str, ...]:
-    """The metrics that comparisons show of each run; the first available one ranks."""
+    """The compared metrics; the first available one ranks."""
     compared = [metric for metric in metrics() if metric.ranks is not None]
     return tuple(metric.name for metric in sorted(compared, key=lambda metric: metric.ranks or 0))
 
 
 def site_metrics() -> tuple[str, ...]:
-    """The metrics that sites show of each run."""
+    """The metrics on sites."""
     return (*ranking_metrics(), *(metric.name for metric in metrics() if metric.on_site and metric.ranks is None))
 
 
@@ -103,7 +102,7 @@ def tested_metrics() -> tuple[str, ...]:
 
 
 def contrasted_metrics() -> tuple[str, ...]:
-    """The metrics whose differences between groups of questions are given."""
+    """The metrics of differences between groups of questions."""
     return tuple(metric.name for metric in metrics() if metric.contrasted)
 
 
@@ -155,7 +154,7 @@ def pass_sizes(trials: int) -> list[int]:
 
 
 def _pass_terms(table: Table) -> Terms:
-    """pass@k of each question, k up to the fewest trials of any question, averaged over questions."""
+    """Estimates pass@k, k up to the fewest trials of any question."""
     import numpy as np
 
     samples = np.bincount(table.question)
@@ -177,7 +176,7 @@ def _pass_terms(table: Table) -> Terms:
             return values
 
         worst = spread(low)
-        # The same array where nothing is undecided, not an equal one: of a million answers each takes 8 MB.
+        # The same array where nothing is undecided: of a million answers each takes 8 MB.
         best = worst if np.array_equal(low, high) else spread(high)
         terms[f"pass@{k}"] = Term(worst, best, weight, by_trial=False)
     return terms

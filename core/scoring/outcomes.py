@@ -1,9 +1,8 @@
 """Outcomes: the input of the formulas for each answer, without texts, as objects and as columns.
 
-Contract: a row enters every formula at its worst and at its best. Failed and unsupported answers are anything
-from nothing to full marks; an ungraded one is bounded by its verdict (its undecided parts count 0 and full;
-without a usable verdict the whole question does); no answer is worth 0. A row that contradicts itself raises
-UserError with the key. `Outcomes` stores n answers as arrays; answers with the same marks share one `AnswerFinding`.
+Contract: a row enters every formula at its worst and at its best. Failed and unsupported answers are anything from
+nothing to full marks; an ungraded one is bounded by its verdict (its undecided parts count 0 and full; without a usable
+verdict the whole question does); no answer is worth 0. A row that contradicts itself raises UserError with the key.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ def _one(value: str | int | bool | None) -> tuple[str, ...]:
 
 
 def _prefixes(path: Sequence[str]) -> tuple[str, ...]:
-    """The paths of a taxonomy below its first layer, the subject.
-
-    MDK12-Bench has grade, subfield and curriculum there; deeper layers are too many to report.
-    """
+    """MDK12-Bench has grade, subfield and curriculum below the subject; deeper layers are too many to report."""
     return tuple(" / ".join(path[:depth]) for depth in range(2, min(len(path), DEEPEST) + 1))
 
 
@@ -160,11 +156,7 @@ class Outcome:
 
 
 def finding_of(row: Row) -> AnswerFinding:
-    """The marks of a row.
-
-    Raises:
-        UserError: it lacks a verdict, or the verdict awards more points than there are.
-    """
+    """The marks of a row; UserError if it lacks a verdict, or the verdict awards more points than there are."""
     share, correct = outcome_bounds(row)
     process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
     return AnswerFinding(
@@ -188,11 +180,7 @@ class Slim:
         self._slim: SlimQuestion
 
     def __call__(self, row: Row) -> Outcome:
-        """The outcome of a row.
-
-        Raises:
-            UserError: it lacks a verdict, or the verdict awards more points than there are.
-        """
+        """The outcome of a row; raises as `finding_of`."""
         if self._question is not row.question:  # the trials of a question follow each other
             self._question, self._slim = row.question, self.question(row.question)
         used = Used(*map(self._same, _used(row.response))) if row.response else None
@@ -230,7 +218,7 @@ def steps_of(process: Process) -> Steps | None:
 
 
 def _spent(used: Used, earlier: EarlierReply | None) -> Used:
-    """Tokens of a response and the reply before it; None for a kind that either does not state."""
+    """None for a kind that either request does not state."""
     if earlier is None:
         return used
     both = zip(used, _used(earlier), strict=True)
@@ -285,8 +273,8 @@ def _verdict(row: Row) -> Verdict:
 def variable_bounds(row: Row) -> Bounds:
     """Bounds of the share of correct variables (CFE-Bench: a failed extraction stays in the denominator).
 
-    A question without variables counts its sub-answers. Variables without a part in the verdict are
-    wrong in a graded answer and undecided in an ungraded one.
+    A question without variables counts its sub-answers. Variables without a part in the verdict are wrong in a graded
+    answer and undecided in an ungraded one.
     """
     if row.state in ("failed", "unsupported"):
         return OPEN
@@ -304,8 +292,6 @@ def variable_bounds(row: Row) -> Bounds:
             return OPEN
     return accepted / total, (accepted + undecided) / total
 
-
-# --- columns of outcomes ----------------------------------------------------------------------------------------------
 
 UNTOLD = -(1 << 62)
 """In a column of tokens: not stated."""

@@ -1,6 +1,6 @@
 """Addresses of local servers, and the names they answer to.
 
-A server at loopback answers to loopback names alone, so that no other site reaches it under its name (DNS rebinding).
+A server at loopback answers to loopback names alone (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def shown_host(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Returns true if only this machine can reach the address."""
+    """True if only this machine can reach the address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -52,7 +52,7 @@ class OwnNames:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     def __contains__(self, header: str) -> bool:
-        """Accepts a Host header with a numeric address, which no DNS entry can fake, or an own name."""
+        """Accepts a numeric address, which no DNS entry can fake, or an own name."""
         name = header.rsplit(":", 1)[0] if re.search(r":\d+$", header) else header
         name = name.strip("[]").lower()
         try:
@@ -63,7 +63,7 @@ class OwnNames:
 
 
 class Idlers:
-    """Closes idle connections, so that nobody can exhaust a server; `connections` are uvicorn's."""
+    """Closes idle connections of uvicorn, so that nobody can exhaust a server."""
 
     def __init__(self, connections: set[Any]) -> None:
         self._connections = connections

@@ -1,9 +1,8 @@
 """Results of runs in other formats: one module a format.
 
-Contract: an export says what the run folder says and nothing more. Single answers (question, key, solution, response,
-judges) are in it only where they may be shown: those of held-back releases or made of them, and those without a review
-or a licence, are not, unless all rows are asked for; marks cover all questions. No absolute path, endpoint address or
-secret is exported.
+Contract: single answers (question, key, solution, response, judges) are exported only where they may be shown: not
+those of held-back releases or made of them, nor those without a review or a licence, unless all rows are asked for;
+marks cover all questions. No absolute path, endpoint address or secret is exported.
 """
 
 from __future__ import annotations
@@ -42,14 +41,13 @@ class Export:
     """A run to export.
 
     Attributes:
-        run: the run folder.
         scores: the content of its report.json.
         model: the name of the model, as the Hub has it where it does.
-        data_repo: the data set on the Hub, if there is one; "" otherwise.
-        organization: who evaluated.
+        data_repo: the data set on the Hub, or "".
+        organization: of the evaluator.
         relationship: of the evaluator to the model's makers.
-        source_url: where more about it stands; "" for nowhere.
-        which: the rows that stand in the export.
+        source_url: a page about the run, or "".
+        which: the exported rows.
         hold: releases that are held back.
     """
 
@@ -108,7 +106,7 @@ class Export:
 
 
 def is_held(row: Row, hold: Collection[str]) -> bool:
-    """Tests whether a key is held back: by its release, or because only judges got it."""
+    """True if a key is held back: by its release, or because only judges got it."""
     keys = [part.gold for part in row.verdict.parts] if row.verdict else []
     lent = any(key.strip() for key in keys) and not _has_key(row.question)
     return row.question.release in hold or lent
@@ -166,7 +164,7 @@ def _last(model: str) -> str:
 
 
 def is_hub_name(model: str) -> bool:
-    """Tests for the Hub's form ORG/NAME."""
+    """Recognises the Hub's form ORG/NAME."""
     return bool(_HUB_NAME.fullmatch(model))
 
 

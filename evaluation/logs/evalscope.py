@@ -1,9 +1,8 @@
 """EvalScope's logs: `reviews/MODEL/BENCHMARK_SUBSET.jsonl` below a work folder.
 
-Contract: a review holds the conversation, the accepted targets and the marks of one sample; its answer is what the
-model said last, with thinking and counts. Generations of one sample are trials. A sample of ours names its question in
-its metadata. EvalScope logs neither an answer's ending nor its limit. Two different reviews of one question are
-refused.
+Contract: a review holds the conversation, the accepted targets and the marks of one sample. Generations of one sample
+are trials. A sample of ours names its question in its metadata. EvalScope logs neither an answer's ending nor its
+limit. Two different reviews of one question are refused.
 """
 
 from __future__ import annotations
@@ -52,16 +51,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class LoggedReview:
-    """One sample in EvalScope's log.
-
-    Attributes:
-        place: where it stands, for messages.
-        model: who answered.
-        benchmark: with its subset.
-        raw: the whole line.
-        turns: of the conversation.
-        score: `sample_score`.
-    """
+    """One sample in EvalScope's log; `benchmark` with its subset, `raw` the whole line."""
 
     place: str
     model: str

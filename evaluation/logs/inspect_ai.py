@@ -1,9 +1,8 @@
 """Inspect's logs (`.eval` and `.json`), read by Inspect's own reader, one sample at a time.
 
 Contract: an archive is first read through with bounds, for its sizes are not believed. Each epoch of a sample is a
-trial; a sample that ended in an error has no answer. `target` and `scores` are Inspect's: several targets are
-alternatives, C and I are 1 and 0. A damaged log or sample costs one warning; two logs with different answers to one
-question of ours are an error.
+trial; a sample that ended in an error has no answer. Several targets are alternatives, C and I are 1 and 0. A damaged
+log or sample costs one warning; two logs with different answers to one question of ours are an error.
 """
 
 from __future__ import annotations
@@ -82,7 +81,6 @@ def _raw(sample: EvalSample) -> dict[str, Any]:
 
 
 def _scores(sample: EvalSample) -> dict[str, float]:
-    """Each scorer's value; several values under names of their own."""
     values: dict[str, float] = {}
     for name, score in (sample.scores or {}).items():
         if isinstance(score.value, dict):
@@ -163,7 +161,6 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """One log's rows; none if it is of another task."""
     from livek12.tasks.plugins.inspect_marks import answer_of, model_name
 
     check_size(file)
@@ -195,7 +192,6 @@ def _marked(sample: EvalSample) -> dict[str, Any] | None:
 
 
 def _task_of(log: EvalLog) -> str:
-    """Our task: as the plug-in noted it, else by the log's task name."""
     noted = (log.eval.metadata or {}).get("livek12_task")
     return noted if isinstance(noted, str) else log.eval.task.removeprefix("livek12/")
 

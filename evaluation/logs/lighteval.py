@@ -1,8 +1,8 @@
 """lighteval's logs: `details_*.parquet`, with `--save-details --output-dir OUT`.
 
-Contract: each answer to a document is a trial; a document of ours names task and question in `doc.specific`, others are
-known by their place. lighteval logs no finish reason, and pads the logged tokens to the longest answer of a batch: they
-are not counted, but their last one tells an ended answer from a cut one. Two logs of one task of ours are refused.
+Contract: each answer to a document is a trial; a document of ours names task and question in `doc.specific`. lighteval
+logs no finish reason, and pads the logged tokens to the longest answer of a batch: they are not counted, but their last
+one tells an ended answer from a cut one. Two logs of one task of ours are refused.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Ma
 
 
 def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[str, Any]]] | None:
-    """Task, question and answers of an entry; None, with a warning, if it is none of ours."""
+    """None, with a warning, if the entry is none of ours."""
     try:
         about, output = entry["doc"]["specific"], entry["model_response"]
         task, question, texts = about["task"], about["question_id"], output["text"]

@@ -1,7 +1,7 @@
 """Reads harnesses' JSON within bounds: lines of samples, results, and marks as numbers.
 
 Contract of `objects`: UTF-8 with or without a byte order mark, UTF-16 with one; wrong bytes become question marks, with
-one warning a file. A line that is no JSON object costs a warning. One line is in memory at a time.
+one warning a file. A line that is no JSON object costs a warning.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """lm-evaluation-harness's logs: `samples_*.jsonl`, with `--log_samples --output_path OUT`.
 
 Contract: each repeat of a document is a trial. A task with several filters has a line for each, with the same answers:
-their marks are `METRIC,FILTER`. Tasks that choose by likelihood hold no answers. A sample of ours names task and
-question in `doc`. The model is that of the results file beside it; lm-eval logs neither finish reasons nor token
-counts, only the request's limit. Two logs with answers to one question of ours are refused.
+their marks are `METRIC,FILTER`. A sample of ours names task and question in `doc`. The model is that of the results
+file beside it; lm-eval logs neither finish reasons nor token counts. Two logs with answers to one question of ours are
+refused.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ def entries(path: Path) -> Iterator[LogEntry]:
 
 
 def _task(file: Path) -> str:
-    """The task in samples_TASK_DATE.jsonl."""
     return file.stem.removeprefix(SAMPLES).rpartition("_")[0] or file.stem
 
 
@@ -130,7 +129,7 @@ def logs_of(path: Path) -> list[Path]:
 
 
 def _sample(line: bytes, place: str) -> dict[str, Any] | None:
-    """Task, question, repeats and limit of a line; None, with a warning, if it is no sample of ours."""
+    """None, with a warning, if the line is no sample of ours."""
     try:
         read = json.loads(line)
         doc, resps = read["doc"], read["resps"]

@@ -2,9 +2,8 @@
 
 Contract: each repeat is a trial; a text in place of an answer (request failed, budget used up) is none. Logs hold
 prompt and target, neither rows nor pictures, and for our tasks the id that our metrics add. Token counts exist for the
-first repeat alone, from models that report them: a 0 for a text is left out, so is a count of a batch without the
-prompt's, for such models count every answer as long as the longest. Results have the task's limit; finish reasons and
-times are missing.
+first repeat alone: a 0 for a text is left out, so is a count of a batch without the prompt's, for such models count
+every answer as long as the longest.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def _answers(
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
-    """Marks: numbers outside the fields that every line has, also inside objects."""
+    """Numbers outside the fields that every line has, also inside objects."""
     marks = numbers(raw, but=_KNOWN)
     for name, value in raw.items():
         if name not in _KNOWN and isinstance(value, dict):
@@ -77,7 +76,6 @@ def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _target(printed: Any) -> Any:
-    """A target; a list if one was printed."""
     if isinstance(printed, str) and len(printed) < 10_000 and _LIST.fullmatch(printed):
         try:
             return list(ast.literal_eval(printed))

@@ -3,7 +3,7 @@
 Contract: a row with `prediction` is an answer; one with "Failed to obtain answer" has none. Marks of single rows
 (`hit`) exist only after a judgement of the kit's own. A row of ours names its question in `question_id`. The kit writes
 neither finish reasons nor token counts, but `status.json` has the arguments of its last call, with an endpoint's limit.
-Two results of one task of ours are refused. The whole file is in memory, as its formats require.
+Two results of one task of ours are refused.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _limit(file: Path) -> dict[str, int]:
 
 
 def _result(path: Path, task: str) -> Path | None:
-    """A task's only result file; the kit links to some from other folders."""
+    """The kit links to some results from other folders."""
     end = f"_{harness_name(task)}"
     files = [path] if path.is_file() else [file for file in path.rglob(f"*{end}.*") if file.is_file()]
     named = sorted({file.resolve() for file in files if file.stem.endswith(end) and file.suffix in SUFFIXES})

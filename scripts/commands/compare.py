@@ -1,4 +1,4 @@
-"""`livek12 compare`: runs beside each other, with intervals, and pair by pair with paired tests."""
+"""`livek12 compare`: runs with intervals, and pair by pair with paired tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`livek12 dedup`: pairs of questions that are the same again, or variants, in a file for a person to decide on."""
+"""`livek12 dedup`: pairs of equal questions or variants, in a file for a person to decide on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`livek12 export`: the results of run folders in the forms that others read."""
+"""`livek12 export`: the results of run folders in other formats."""
 
 from __future__ import annotations
 

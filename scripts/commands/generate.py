@@ -1,4 +1,4 @@
-"""`livek12 generate`: fills a run folder with responses and nothing else."""
+"""`livek12 generate`: fills a run folder with responses."""
 
 from __future__ import annotations
 

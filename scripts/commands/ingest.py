@@ -1,4 +1,4 @@
-"""`livek12 ingest`: exam PDFs to a folder of questions to review, which `livek12 build` reads as it is."""
+"""`livek12 ingest`: exam PDFs to a folder of questions to review, for `livek12 build`."""
 
 from __future__ import annotations
 

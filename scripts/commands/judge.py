@@ -1,4 +1,4 @@
-"""`livek12 judge`: marks what is not marked yet in a run folder."""
+"""`livek12 judge`: marks the unmarked answers of a run folder."""
 
 from __future__ import annotations
 

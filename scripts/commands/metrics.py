@@ -1,4 +1,4 @@
-"""`livek12 metrics [NAME]`: the modules for `evaluate.load`, where they lie, and each as a folder for a Space."""
+"""`livek12 metrics [NAME]`: the modules for `evaluate.load`, each as a folder for a Space."""
 
 from __future__ import annotations
 

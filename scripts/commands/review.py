@@ -1,4 +1,4 @@
-"""`livek12 review`: people confirm what `ingest` found, or label the answers of a run, on a page in their browser."""
+"""`livek12 review`: people confirm the questions of `ingest`, or label the answers of a run, in their browser."""
 
 from __future__ import annotations
 

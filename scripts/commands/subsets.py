@@ -1,4 +1,4 @@
-"""`livek12 subsets`: proposes members of subsets for review, and shows how the review stands."""
+"""`livek12 subsets`: proposes members of subsets for review, and shows the state of the review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`livek12 sweep`: models × tasks × trials from one file, here, on Ray or on Slurm; the same command goes on."""
+"""`livek12 sweep`: models × tasks × trials from one file, here, on Ray or on Slurm; resumes."""
 
 from __future__ import annotations
 
@@ -52,10 +52,6 @@ def sweep(
 
 
 def _work(plan: SweepPlan) -> bool:
-    """Does what is missing; or has it done by jobs, of which the last reports.
-
-    A folder that cannot be used is left alone; the report says why.
-    """
     from livek12.evaluation.sweep.status import find, look
 
     found = {run.label: find(run) for run in plan.runs}
@@ -87,7 +83,6 @@ def _work(plan: SweepPlan) -> bool:
 
 
 def _finish(plan: SweepPlan, as_json: bool) -> None:
-    """Reports, and ends with exit code 1 while a cell is missing."""
     from livek12.evaluation.sweep.report import write_report
     from livek12.evaluation.sweep.status import find, look
     from livek12.report.compared import print_comparison
@@ -143,7 +138,6 @@ def _say(line: str) -> None:
 
 
 def _print(cells: Sequence[Cell]) -> None:
-    """A table of numbers, and below it a line for each cell of which there is something to say."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -125,11 +125,6 @@ def _tag(
 
 
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
-    """The proposer of knowledge points, and its description.
-
-    Raises:
-        UserError: there is no such way, or the labels do not fit the tree.
-    """
     from livek12.core.engine_kinds import engine_names
     from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
@@ -172,7 +167,6 @@ def _check_ingested(data: Path) -> None:
 
 
 def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, str], problems: list[str]) -> int:
-    """Proposes variables and flows in the drafts; how many requests failed."""
     from contextlib import closing, nullcontext
 
     from livek12.core.progress import Progress

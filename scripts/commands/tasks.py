@@ -1,7 +1,6 @@
 """`livek12 tasks`: the tasks and their questions, as families, or (`NAME`, `--all`) name by name.
 
-Counts are those of the data set where one is named, and then only tasks that have questions there are shown; without
-one they are what the papers say, and are called so.
+Counts are those of the data set where one is named, else those of the papers.
 """
 
 from __future__ import annotations
@@ -64,7 +63,6 @@ def tasks(
 
 
 def _members(family: Family, census: Census | None, part: str) -> Counted:
-    """The members to be shown, with their questions."""
     exact = family.member(part)
     if census:
         found: Counted = [pair for pair in census.members(family) if part in pair[0].name]
@@ -74,7 +72,6 @@ def _members(family: Family, census: Census | None, part: str) -> Counted:
 
 
 def _print_judges(as_json: bool) -> None:
-    """Lists the shipped panels: their judges, what these need, and under which licence they come."""
     from livek12.judges.llm.spec import FOLDER, SHIPPED, shipped_panels
 
     panels = shipped_panels()
@@ -94,7 +91,6 @@ def _print_judges(as_json: bool) -> None:
 
 
 def _print_derived(name: str, data: str, as_json: bool) -> None:
-    """Lists one derived task, or all of a base (`cfe_text:`), with what is asked of the data."""
     from livek12.tasks.families import SIGN
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import derived_tasks, get_task
@@ -111,7 +107,6 @@ def _print_derived(name: str, data: str, as_json: bool) -> None:
 
 
 def _nothing(name: str, data: str) -> NoReturn:
-    """Says why nothing is listed."""
     from livek12.core.errors import UserError
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import get_task

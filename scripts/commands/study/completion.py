@@ -1,4 +1,4 @@
-"""`livek12 study completion`: how exactly a model goes on with the beginnings of questions."""
+"""`livek12 study completion`: verbatim continuation of the beginnings of questions."""
 
 from __future__ import annotations
 

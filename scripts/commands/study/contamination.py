@@ -1,4 +1,4 @@
-"""`livek12 study contamination`: whether models do better on exams that they may have seen."""
+"""`livek12 study contamination`: marks on exams that the models may have seen."""
 
 from __future__ import annotations
 

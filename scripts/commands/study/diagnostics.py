@@ -1,4 +1,4 @@
-"""`livek12 study diagnostics`: why a model fails, from the answers to derived tasks."""
+"""`livek12 study diagnostics`: causes of failures, from the answers to derived tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`livek12 study error-types`: of what kind wrong answers are."""
+"""`livek12 study error-types`: kinds of wrong answers."""
 
 from __future__ import annotations
 

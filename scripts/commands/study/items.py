@@ -1,4 +1,4 @@
-"""`livek12 study items`: difficulty and discrimination of each question, and the keys that look wrong."""
+"""`livek12 study items`: difficulty and discrimination of each question, and suspect keys."""
 
 from __future__ import annotations
 

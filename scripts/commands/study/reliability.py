@@ -1,4 +1,4 @@
-"""`livek12 study reliability`: the process audit beside people, beside other critics, beside itself; rankings."""
+"""`livek12 study reliability`: the process audit against people, other critics, and itself; rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`livek12 study steps`: how many steps responses take, beside the reference."""
+"""`livek12 study steps`: number of steps in responses, beside the reference."""
 
 from __future__ import annotations
 
