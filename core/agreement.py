@@ -11,7 +11,7 @@ Level = Literal["nominal", "interval"]
 
 
 class Agreement(TypedDict):
-    """A judge against a human on yes-or-no marks; `accepted` is the positive class."""
+    """Judge against a human on yes-or-no marks; `accepted` is the positive class."""
 
     n: int
     true_accepts: int

@@ -48,12 +48,12 @@ def arguments_of(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """A value as on the command line."""
+    """Value as on the command line."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def split_at_commas(text: str) -> list[str]:
-    """The non-empty pieces between commas outside quotes and brackets."""
+    """Non-empty pieces between commas outside quotes and brackets."""
     pieces, start, open_brackets, quoted, escaped = [], 0, "", False, False
     for place, character in enumerate(text):
         if quoted:
@@ -121,7 +121,7 @@ def is_secret(name: str) -> bool:
 
 
 def one_of(option: str, value: str, choices: Collection[C]) -> C:
-    """The value, which must be one of the choices."""
+    """Value, which must be one of the choices."""
     for choice in choices:
         if value == choice:
             return choice

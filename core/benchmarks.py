@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: its name, its folder or distribution (for people), and the package of its sides."""
+    """Benchmark: its name, its folder or distribution (for people), and the package of its sides."""
 
     name: str
     place: str
@@ -54,17 +54,17 @@ def include(folders: Collection[Path]) -> None:
 
 
 def named() -> str:
-    """The value of LIVEK12_INCLUDE, a cache key of the benchmarks."""
+    """Value of LIVEK12_INCLUDE, a cache key of the benchmarks."""
     return os.environ.get(VARIABLE, "")
 
 
 def included() -> list[Path]:
-    """The folders named by `--include` and LIVEK12_INCLUDE."""
+    """Folders named by `--include` and LIVEK12_INCLUDE."""
     return [Path(place).resolve() for place in named().split(os.pathsep) if place]
 
 
 def include_flags() -> list[str]:
-    """The arguments that give another `livek12` the same folders."""
+    """Arguments that give another `livek12` the same folders."""
     return [word for folder in included() for word in ("--include", str(folder))]
 
 

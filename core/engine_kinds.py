@@ -22,7 +22,7 @@ Place = Literal["here", "endpoint", "record", "unknown"]
 
 @dataclass(frozen=True)
 class EngineKind:
-    """An engine by name.
+    """Engine by name.
 
     Attributes:
         factory: its class as "module:class".
@@ -84,7 +84,7 @@ _BUILT_IN: Final = {
 
 
 def engine_names() -> tuple[str, ...]:
-    """The choices of `--engine`."""
+    """Choices of `--engine`."""
     return ("auto", *_BUILT_IN, *sorted(_installed()))
 
 
@@ -94,21 +94,21 @@ def is_engine(name: str) -> bool:
 
 
 def checked_engine(name: str, where: str) -> str:
-    """The name, which must be an engine's."""
+    """Name, which must be an engine's."""
     if not is_engine(name):
         raise UserError(f"{where} {name!r}: choose one of {', '.join(engine_names())}")
     return name
 
 
 def kind_of(name: str) -> EngineKind:
-    """The engine of that name; its place is unknown if it is not installed."""
+    """Engine of that name; its place is unknown if it is not installed."""
     if (kind := _BUILT_IN.get(name)) is not None:
         return kind
     return _load(name) if name in _installed() else EngineKind(name, "", "unknown")
 
 
 def local_kinds() -> tuple[EngineKind, ...]:
-    """The built-in engines that run a model here."""
+    """Built-in engines that run a model here."""
     return tuple(kind for kind in _BUILT_IN.values() if kind.is_local)
 
 

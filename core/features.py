@@ -29,19 +29,19 @@ R = TypeVar("R", bound=Record)
 
 @cache
 def columns(record: type[Record]) -> dict[str, Any]:
-    """The columns of a record class, in the form of `datasets.Features.to_dict`."""
+    """Columns of a record class, in the form of `datasets.Features.to_dict`."""
     return {name: _feature(field.annotation) for name, field in record.model_fields.items()}
 
 
 def features(record: type[Record]) -> datasets.Features:
-    """The columns as `datasets.Features`."""
+    """Columns as `datasets.Features`."""
     import datasets
 
     return datasets.Features.from_dict(columns(record))
 
 
 def schema(record: type[Record]) -> pa.Schema:
-    """The columns as an Arrow schema, with the image metadata of `datasets`."""
+    """Columns as an Arrow schema, with the image metadata of `datasets`."""
     import pyarrow as pa
 
     described = json.dumps({"info": {"features": columns(record)}})
@@ -63,7 +63,7 @@ def to_row(record: Record) -> dict[str, Any]:
 
 
 def from_row(record: type[R], row: Mapping[str, Any]) -> R:
-    """The record of a row (images not decoded).
+    """Record of a row (images not decoded).
 
     Missing or null columns take defaults and unknown ones are ignored, so older and newer data sets are readable.
     """
@@ -157,7 +157,7 @@ class FlatRow(Record):
 
 @dataclass(frozen=True)
 class FlatTask:
-    """The flat rows of one task: the questions that one answer decides.
+    """Flat rows of one task: the questions that one answer decides.
 
     Attributes:
         pictures: true if any row has one.

@@ -180,7 +180,7 @@ _LONGEST = 1024
 
 
 def pointer_note(data: bytes) -> str:
-    """A pointer in words, from the first 1,024 bytes of a file; "" for anything else."""
+    """Pointer in words, from the first 1,024 bytes of a file."""
     if not _POINTER.match(data):
         return ""
     size = _SIZE.search(data[:_LONGEST])
@@ -189,7 +189,7 @@ def pointer_note(data: bytes) -> str:
 
 
 def pointer_note_of(path: Path) -> str:
-    """The pointer note of a file; "" also where it cannot be read."""
+    """Pointer note of a file; "" also where it cannot be read."""
     try:
         if not path.is_file():  # a pipe can be read once
             return ""

@@ -12,7 +12,7 @@ _NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
 
 
 class NotFetched(Exception):
-    """A failed download, with a one-line reason."""
+    """Failed download, with a one-line reason."""
 
 
 def fetch(name: str, revision: str | None = None, patterns: list[str] | None = None) -> Path:
@@ -40,7 +40,7 @@ def _bars() -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """The reason of a failed Hub call."""
+    """Reason of a failed Hub call."""
     cause = root(error)
     kind = type(cause).__name__
     if kind == "OfflineModeIsEnabled":
@@ -77,7 +77,7 @@ def is_no_hub(cause: BaseException) -> bool:
 
 
 def no_hub() -> str:
-    """The message for such an answer."""
+    """Message for such an answer."""
     return (
         f"what answers at {endpoint()} is no Hub, or something stands before it (a login page, a proxy): check the"
         " network and HF_ENDPOINT"

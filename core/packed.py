@@ -87,7 +87,7 @@ def covers(places: list[tuple[int, int]], size: int) -> bool:
 
 
 class PackedLines:
-    """The lines of a packed stem, in order or by row number.
+    """Lines of a packed stem, in order or by row number.
 
     `light` leaves out the texts of records, if the file has light ones; `source` is an open file to read instead of
     `path`.
@@ -160,7 +160,7 @@ class PackedLines:
                 yield file, start, line
 
     def keys(self, questions: Collection[tuple[str, str]] | None = None) -> Iterator[StoredKey | bytes | None]:
-        """The key of each line by the columns; the line itself where they are null, None for other questions."""
+        """Key of each line by the columns; the line itself where they are null, None for other questions."""
         if not {LIGHT, *KEYS} <= self._types.keys():
             yield from self
             return
@@ -195,7 +195,7 @@ class PackedLines:
         return True
 
     def at(self, row: int) -> bytes:
-        """The line of a row."""
+        """Line of a row."""
         from bisect import bisect_right
 
         number = bisect_right(self._begins, row) - 1
@@ -282,7 +282,7 @@ def _print(path: Path) -> str:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column; each dictionary value becomes one object."""
+    """Values of a column; each dictionary value becomes one object."""
     if not is_words(column.type):
         plain: list[Any] = column.to_pylist()
         return plain

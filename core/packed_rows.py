@@ -54,7 +54,7 @@ class StoredKey(NamedTuple):
 
 
 class LightResponse(Response):
-    """A response without text and thinking; `hash` is its `sha256`, `wide` and `narrow` see `size_of`."""
+    """Response without text and thinking; `hash` is its `sha256`, `wide` and `narrow` see `size_of`."""
 
     hash: str | None = None
     wide: int = 0
@@ -89,7 +89,7 @@ def schema_of(stem: str) -> Schema:
 
 
 def columns_of(stem: str, rows: Iterable[PackedRow]) -> list[list[Any]]:
-    """The columns of rows in the order of the schema; null where a line is no record."""
+    """Columns of rows in the order of the schema; null where a line is no record."""
     columns: list[list[Any]] = [[] for _ in schema_of(stem)]
     for row in rows:
         record = _record(stem, row[2])  # with its texts: one at a time
@@ -142,14 +142,14 @@ def _same_light(stem: str, stored: bytes | None, made: bytes | None) -> bool:
 
 
 def light_line(record: Record) -> bytes | None:
-    """A record without its texts, as JSON; None for records with short lines."""
+    """Record without its texts, as JSON; None for records with short lines."""
     if isinstance(record, Response):
         return to_json(_of_response(record))
     return to_json(_of_verdict(record)) if isinstance(record, Verdict) else None
 
 
 def light_model(model: type[R]) -> type[R]:
-    """The model of light lines."""
+    """Model of light lines."""
     return cast("type[R]", LightResponse) if model is Response else model
 
 
@@ -188,7 +188,7 @@ def _of_verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def with_versions(line: bytes, versions: str | None) -> bytes:
-    """A light line with the versions from their own column."""
+    """Light line with the versions from their own column."""
     if versions in (None, "{}"):
         return line
     stated = b'"versions":' + str(versions).encode()

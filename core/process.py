@@ -33,7 +33,7 @@ from livek12.core.text import one_line
 
 
 class OfOneProcess(Protocol):
-    """An owner of locks, threads or children, none of which a fork may use."""
+    """Owner of locks, threads or children, none of which a fork may use."""
 
     def after_fork(self) -> None:
         """Drops them, in the single-threaded fork."""
@@ -72,7 +72,7 @@ _log = logging.getLogger(__name__)
 
 
 class Ended(Exception):
-    """A child is gone; `code` is its exit code, negative for a signal, None where it was silent."""
+    """Child is gone; `code` is its exit code, negative for a signal, None where it was silent."""
 
     def __init__(self, how: str, code: int | None = None) -> None:
         super().__init__(how)
@@ -80,20 +80,20 @@ class Ended(Exception):
 
 
 class NotStarted(Ended):
-    """A child was gone before it was ready."""
+    """Child was gone before it was ready."""
 
 
 class Closed(Ended):
-    """The pool was closed over the request."""
+    """Pool was closed over the request."""
 
 
 def cores() -> int:
-    """The number of cores for this process."""
+    """Number of cores for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ChildProcess:
-    """The near end of a child.
+    """Near end of a child.
 
     Args:
         work: called there as `work(link, *given)`; a function of a module. It leaves the link open.
@@ -151,7 +151,7 @@ class ChildProcess:
             pass
 
     def receive(self, seconds: float | None = None) -> bytes:
-        """The next message.
+        """Next message.
 
         Raises:
             TimeoutError: nothing came in time; the child may still live.
@@ -226,7 +226,7 @@ def _above_standard(end: socket.socket) -> socket.socket:
 
 
 def ending(code: int, last_line: str) -> str:
-    """The end of a process in words."""
+    """End of a process in words."""
     if code == -signal.SIGKILL:
         return "its process was killed (SIGKILL: by somebody, or by the system when memory ran out)"
     try:
@@ -237,7 +237,7 @@ def ending(code: int, last_line: str) -> str:
 
 
 class ProcessPool:
-    """A bounded, thread-safe pool of children, each serving one request at a time; a context manager.
+    """Bounded, thread-safe pool of children, each serving one request at a time; a context manager.
 
     Children start when first needed. One that ends or times out costs its request and is replaced.
 
@@ -271,7 +271,7 @@ class ProcessPool:
         tell_of_forks(self)
 
     def ask(self, request: bytes, closed: int | None = None) -> bytes:
-        """The reply of a child; `closed` is how often the pool had been closed when the request was made.
+        """Reply of a child; `closed` is how often the pool had been closed when the request was made.
 
         Raises:
             NotStarted: it ended before it could take a request.
@@ -309,7 +309,7 @@ class ProcessPool:
                     raise
 
     def pids(self) -> list[int]:
-        """The ids of the current children."""
+        """Ids of the current children."""
         with self._lock:
             return [child.pid for child in self._all]
 

@@ -180,7 +180,7 @@ def tell_stage(words: str) -> None:
 
 
 def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items, with progress if taking them lasts longer than a few seconds."""
+    """Items, with progress if taking them lasts longer than a few seconds."""
     with Progress(what, total, patient=True) as progress:
         for item in items:
             yield item

@@ -15,7 +15,7 @@ HELD = 1024
 
 
 class QuestionIndex(Mapping[str, Question]):
-    """The questions of one task; `places` has the offset of each question by task and id."""
+    """Questions of one task; `places` has the offset of each question by task and id."""
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
         self._task, self._places = task, places
@@ -23,7 +23,6 @@ class QuestionIndex(Mapping[str, Question]):
         self._read = lru_cache(HELD)(partial(_read, file))
 
     def __getitem__(self, id: str) -> Question:
-        """The same object for consecutive answers, as rules cache by it."""
         return self._read(id, self._places[self._task, id])
 
     def __iter__(self) -> Iterator[str]:
@@ -41,7 +40,7 @@ def _read(file: BinaryIO, id: str, place: int) -> Question:
 
 
 def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
-    """An index for each task of a run; UserError if questions.jsonl has changed since the run began."""
+    """Index for each task of a run; UserError if questions.jsonl has changed since the run began."""
     places = run.asked()
     file = (run.path / QUESTIONS).open("rb")
     return {task.name: QuestionIndex(task.name, file, places) for task in run.spec().tasks}

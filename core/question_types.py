@@ -67,12 +67,12 @@ def register(row: TypeRow) -> TypeRow:
 
 
 def type_of(name: str) -> TypeRow:
-    """The row of a registered type."""
+    """Row of a registered type."""
     return _TYPES[name]
 
 
 def type_names() -> tuple[str, ...]:
-    """The names of all types."""
+    """Names of all types."""
     return tuple(_TYPES)
 
 
@@ -97,7 +97,7 @@ def _source_names() -> tuple[dict[str, str], list[str]]:
 
 @lru_cache(maxsize=256)  # the rows of a source have few types between them
 def kind_of(raw: str | None) -> str | None:
-    """A canonical type, `CHOICE` or `FREE` (the key decides); None for an unknown name."""
+    """Canonical type, `CHOICE` or `FREE` (the key decides); None for an unknown name."""
     if raw in _TYPES:
         return raw
     name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower().strip()))
@@ -107,7 +107,7 @@ def kind_of(raw: str | None) -> str | None:
 
 
 def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
-    """The canonical type of a kind."""
+    """Canonical type of a kind."""
     if kind == CHOICE:
         return "multiple_choice" if several else "single_choice"
     if kind == FREE:
@@ -116,7 +116,7 @@ def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
 
 
 def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | None]:
-    """The type of a question without its key.
+    """Type of a question without its key.
 
     An own name that depends on the key may have been settled by it, so only its kind is used.
     """

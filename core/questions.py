@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Facts(NamedTuple):
-    """The fields of a `Question` for selections; of `images` and `knowledge_points` only the length."""
+    """Fields of a `Question` for selections; of `images` and `knowledge_points` only the length."""
 
     benchmark: str | None
     language: str | None
@@ -47,7 +47,7 @@ _WORDS = ("benchmark", "language", "release", "subject", "question_type", "diffi
 
 
 def facts_of(parquet: pq.ParquetFile, group: int) -> list[Facts]:
-    """The facts of the questions of one row group, in order."""
+    """Facts of the questions of one row group, in order."""
     table = parquet.read_row_group(group, columns=_leaves(parquet))
     rows = table.num_rows
     words = [_values(table, name, rows) for name in _WORDS]
@@ -87,7 +87,7 @@ def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator
 
 
 def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
-    """The images of a question's pages, in page order; UserError if a page is missing."""
+    """Images of a question's pages, in page order; UserError if a page is missing."""
     id, paper, numbers = (_field(question, name) for name in ("id", "paper_id", "page_numbers"))
     if not paper or not numbers:
         raise UserError(f"question {id} names no paper or pages; it cannot be asked from page images")
@@ -131,7 +131,7 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 class NoConfig(UserError):
-    """The data set has none of the requested configs."""
+    """Data set has none of the requested configs."""
 
 
 def load_questions(
@@ -142,7 +142,7 @@ def load_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> list[Question]:
-    """The questions of the first of `configs` that the data set has with this benchmark.
+    """Questions of the first of `configs` that the data set has with this benchmark.
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
@@ -163,7 +163,7 @@ def iter_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> Iterator[Question]:
-    """A stream of `load_questions`."""
+    """Stream of `load_questions`."""
     opened = _Opened(data)
 
     def takes(facts: Facts) -> bool:
@@ -174,7 +174,7 @@ def iter_questions(
 
 
 def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkName) -> Iterator[Facts]:
-    """The facts of the questions that `iter_questions` gives, from their columns alone."""
+    """Facts of the questions that `iter_questions` gives, from their columns alone."""
     opened = _Opened(data)
     yield from opened.facts(opened.config_of(configs, benchmark))
 
@@ -190,7 +190,7 @@ def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None
 
 
 def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> list[Question]:
-    """The questions, with missing answers from the rows of the same id in `held`.
+    """Questions, with missing answers from the rows of the same id in `held`.
 
     UserError if a row is another question than that of its id.
     """
@@ -220,7 +220,7 @@ def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> s
 
 
 def read_card(folder: Path) -> Configs:
-    """The configs in a data set's card; UserError for files outside the folder."""
+    """Configs in a data set's card; UserError for files outside the folder."""
     card = folder / CARD
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "no such folder"
@@ -231,7 +231,7 @@ def read_card(folder: Path) -> Configs:
 
 
 def configs_of(text: str, where: str) -> Configs:
-    """The configs of questions and pages in the text of a card."""
+    """Configs of questions and pages in the text of a card."""
     import yaml
 
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
@@ -246,13 +246,13 @@ def configs_of(text: str, where: str) -> Configs:
 
 
 def open_card(data: str | Path) -> tuple[str, Configs]:
-    """A stable address of a data set (ORG/NAME@COMMIT, or an absolute path), and the configs in its card."""
+    """Stable address of a data set (ORG/NAME@COMMIT, or an absolute path), and the configs in its card."""
     opened = _Opened(data)
     return opened.place, opened.configs
 
 
 def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = False) -> list[Path]:
-    """The files of a split, in the order of patterns and names; each pattern must match unless optional."""
+    """Files of a split, in the order of patterns and names; each pattern must match unless optional."""
     matches = []
     for pattern in patterns:
         files = sorted(folder.glob(pattern))
@@ -263,7 +263,7 @@ def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = Fals
 
 
 def parts_of(config: str) -> list[str]:
-    """The configs that a task's config name stands for: `A+B` for two."""
+    """Configs that a task's config name stands for: `A+B` for two."""
     return config.split("+")
 
 
@@ -284,7 +284,7 @@ class _Opened:
         return f"{self._name}@{self._revision}" if self._on_hub else str(self._folder.resolve())
 
     def config_of(self, configs: Sequence[str], benchmark: BenchmarkName) -> str:
-        """The first of `configs` that holds this benchmark in each of its parts."""
+        """First of `configs` that holds this benchmark in each of its parts."""
         for config in configs:
             if all(self._holds(part, benchmark) for part in parts_of(config)):
                 return config
@@ -331,7 +331,7 @@ class _Opened:
 
 
 def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> Iterator[R]:
-    """The records of one Parquet file; of questions, only the wanted ones."""
+    """Records of one Parquet file; of questions, only the wanted ones."""
     for number, row in _read_rows(record, file, wanted):
         try:
             yield from_row(record, row)
@@ -376,7 +376,7 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
 
 
 def unread_parquet(file: Path, error: Exception) -> str:
-    """The error for an unreadable Parquet file, with its remedy."""
+    """Error for an unreadable Parquet file, with its remedy."""
     if note := pointer_note_of(file):
         return f"{file}: is {note}"
     return f"{file}: damaged or not Parquet ({one_line(error, 200)}); build or fetch it again"

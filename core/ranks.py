@@ -46,7 +46,7 @@ class Rank:
 
 
 def this_rank(environment: Mapping[str, str] = os.environ) -> Rank:
-    """The rank by the launcher's variables."""
+    """Rank by the launcher's variables."""
     count, number = _read(environment, _COUNT), _read(environment, _NUMBER)
     if count is None or number is None or not 0 <= number < count:
         return Rank()

@@ -94,7 +94,7 @@ class Message(Record):
 
 
 class Key(Record):
-    """The name of one answer of a run: task, question and trial."""
+    """Name of one answer of a run: task, question and trial."""
 
     task: str
     question_id: str
@@ -128,7 +128,7 @@ class Request(Record):
 
 
 class EarlierReply(Record):
-    """The reply to a request before the question's own, with its own counts."""
+    """Reply to a request before the question's own, with its own counts."""
 
     text: str
     finish_reason: str | None = None
@@ -141,7 +141,7 @@ class EarlierReply(Record):
 
 
 class Response(Record):
-    """The reply of a model. Token counts are None where the engine does not tell; none is estimated.
+    """Reply of a model. Token counts are None where the engine does not tell; none is estimated.
 
     `finish_reason`: "length" where the token limit cut it off; None if unknown. `earlier`: the reply to the request
     before, in tasks that make two; not in the counts here.
@@ -177,7 +177,7 @@ class Response(Record):
 
 
 class Failure(Record):
-    """A request without a response; sent again on resume.
+    """Request without a response; sent again on resume.
 
     `final`: the request itself is refused, so a retry would fail again.
     """
@@ -254,7 +254,7 @@ class ProcessError(Record):
 
 
 class Process(Record):
-    """The process audit of one response: mean presence (0 to 1) of each error type over the critics."""
+    """Process audit of one response: mean presence (0 to 1) of each error type over the critics."""
 
     cie: float
     lae: float
@@ -269,7 +269,7 @@ UNMARKED = "none"
 
 
 class Verdict(Record):
-    """The marking of one response.
+    """Marking of one response.
 
     `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` of `max_points` is None with
     undecided parts, whose bounds are [`low`, `high`]; `correct` likewise. `response_sha256` identifies the marked
@@ -337,7 +337,7 @@ class Option(Record):
 
 
 class Variable(Record):
-    """A typed answer variable (CFE-Bench, section 3.3)."""
+    """Typed answer variable (CFE-Bench, section 3.3)."""
 
     name: str
     description: str = ""
@@ -346,7 +346,7 @@ class Variable(Record):
 
 
 class FlowStep(Record):
-    """A sub-question of a reasoning flow and its verifiable answer (CFE-Bench, section 5.1)."""
+    """Sub-question of a reasoning flow and its verifiable answer (CFE-Bench, section 5.1)."""
 
     step: str
     answer: str
@@ -404,7 +404,7 @@ class Review(Record):
 
 
 class Source(Record):
-    """The source of a question."""
+    """Source of a question."""
 
     url: str | None = None
     licence: str | None = None
@@ -412,7 +412,7 @@ class Source(Record):
 
 
 class Variant(Record):
-    """The relation of a question to the one it was made from.
+    """Relation of a question to the one it was made from.
 
     Attributes:
         of: id of the original.
@@ -435,7 +435,7 @@ time, which a factory spares it.)"""
 
 
 class PageBox(Record):
-    """A question's rectangle on a page (number from 1) of its paper, in fractions of width and height."""
+    """Question's rectangle on a page (number from 1) of its paper, in fractions of width and height."""
 
     page: int
     left: float

@@ -18,11 +18,11 @@ _FENCE = "```"
 
 
 class Unreadable(ValueError):
-    """A malformed reply."""
+    """Malformed reply."""
 
 
 def parse_object(text: str) -> Json:
-    """The one JSON object of a reply; `Unreadable` for duplicate fields and numbers that JSON does not know."""
+    """One JSON object of a reply; `Unreadable` for duplicate fields and numbers that JSON does not know."""
     if len(text) > MAX_REPLY:
         raise Unreadable(f"is {len(text)} characters long")
     try:
@@ -66,7 +66,7 @@ def object_schema(**properties: Json) -> Json:
 
 
 def fields_of(value: Any, *names: str) -> Json:
-    """The object, which must have exactly these fields."""
+    """Object, which must have exactly these fields."""
     entry = an_object(value, "an entry")
     if set(entry) != set(names):
         raise Unreadable(f"has the fields {one_line(sorted(entry), 100)} instead of {sorted(names)}")
@@ -74,41 +74,41 @@ def fields_of(value: Any, *names: str) -> Json:
 
 
 def an_object(value: Any, what: str) -> Json:
-    """The value as an object."""
+    """Value as an object."""
     if not isinstance(value, dict):
         raise Unreadable(f"gives for {what} no object but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_list(value: Any, what: str) -> list[Any]:
-    """The value as a list."""
+    """Value as a list."""
     if not isinstance(value, list):
         raise Unreadable(f"gives for {what} no list but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_text(value: Any, what: str) -> str:
-    """The value as a text."""
+    """Value as a text."""
     if not isinstance(value, str):
         raise Unreadable(f"gives for {what} no text but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_bool(value: Any, what: str) -> bool:
-    """The value as a truth value."""
+    """Value as a truth value."""
     if not isinstance(value, bool):
         raise Unreadable(f"gives for {what} neither true nor false but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_count(value: Any, what: str) -> int:
-    """The value as a whole number from 0."""
+    """Value as a whole number from 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise Unreadable(f"gives for {what} no count but {glimpse(json.dumps(value))}")
     return value
 
 
 def glimpse(text: str) -> str:
-    """The beginning of a text, quoted on one line."""
+    """Beginning of a text, quoted on one line."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 100 else line[:99] + "…")

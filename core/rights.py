@@ -24,14 +24,14 @@ _FORBIDS = re.compile(
 
 
 def refusal(question: Question) -> str:
-    """The reason why a question may not be shown; "" where it may."""
+    """Reason why a question may not be shown; "" where it may."""
     if question.review.state not in REVIEWED:
         return "rejected in review" if question.review.state == "rejected" else "nobody reviewed it"
     return licence_refusal(question.source.licence)
 
 
 def licence_refusal(licence: str | None) -> str:
-    """The reason why a licence forbids passing a row on, or ""."""
+    """Reason why a licence forbids passing a row on, or ""."""
     if not is_stated(licence):
         return NO_LICENCE
     return FORBIDDEN if _FORBIDS.search(licence or "") else ""
@@ -47,7 +47,7 @@ Name = tuple[str, str]
 
 
 def made_from(question: Question) -> list[Name]:
-    """The originals of a translation or variant: its key reveals theirs."""
+    """Originals of a translation or variant: its key reveals theirs."""
     others = (question.translation_of, question.variant.of if question.variant else None)
     return [(question.benchmark, other) for other in others if other]
 

@@ -42,7 +42,7 @@ _LAYOUT = 1
 
 
 class AnswerOrigin(NamedTuple):
-    """Judge and engine of an answer, with versions; None without a verdict, or a response."""
+    """Judge and engine of an answer, with versions."""
 
     judge: str | None
     marked_with: str | None
@@ -60,7 +60,7 @@ class AnswerMaking(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoredAnswers:
-    """The answers of a run; `making` has an index into `makings` for each outcome."""
+    """Answers of a run; `making` has an index into `makings` for each outcome."""
 
     outcomes: Outcomes
     making: Codes

@@ -128,7 +128,7 @@ def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
 
 
 def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
-    """The sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 keeps a sign, 0 flips it."""
+    """Sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 keeps a sign, 0 flips it."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
 
 
 def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> Floats:
-    """The p of sampled flips from the hits, Σd and Σd² of each test."""
+    """P of sampled flips from the hits, Σd and Σd² of each test."""
     import numpy as np
 
     sampled = (1 + hits) / (1 + permutations)
@@ -400,7 +400,7 @@ def _score_ends(share: Floats, doubt: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """A fit of y on a constant and some columns.
+    """Fit of y on a constant and some columns.
 
     Attributes:
         coefficients: of the constant, then of each column.
@@ -417,7 +417,7 @@ class LeastSquares:
 
 
 def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> LeastSquares | None:
-    """Ordinary least squares; None where columns and constant depend on each other, or for too few observations."""
+    """Ordinary least squares."""
     import numpy as np
 
     seen = np.asarray(y, dtype=np.float64)
@@ -445,7 +445,7 @@ def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> Lea
 
 
 def unit_variance(column: Sequence[float]) -> list[float] | None:
-    """The values less their mean, over their standard deviation (n in the denominator); None where all are equal."""
+    """Values less their mean, over their standard deviation (n in the denominator)."""
     mean = math.fsum(column) / len(column)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in column) / len(column))
     return [(value - mean) / deviation for value in column] if deviation > 1e-12 else None

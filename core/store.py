@@ -38,7 +38,7 @@ WAITING = 200
 
 
 def cache_folder() -> Path:
-    """The folder of stores: LIVEK12_CACHE, else the user's cache folder."""
+    """Folder of stores: LIVEK12_CACHE, else the user's cache folder."""
     own = os.environ.get("LIVEK12_CACHE")
     if own:
         return Path(own)
@@ -59,7 +59,7 @@ class Store:
         self._since_prune = 0
 
     def get(self, key: str) -> str | None:
-        """The value of a key; None if unknown or unreadable."""
+        """Value of a key; None if unknown or unreadable."""
         digest = _digest(key)
         with self._lock:
             if digest in self._waiting:

@@ -23,7 +23,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class BadLine(ValueError):
-    """A line that is no row; `line` counts from 1, `id` is the row's own where it could be read."""
+    """Line that is no row; `line` counts from 1, `id` is the row's own where it could be read."""
 
     def __init__(self, line: int, why: str, id: str | None = None) -> None:
         super().__init__(why)
@@ -31,7 +31,7 @@ class BadLine(ValueError):
 
 
 def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1; one longer than `MAX_LINE` is cut to one byte more."""
+    """Lines of a file with their numbers from 1; one longer than `MAX_LINE` is cut to one byte more."""
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
@@ -42,7 +42,7 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
-    """The rows of a CSV or TSV file (by its suffix) as column → text, each with its first line's number.
+    """Rows of a CSV or TSV file (by its suffix) as column → text, each with its first line's number.
 
     Empty fields and numbers in a column without a name (an index) are left out; other cells of such a column are
     `column N`, from 1.
@@ -136,12 +136,12 @@ _FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r\n]")
 
 
 def safe(value: Any) -> Any:
-    """A cell as written."""
+    """Cell as written."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def bare(cell: str) -> str:
-    """The text of a written cell."""
+    """Text of a written cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
@@ -157,6 +157,6 @@ def csv_text(rows: Iterable[Sequence[Any]], quoted: bool = False) -> str:
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
-    """The rows of our CSV by column."""
+    """Rows of our CSV by column."""
     rows: Iterable[Mapping[str | None, Any]] = csv.DictReader(io.StringIO(text, newline=""), restval="")
     return [{name: bare(cell) for name, cell in row.items() if name} for row in rows]

@@ -58,7 +58,7 @@ def squeezed(text: str) -> str:
 
 
 def one_line(error: object, limit: int = 300) -> str:
-    """A reason on a single line of at most `limit` characters."""
+    """Reason on a single line of at most `limit` characters."""
     text = " ".join(clean(str(error)).split())
     if isinstance(error, BaseException) and not text:
         text = type(error).__name__
@@ -66,7 +66,7 @@ def one_line(error: object, limit: int = 300) -> str:
 
 
 def public(address: str) -> str:
-    """An address without user, password, query and fragment; "…" for anything else."""
+    """Address without user, password, query and fragment; "…" for anything else."""
     try:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
@@ -82,7 +82,7 @@ def clean(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """A value of JSON without lone surrogates."""
+    """Value of JSON without lone surrogates."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
@@ -103,5 +103,5 @@ def tokens_in(text: str) -> float:
 
 
 def wide_in(text: str) -> int:
-    """The number of characters that are about a token each."""
+    """Number of characters that are about a token each."""
     return 0 if text.isascii() else len(_WIDE.findall(text))

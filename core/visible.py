@@ -27,7 +27,7 @@ IN_JAVASCRIPT: Final = re.sub(r"\\U000(\w{5})", r"\\u{\1}", _UNSEEN.pattern)
 
 
 def visible(text: str) -> str:
-    """The text with characters that could hide, reorder or break text as code points in brackets."""
+    """Text with characters that could hide, reorder or break text as code points in brackets."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def list_tasks() -> list[str]:
-    """The names of all listed tasks, benchmark by benchmark; others exist, such as `TASK@0.5` (a token budget)."""
+    """Names of all listed tasks, benchmark by benchmark; others exist, such as `TASK@0.5` (a token budget)."""
     return list(all_tasks())
 
 
@@ -37,7 +37,7 @@ def include(*folders: str | Path) -> None:
 
 
 def load(data: str | Path, task: str | Task, limit: int | None = None) -> list[Question]:
-    """The questions that a task asks, in asking order, with their pictures.
+    """Questions that a task asks, in asking order, with their pictures.
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
@@ -152,7 +152,7 @@ def judge(
     model: str = "",
     finish_reason: str | None = "stop",
 ) -> Verdict:
-    """The verdict on one response to a question.
+    """Verdict on one response to a question.
 
     Thinking between a model's tags is split off and never graded. The rules decide alone unless `judge` names models;
     undecided answers are ungraded, with `low` and `high` as their possible points. Models are loaded for each call: for

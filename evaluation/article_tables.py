@@ -279,7 +279,7 @@ SHAPES: tuple[TableShape, ...] = (
 
 
 def shape_named(name: str) -> TableShape:
-    """The shape of that name."""
+    """Shape of that name."""
     for shape in SHAPES:
         if shape.name == name:
             return shape
@@ -293,13 +293,13 @@ _ABOUT = frozenset({"subset", "korean_specific"})
 
 @dataclass(frozen=True)
 class FoundTables:
-    """The tables of some runs, and `missing` ones with the reason."""
+    """Tables of some runs, and `missing` ones with the reason."""
 
     tables: list[ArticleTable]
     missing: dict[str, str]
 
     def some(self) -> FoundTables:
-        """The tables; UserError if there are none."""
+        """Tables; UserError if there are none."""
         if not self.tables:
             raise UserError("the runs have no answers for a table: " + "; ".join(map(": ".join, self.missing.items())))
         return self
@@ -382,7 +382,6 @@ class _Pool:
         return estimates(draw({metric: self.terms[metric]}, self.table, self.units, picked))[metric]
 
     def difference(self, metric: str, first: Sequence[int], other: Sequence[int]) -> Estimate:
-        """A metric over some questions minus the same over others."""
         a, b = (answers_of(self.table, questions) for questions in (first, other))
         if metric not in self.terms:
             return absent("the answers have no such metric", len(first))
@@ -552,12 +551,12 @@ def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def absent(reason: str, n: int = 0) -> Estimate:
-    """A cell without a number."""
+    """Cell without a number."""
     return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
 
 
 def negated(estimate: Estimate) -> Estimate:
-    """The negative of a difference."""
+    """Negative of a difference."""
 
     def minus(number: float | None) -> float | None:
         return None if number is None else 0 - number

@@ -81,7 +81,7 @@ def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = 
 
 
 def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCost]:
-    """The cost of the same `ask`, by task; asks and writes nothing."""
+    """Cost of the same `ask`, by task; asks and writes nothing."""
     from livek12.evaluation.prompt_cost import expected_cost
 
     tasks = get_tasks(run.tasks)
@@ -92,7 +92,7 @@ def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCo
 
 
 def cost_lines(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> Iterator[str]:
-    """The expected cost of the requests, in words."""
+    """Expected cost of the requests, in words."""
     from livek12.evaluation.prompt_cost import expected_cost, sentences
 
     return sentences(expected_cost(exam, asked_in_order(exam), trials, samplings))

@@ -40,7 +40,7 @@ _MOST_VALUES = 12
 
 @dataclass
 class OutcomeSplit:
-    """The questions of one task of a run by outcome; ids in the order they were asked."""
+    """Questions of one task of a run by outcome; ids in the order they were asked."""
 
     failed: list[str]
     solved: list[str]
@@ -54,14 +54,14 @@ class OutcomeSplit:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The questions that a run asks or derives from, by task, and the same for run.json."""
+    """Questions that a run asks or derives from, by task, and the same for run.json."""
 
     ids: Mapping[str, Collection[str]]
     noted: ChosenQuestions
 
 
 def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], model: str = "") -> Chosen | None:
-    """The choice of `--questions HOW RUN`; None for no choice."""
+    """Choice of `--questions HOW RUN`; None for no choice."""
     if given is None:
         return None
     how, path = given
@@ -94,7 +94,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
 
 
 def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
-    """The questions of each task by outcome."""
+    """Questions of each task by outcome."""
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
     for row in rows:
         low, high = outcome_bounds(row)[1]
@@ -117,7 +117,7 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
-    """The chosen questions of a run by task; None where it asked all."""
+    """Chosen questions of a run by task; None where it asked all."""
     if folder.spec().chosen is None:
         return None
     ids: defaultdict[str, set[str]] = defaultdict(set)
@@ -158,7 +158,7 @@ def _named(split: OutcomeSplit) -> str:
 
 
 class Where:
-    """The questions that have one of the values; UserError for no field or value."""
+    """Questions that have one of the values; UserError for no field or value."""
 
     def __init__(self, text: str = "") -> None:
         field, _, listed = text.partition("=")
@@ -177,7 +177,7 @@ class Where:
         return self._values_of is None or not self._values.isdisjoint(self._values_of(question))
 
     def nothing(self, name: str, run: RunFolder) -> UserError:
-        """The error for a run without such a question."""
+        """Error for a run without such a question."""
         values_of = self._values_of or (lambda question: ())
         values = sorted({value for _, question in run.each_question() for value in values_of(question) if value})
         more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""

@@ -27,7 +27,7 @@ MOST_PAIRS = 15
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """The folders by the shortest names that tell them apart."""
+    """Folders by the shortest names that tell them apart."""
     short = {path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
 
@@ -70,7 +70,7 @@ class _Shown(Watch):
 
 
 def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
-    """The outcomes of each run, by its name."""
+    """Outcomes of each run, by its name."""
     return _read(run_names(runs), Where(), {})
 
 

@@ -39,7 +39,7 @@ _NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|
 
 
 def flat_tasks(data: Path) -> Iterator[FlatTask]:
-    """A data set's flat tasks, which share no question; none without such questions."""
+    """Data set's flat tasks, which share no question; none without such questions."""
     census, withheld = Census(str(data)), _held_release(data)
     for task in map(get_task, disjoint()):
         if task.first_style or not census.count(task):
@@ -55,7 +55,7 @@ def flat_tasks(data: Path) -> Iterator[FlatTask]:
 
 
 def target_of(question: Question) -> str:
-    """The letters, number or expression that decides a question; "" if none does."""
+    """Letters, number or expression that decides a question; "" if none does."""
     if question.answer_images or len(question.part_points) > 1:
         return ""
     if question.variables:

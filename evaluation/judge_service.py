@@ -69,7 +69,7 @@ class Judgements(BaseModel):
 
 
 class Problem(BaseModel):
-    """The reason why there is no judgement, in one line."""
+    """Reason why there is no judgement, in one line."""
 
     error: str
 
@@ -123,7 +123,7 @@ def _models(judge: str | None) -> list[str]:
 
 
 def make_app(verifier: Verifier, health: Health) -> FastAPI:
-    """The application, without its gate."""
+    """Application, without its gate."""
     from fastapi import Body, FastAPI
 
     problems: Any = {status: {"model": Problem} for status in (408, 413, 415, 422, 503)}
@@ -181,7 +181,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 class Gate:
-    """The layer around the app that bounds requests: browsers send forms and plain text unasked, but no JSON."""
+    """Layer around the app that bounds requests: browsers send forms and plain text unasked, but no JSON."""
 
     def __init__(self, app: App, host: str) -> None:
         self._app, self._names = app, OwnNames(host)
@@ -304,7 +304,7 @@ class PairRows(BaseModel):
 
 
 class BadRequest(Exception):
-    """A request that cannot be answered, with the reason."""
+    """Request that cannot be answered, with the reason."""
 
 
 def describe(described: Json) -> None:
@@ -328,13 +328,13 @@ def too_many_values(body: bytes | bytearray) -> bool:
 
 
 def one_row(body: Any) -> Any:
-    """The row in a body; raises BadRequest beyond the bounds."""
+    """Row in a body; raises BadRequest beyond the bounds."""
     _check(body, "")
     return body
 
 
 def many_rows(body: Any) -> list[Any]:
-    """The rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
+    """Rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
     rows = body.get("rows") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(body) > 1:
         raise BadRequest('a batch is an object with nothing but a list of rows: {"rows": […]}')

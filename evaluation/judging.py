@@ -52,7 +52,7 @@ def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = Fa
 
 
 class Waiting(Protocol):
-    """An item to be marked, and the key that it is claimed by."""
+    """Item to be marked, and the key that it is claimed by."""
 
     @property
     def key(self) -> Key:
@@ -75,7 +75,7 @@ def in_rounds(
     progress: Progress | None,
     claimed_by: Callable[[Verdict], Key] = lambda verdict: verdict.key,
 ) -> Iterator[Verdict]:
-    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
+    """Verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
 
     `stream` begins anew each time, with None where none waits at the moment; `claimed_by` gives the key of the claim.
     """
@@ -152,7 +152,7 @@ class JudgeUsage:
 
 @dataclass(frozen=True)
 class RunScorer:
-    """The scorer of each task of a run, with questions and pictures."""
+    """Scorer of each task of a run, with questions and pictures."""
 
     questions: dict[str, Mapping[str, Question]]
     pages: Pages
@@ -205,12 +205,12 @@ class RunScorer:
         return scorer.auditor is None or verdict.process is not None or not response.text.strip()
 
     def critiques(self, task: str) -> int:
-        """The most critics of each answer to a task."""
+        """Most critics of each answer to a task."""
         auditor = self.scorers[task].auditor
         return auditor.panel.most(self.authors, auditor.size) if auditor else 0
 
     def by_rules(self, response: Response) -> Verdict:
-        """The verdict of the rules."""
+        """Verdict of the rules."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
             from livek12.evaluation.pairs import JudgedPair, rule_verdict
@@ -220,14 +220,14 @@ class RunScorer:
         return self._named(scorer.by_rules(question, response))
 
     def unmarked(self, response: Response, why: str) -> Verdict:
-        """The verdict on a response over which the rules broke off."""
+        """Verdict on a response over which the rules broke off."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         gold = "; ".join(question.answer)
         part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
         return self._named(stamped(total(question, response.key, [part], scorer.config), response))
 
     def mark(self, response: Response, repeat: int = 0) -> Verdict:
-        """The verdict of the rules and, on open parts, of models, asked `repeat` times before."""
+        """Verdict of the rules and, on open parts, of models, asked `repeat` times before."""
         verdict = self.by_rules(response)
         if not self.scorers[response.key.task].is_open(self._question(response), response, verdict):
             return verdict

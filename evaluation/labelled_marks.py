@@ -13,7 +13,7 @@ from livek12.evaluation.studies.label_plan import PLAN
 
 
 def corrected_marks(run: RunFolder) -> dict[str, Any]:
-    """The corrected accuracy as {"tasks": {task: figures}} or {"note": reason}; {} without labels."""
+    """Corrected accuracy as {"tasks": {task: figures}} or {"note": reason}; {} without labels."""
     plan, labels = run.path / PLAN, sorted(run.path.glob("labels-*.jsonl"))
     if not plan.is_file() or not labels:
         return {}
@@ -33,6 +33,6 @@ def corrected_marks(run: RunFolder) -> dict[str, Any]:
 
 
 def corrected_lines(marks: dict[str, Any]) -> list[str]:
-    """A line for each task."""
+    """Line for each task."""
     lines = [f"{task}, corrected by people's labels: {row['said']}" for task, row in marks.get("tasks", {}).items()]
     return [*lines, *([marks["note"]] if "note" in marks else [])]

@@ -92,7 +92,6 @@ class _Share:
     begun: bool = False
 
     def mark(self) -> bool:
-        """Returns true if something was left to other processes."""
         run, by_rules = self.marking.run, self.judges.panel is None
         with ExitStack() as stack:
             writer = stack.enter_context(run.writer("verdicts"))
@@ -177,7 +176,7 @@ def mark_pool(
 
 
 def processes(limit: int | None, waiting: int) -> int:
-    """The number of processes worth their start, within the user's limit; 0 where this one is quicker alone."""
+    """Number of processes worth their start, within the user's limit; 0 where this one is quicker alone."""
     most = min(limit or default_size(), waiting // WORTH_A_PROCESS)
     return most if most > 1 else 0
 
@@ -185,7 +184,7 @@ def processes(limit: int | None, waiting: int) -> int:
 def mark_responses(
     link: Link, run: Path | Mapping[str, bytes], options: JudgeOptions, number: int, seconds: float
 ) -> None:
-    """The work of `mark_pool`; on another node `run` holds the files that are read, by name."""
+    """Work of `mark_pool`; on another node `run` holds the files that are read, by name."""
     with Jury(options) as judges:
         if isinstance(run, Path):
             scorer = RunScorer.open(RunFolder(run), judges)
@@ -228,7 +227,6 @@ class _Marking:
 
     @classmethod
     def of(cls, run: RunFolder, scorer: RunScorer, again: bool) -> _Marking:
-        """A new marking, with `again`, unless these judges broke one off."""
         spec = run.spec()
         if not again:
             scorer.check_keys(spec)
@@ -239,7 +237,6 @@ class _Marking:
         return marking if broken_off else replace(marking, number=spec.marking + 1)
 
     def finished(self) -> KeySet:
-        """The keys to whose mark its judges have nothing to add."""
         if not has_lines(self.run.path, "verdicts"):
             return KeySet()
         done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)

@@ -18,7 +18,7 @@ STAGES: tuple[Stages, ...] = get_args(Stages)
 
 @dataclass(frozen=True)
 class Flag:
-    """An option of the command line, in the annotation of a field.
+    """Option of the command line, in the annotation of a field.
 
     `type` is that of the command line's value, if the field takes more.
     """
@@ -34,7 +34,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The model, the questions and the folder of a run.
+    """Model, the questions and the folder of a run.
 
     `engine_args` are given by name or as "K=V,…". Without `trials`, recorded answers are taken as often as they were
     recorded, and questions are asked as often as the tasks have it by default.
@@ -68,7 +68,7 @@ class RunOptions:
         return with_budgets(self.task, self.budgets)
 
     def with_trials(self) -> RunOptions:
-        """A copy with the tasks' own number of trials, if none is given."""
+        """Copy with the tasks' own number of trials, if none is given."""
         from livek12.tasks.registry import default_trials, get_tasks
 
         return self if self.trials else replace(self, trials=default_trials(get_tasks(self.tasks)))
@@ -87,7 +87,7 @@ class SamplingOptions:
     thinking_budget: Annotated[int | None, Flag(SAMPLING, "The most tokens of thinking in an answer.", min=0)] = None
 
     def given(self) -> dict[str, Any]:
-        """The sampling that is set."""
+        """Sampling that is set."""
         from livek12.evaluation.task_data import sampling_set
 
         return sampling_set(vars(self))
@@ -95,7 +95,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True)
 class JudgingOptions:
-    """The judges as they are named; `judges` looks them up."""
+    """Judges as they are named; `judges` looks them up."""
 
     judge: Annotated[
         str,
@@ -153,7 +153,7 @@ class JudgingOptions:
     ] = "auto"
 
     def judges(self, answers: str = "", data: str = "") -> JudgeOptions:
-        """The judges, none of which is opened yet.
+        """Judges, none of which is opened yet.
 
         `answers` is the data set with the reference answers, if the run's questions have none; `data` its place, if it
         was moved.

@@ -54,7 +54,7 @@ def _has_device() -> bool:
 
 
 class Overlap:
-    """The process, where it is worth it, and its result; an error in the context ends it at once."""
+    """Process, where it is worth it, and its result; an error in the context ends it at once."""
 
     def __init__(self, options: JudgeOptions, stages: Stages) -> None:
         from livek12.evaluation.marking import Marked

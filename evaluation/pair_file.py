@@ -47,7 +47,7 @@ MAX_LINE = 128 * 2**20
 
 @dataclass
 class PairCounts:
-    """The counts over all rows of OUT."""
+    """Counts over all rows of OUT."""
 
     accepted: int = 0
     rejected: int = 0
@@ -247,7 +247,7 @@ NAMED: Final = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
 
 
 class PairModels:
-    """The scorers of rows; thread-safe. Equal versions mark equally."""
+    """Scorers of rows; thread-safe. Equal versions mark equally."""
 
     def __init__(self, judges: Jury, folder: Path | None, author: str = "") -> None:
         self._folder = folder
@@ -257,7 +257,7 @@ class PairModels:
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
     def settle(self, line: bytes, by_rules: Json) -> tuple[JudgedPair, Verdict]:
-        """The verdict on a readable row; models decide what its verdict by the rules leaves open."""
+        """Verdict on a readable row; models decide what its verdict by the rules leaves open."""
         pair, verdict = read_pair(line, self._folder), Verdict.model_validate(by_rules)
         scorer = self._scorers[pair.question.benchmark]
         if scorer.has_more(pair.question, pair.response, verdict):

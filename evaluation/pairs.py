@@ -55,7 +55,7 @@ Json = dict[str, Any]
 
 
 class BadPair(Exception):
-    """A line that is no pair, with the reason."""
+    """Line that is no pair, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class JudgedPair:
 
 
 def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
-    """A line as a pair; `folder` is that of image files."""
+    """Line as a pair; `folder` is that of image files."""
     row = _row(line)
     name = row_id(row)
     if name is None:
@@ -95,13 +95,13 @@ def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
 
 
 def row_id(row: Mapping[str, Any]) -> str | int | None:
-    """The id of a row; None where it has no usable one."""
+    """Id of a row; None where it has no usable one."""
     value = row.get("id")
     return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
 
 def line_id(line: bytes) -> str | int | None:
-    """The id in a line; None where it has no usable one."""
+    """Id in a line; None where it has no usable one."""
     try:
         return row_id(_row(line))
     except BadPair:
@@ -369,7 +369,7 @@ def _image(entry: Any, folder: Path | None) -> Image:
 
 
 def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
-    """The verdict on a pair; raises UserError where this machine cannot run the rules."""
+    """Verdict on a pair; raises UserError where this machine cannot run the rules."""
     return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
 
 
@@ -395,7 +395,7 @@ def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
 
 
 def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) -> Json:
-    """The reply to a row (`workers.Reply`), `whole` with the verdict."""
+    """Reply to a row (`workers.Reply`), `whole` with the verdict."""
     try:
         pair = read_pair(line, folder)
     except BadPair as error:
@@ -406,12 +406,12 @@ def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) ->
 
 
 def open_reply(line: bytes, by: str, reason: str) -> Json:
-    """The reply to an undecided row."""
+    """Reply to an undecided row."""
     return {"row": open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
 
 
 def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
-    """The line of a judged pair."""
+    """Line of a judged pair."""
     decision = {True: "accept", False: "reject", None: "undecided"}[verdict.correct]
     parts = verdict.parts
     deciding = [part for part in parts if part.decision == decision] or parts
@@ -441,16 +441,16 @@ def _numbered(parts: Sequence[Any]) -> list[str]:
 
 
 def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Json:
-    """The line of an unreadable row."""
+    """Line of an unreadable row."""
     return open_row(name, "input", f"line {number}: {problem}", judge)
 
 
 def open_row(name: str | int | None, by: str, reason: str, judge: str) -> Json:
-    """The line of an undecided row."""
+    """Line of an undecided row."""
     return {"id": name, "decision": "undecided", "decided_by": by, "reason": reason, "score": None, "judge": judge}
 
 
 def extracted(pair: JudgedPair, verdict: Verdict) -> list[str]:
-    """The answers in a response: one a part, or all where these fit no part."""
+    """Answers in a response: one a part, or all where these fit no part."""
     answers = [part.answer for part in verdict.parts if part.answer is not None]
     return answers or extract(pair.response.text, pair.question, pair.response.finish_reason).answers

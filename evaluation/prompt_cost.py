@@ -46,7 +46,7 @@ class PromptCost:
 def expected_cost(
     exam: TaskData, order: Iterable[tuple[Task, Question]], trials: int, samplings: Mapping[str, Sampling]
 ) -> dict[str, PromptCost]:
-    """The expected requests by task; `order` is that of `asking.asked_in_order`."""
+    """Expected requests by task; `order` is that of `asking.asked_in_order`."""
     found = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None
@@ -111,12 +111,12 @@ def total(found: Iterable[PromptCost]) -> PromptCost:
 
 
 def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
-    """The costs of each task and of all."""
+    """Costs of each task and of all."""
     return {"tasks": {name: one.rounded for name, one in found.items()}, "all": total(found.values()).rounded}
 
 
 def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
-    """The costs in words, a line for each task and one for all."""
+    """Costs in words, a line for each task and one for all."""
     for name, one in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
         share = 100 * one.shared_tokens / one.prompt_tokens if one.prompt_tokens else 0.0
         pictures = f" and {one.pictures:,} pictures" if one.pictures else ""

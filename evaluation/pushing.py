@@ -79,7 +79,7 @@ class PushWishes:
 
 @dataclass(frozen=True)
 class Pushed:
-    """A finished push: files, their bytes, the address, and the commit where there is one."""
+    """Finished push: files, their bytes, the address, and the commit where there is one."""
 
     files: int
     bytes: int

@@ -15,7 +15,7 @@ Trials = dict[tuple[str, str], set[int]]
 
 
 def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
-    """The most trials of a question; in a begun run, the run's."""
+    """Most trials of a question; in a begun run, the run's."""
     if (out / "run.json").is_file():
         return RunFolder.open(out).spec().trials
     return max(1, *(len(trials) for trials in _asked(recorded, exam).values()))

@@ -40,7 +40,7 @@ _NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
 
 @dataclass
 class _Spool:
-    """The content of a log, on disk, task by task."""
+    """Content of a log, on disk, task by task."""
 
     questions: dict[str, IO[bytes]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)

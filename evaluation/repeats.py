@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Again:
-    """A response for its `repeat`-th judging after the first."""
+    """Response for its `repeat`-th judging after the first."""
 
     response: Response
     repeat: int
@@ -110,7 +110,7 @@ def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, do
 
 
 def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
-    """The answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
+    """Answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
     first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
     for verdict in run.repeats():
         before = verdicts.get((str(verdict.key), verdict.repeat))

@@ -65,7 +65,7 @@ _verifiers = _Verifiers()
 
 
 def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[Judgement]:
-    """The judgements of rows, in their order."""
+    """Judgements of rows, in their order."""
     return _verifiers.of(workers or _share(), judge).batch(rows)
 
 
@@ -76,12 +76,12 @@ def _share() -> int | None:
 
 
 def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list[float | None]:
-    """The share of the points of each; `undecided` for open ones."""
+    """Share of the points of each; `undecided` for open ones."""
     return [undecided if judgement.score is None else judgement.score for judgement in judgements]
 
 
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
-    """The rows of a call of TRL; UserError without keys, or for a column of another length."""
+    """Rows of a call of TRL; UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
     if not any(name in there for name in (*KEYS, "variables")):
@@ -114,7 +114,7 @@ def tell_trl(
 
 
 def last_asked(prompt: str) -> str:
-    """The question in a prompt that is one text, behind the examples before it."""
+    """Question in a prompt that is one text, behind the examples before it."""
     turns = [match.end() for match in _TURN.finditer(prompt)]
     return prompt[turns[-1] :].strip() if turns else prompt
 
@@ -134,7 +134,7 @@ def _last_said(value: Any, role: str) -> str:
 
 
 def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any] | None) -> list[Row]:
-    """The rows of a call of verl, whose columns may be numpy's."""
+    """Rows of a call of verl, whose columns may be numpy's."""
     rows = []
     for response, key, info in zip(responses, keys, [None] * len(keys) if infos is None else infos, strict=True):
         besides = {name: info[name] for name in info if name not in KEYS} if isinstance(info, Mapping) else {}
@@ -157,7 +157,7 @@ def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
 
 
 def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
-    """The rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
+    """Rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
     rows = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", last_asked(prompt))
@@ -171,7 +171,7 @@ def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequen
 
 
 def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[str, Any]:
-    """The values for OpenRLHF."""
+    """Values for OpenRLHF."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -183,7 +183,7 @@ def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[
 
 
 def response_in(query: str, prompt: str) -> str | None:
-    """The text behind the prompt in a query; None where the prompt is not in it.
+    """Text behind the prompt in a query.
 
     A query is decoded from tokens: its white space may differ from the prompt's, and only the prompt's end may be in
     it.
@@ -226,7 +226,7 @@ def _options(value: Any) -> Any:
 
 
 def trainer_guide(trainer: str) -> Guide:
-    """The call of a trainer of `TRAINERS` with the rules as its reward."""
+    """Call of a trainer of `TRAINERS` with the rules as its reward."""
     from livek12.tasks.plugins.harness_task import Guide
 
     file = str(Path(livek12.__file__).resolve().with_name("rewards.py"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Scores(Mapping[str, "float | None"]):
-    """The metrics of one task by name: `scores["accuracy"]`; None while undecided (see `bounds`)."""
+    """Metrics of one task by name: `scores["accuracy"]`; None while undecided (see `bounds`)."""
 
     def __init__(self, task: str, estimates: Mapping[str, Any]) -> None:
         self.task, self._estimates = task, dict(estimates)
@@ -40,7 +40,7 @@ class Scores(Mapping[str, "float | None"]):
         return f"Scores({self.task!r}, {dict(self)!r})"
 
     def estimate(self, metric: str) -> Mapping[str, Any]:
-        """The fields of a metric in report.json: low, high, value, ci, unit, clusters, n, std, note.
+        """Fields of a metric in report.json: low, high, value, ci, unit, clusters, n, std, note.
 
         Raises:
             KeyError: the task has no such metric; names the nearest.
@@ -52,7 +52,7 @@ class Scores(Mapping[str, "float | None"]):
             raise KeyError(f"task {self.task} has no metric {metric!r}; it has {', '.join(near)}") from None
 
     def bounds(self, metric: str) -> tuple[float, float] | None:
-        """The metric with undecided answers at their worst and at their best; None where it is not available."""
+        """Metric with undecided answers at their worst and at their best; None where it is not available."""
         found = self.estimate(metric)
         return None if found["low"] is None else (found["low"], found["high"])
 
@@ -63,7 +63,7 @@ class Scores(Mapping[str, "float | None"]):
 
 
 class Run:
-    """A run folder.
+    """Run folder.
 
     Args:
         path: the folder, or its address (`hf://…`, `s3://…`), of which a copy is read.
@@ -84,17 +84,17 @@ class Run:
 
     @property
     def spec(self) -> RunSpec:
-        """The content of run.json: model, tasks, data and versions."""
+        """Content of run.json: model, tasks, data and versions."""
         return self.folder.spec()
 
     @property
     def tasks(self) -> list[str]:
-        """The names of its tasks."""
+        """Names of its tasks."""
         return [task.name for task in self.spec.tasks]
 
     @property
     def report(self) -> dict[str, Any]:
-        """The content of report.json, computed from the records."""
+        """Content of report.json, computed from the records."""
         from livek12.evaluation.reporting import score
 
         sizes = {file.name: file.stat().st_size for file in self.path.glob("*.jsonl")}
@@ -104,25 +104,25 @@ class Run:
 
     @property
     def scores(self) -> Scores:
-        """The metrics of its only task; UserError if there are several."""
+        """Metrics of its only task; UserError if there are several."""
         if len(self.tasks) > 1:
             raise UserError(f"{self.path}: has the tasks {', '.join(self.tasks)}: ask for the scores_of one of them")
         return self.scores_of(self.tasks[0])
 
     def scores_of(self, task: str) -> Scores:
-        """The metrics of one of its tasks."""
+        """Metrics of one of its tasks."""
         if task not in self.report["tasks"]:
             raise UserError(f"{self.path}: has no task {task!r}; it has {', '.join(self.tasks)}")
         return Scores(task, self.report["tasks"][task]["metrics"])
 
     @property
     def report_json(self) -> Path:
-        """The file of the scores, once the run was reported."""
+        """File of the scores, once the run was reported."""
         return self.path / "report.json"
 
     @property
     def report_html(self) -> Path:
-        """The page of the graded paper, once the run was reported."""
+        """Page of the graded paper, once the run was reported."""
         return self.path / "report.html"
 
     def write_report(self, data: str = "") -> Path:
@@ -143,7 +143,7 @@ class Run:
         return self.folder.rows()
 
     def to_pandas(self) -> pd.DataFrame:
-        """The answers as a table, a row each.
+        """Answers as a table, a row each.
 
         Columns: task, question_id, trial, state (graded, no_answer, ungraded, failed or unsupported), correct (NA while
         undecided), correct_low and correct_high (0 or 1; their means are the ends of the accuracy over all answers),

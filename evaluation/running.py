@@ -20,7 +20,7 @@ from livek12.judges.jury import JudgeOptions
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that was asked and marked; `lost` responses wait for a judge that did not answer."""
+    """Run that was asked and marked; `lost` responses wait for a judge that did not answer."""
 
     folder: RunFolder
     exam: TaskData

@@ -36,7 +36,7 @@ STANDARD = "standard"
 
 @dataclass(frozen=True)
 class AnswerChoice:
-    """The answers of a study: a way (in the words of `way_of`, or `STANDARD`; "" for the common one), and tasks."""
+    """Answers of a study: a way (in the words of `way_of`, or `STANDARD`."""
 
     way: str = ""
     tasks: tuple[str, ...] = ()
@@ -46,19 +46,19 @@ ANY = AnswerChoice()
 
 
 class RunRows(Iterable[Row]):
-    """The rows of a run folder, read anew by each loop."""
+    """Rows of a run folder, read anew by each loop."""
 
     def __init__(self, folder: RunFolder, *, texts: bool = True, judged: bool = False) -> None:
         self._folder, self._texts, self._judged = folder, texts, judged
 
     @property
     def spec(self) -> RunSpec:
-        """The content of run.json."""
+        """Content of run.json."""
         return self._folder.spec()
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks of the run."""
+        """Tasks of the run."""
         return [task.name for task in self.spec.tasks]
 
     def __iter__(self) -> Iterator[Row]:
@@ -67,7 +67,7 @@ class RunRows(Iterable[Row]):
 
 @dataclass(frozen=True)
 class Sieve:
-    """The answers of one run to take: its tasks, and the others with the reason in words."""
+    """Answers of one run to take: its tasks, and the others with the reason in words."""
 
     run: str
     tasks: tuple[str, ...]
@@ -78,7 +78,7 @@ class Sieve:
         return len(set(map(exam_of, self.tasks))) < len(self.tasks)
 
     def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows to take; warns at the end of the number of others."""
+        """Rows to take; warns at the end of the number of others."""
         exams = {task: exam_of(task) for task in self.tasks}
         seen = KeySet() if self._overlap else None
         omitted = Counter[str]()
@@ -108,19 +108,19 @@ class Sieve:
 
 
 def exam_of(task: str) -> str:
-    """The exam whose question ids are unique: the benchmark, of a foreign task the task."""
+    """Exam whose question ids are unique: the benchmark, of a foreign task the task."""
     spec = find_task(task)
     return task if spec is None or is_logged(task) else spec.benchmark
 
 
 def task_way(task: str) -> str:
-    """The way in which a task asks, for people."""
+    """Way in which a task asks, for people."""
     spec = find_task(task)
     return f"task {task}" if spec is None else way_of(spec) or STANDARD
 
 
 def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
-    """The sieve of each run, given the tasks that it has answers for.
+    """Sieve of each run, given the tasks that it has answers for.
 
     `together`: all runs have to be asked in one way; else each is a study of its own.
     """
@@ -147,7 +147,7 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, tog
 def one_way(
     runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY, together: bool = True
 ) -> dict[str, Iterable[Row]]:
-    """The rows of each run that were asked in one way (see `sieves`)."""
+    """Rows of each run that were asked in one way (see `sieves`)."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
         run: rows.tasks if isinstance(rows, RunRows) else list(dict.fromkeys(row.task for row in rows))

@@ -24,7 +24,7 @@ _LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
 
 @dataclass(frozen=True)
 class TaskData:
-    """The questions of each task, with pictures, and the page images."""
+    """Questions of each task, with pictures, and the page images."""
 
     data: str
     tasks: list[Task]
@@ -59,7 +59,7 @@ def make_spec(
     sampling: Mapping[str, Any],
     chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
-    """The spec of a command; `sampling` holds only what the user set, over each task's defaults."""
+    """Spec of a command; `sampling` holds only what the user set, over each task's defaults."""
     from livek12.core.questions import fingerprint
 
     check_size(sum(map(len, exam.questions.values())), trials)
@@ -92,7 +92,7 @@ def make_spec(
 
 
 def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The sampling set over the tasks' defaults; a value None sets nothing."""
+    """Sampling set over the tasks' defaults; a value None sets nothing."""
     found = {name: value for name, value in given.items() if value is not None}
     for name in found:
         if name not in Sampling.model_fields:
@@ -118,7 +118,7 @@ def _is_number(value: object) -> bool:
 
 
 def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
-    """The sampling of a task with the user's values.
+    """Sampling of a task with the user's values.
 
     A thinking budget that the user set has to be kept; with recorded answers it cannot be.
     """
@@ -129,7 +129,7 @@ def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
 
 
 def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
-    """The exam of a run with its pictures; without them where the data set is gone.
+    """Exam of a run with its pictures; without them where the data set is gone.
 
     `data` is the new place of a data set that was moved.
     """
@@ -156,7 +156,7 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
 
 
 def illustrated(rows: Iterable[Row], exam: TaskData) -> Iterator[Row]:
-    """The rows with the pictures of their questions."""
+    """Rows with the pictures of their questions."""
     pictures = {(task, q.id): q for task, questions in exam.questions.items() for q in questions}
     return (replace(row, question=pictures.get((row.task, row.question.id), row.question)) for row in rows)
 

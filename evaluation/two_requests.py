@@ -30,7 +30,7 @@ have been answered, while the last first ones are still at work."""
 def outcomes(
     engine: Engine, wanted: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
 ) -> Iterator[Response | Failure]:
-    """The outcomes of the requests; `journal` takes first replies."""
+    """Outcomes of the requests; `journal` takes first replies."""
     two = {task.name for task in exam.tasks if task.first_style}
     if not two or kind_of(engine.name).is_recorded:
         yield from engine.generate(wanted)
@@ -58,14 +58,14 @@ class _Both:
         self._unmade: list[Failure] = []
 
     def requests(self, wanted: Iterator[Request]) -> Iterator[Request]:
-        """The trials of a question together; `due` may hold more at the end."""
+        """Trials of a question together; `due` may hold more at the end."""
         for _, trials in groupby(wanted, key=lambda request: (request.key.task, request.key.question_id)):
             yield from filter(self._begun, trials)
             yield from self._second(KEPT)
         yield from self._second(0)
 
     def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
-        """The outcome for the question; nothing for that of the first request."""
+        """Outcome for the question; nothing for that of the first request."""
         yield from self.unmade()
         if first := self._firsts.pop(outcome.key, None):
             if isinstance(outcome, Response) and outcome.text.strip():
@@ -113,7 +113,7 @@ class _Seconds:
         self._pages = exam.pages
 
     def request(self, first: Request, reply: Response) -> Request | Failure:
-        """The request on the question; a Failure where it cannot be made."""
+        """Request on the question; a Failure where it cannot be made."""
         from livek12.tasks.prompting import build_request
 
         task, question = self._tasks[first.key.task], self._questions[first.key.task, first.key.question_id]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
-    """The usage of engines, and the energy of asking over the points; None where no engine made answers here."""
+    """Usage of engines, and the energy of asking over the points."""
     sessions = read_sessions(folder)
     asking = usage_of(sessions, "generate")
     if asking is None:

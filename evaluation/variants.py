@@ -16,7 +16,7 @@ from livek12.tasks.registry import find_task, variants, way_of
 
 
 def tasks_of(spec: RunSpec) -> list[Task]:
-    """The tasks of a run that are known here."""
+    """Tasks of a run that are known here."""
     return [task for named in spec.tasks if (task := find_task(named.name))]
 
 
@@ -33,7 +33,7 @@ def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[s
 
 
 def alike(tasks: Iterable[Task]) -> list[list[str]]:
-    """The tasks in groups that differ in nothing but their questions."""
+    """Tasks in groups that differ in nothing but their questions."""
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for task in tasks:
         groups[_manner(task)].append(task.name)

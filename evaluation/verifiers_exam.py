@@ -30,14 +30,14 @@ HELD_BACK = "held_back.json"
 
 
 class ExamData(vf.TaskData):  # type: ignore[misc]
-    """A question as `verifiers` carries it; `row` is the judge's, without the response."""
+    """Question as `verifiers` carries it; `row` is the judge's, without the response."""
 
     row: dict[str, Any] = {}
     key: str = ""
 
 
 class ExamConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """The options of the environment.
+    """Options of the environment.
 
     Attributes:
         data: a folder made by `livek12 build`, or ORG/NAME on the Hub; default the variable LIVEK12_DATA.
@@ -61,7 +61,7 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
 
     @vf.reward  # type: ignore[untyped-decorator]
     async def correct(self, trace: vf.Trace) -> float:
-        """The share of the points."""
+        """Share of the points."""
         return (await self._judged(trace.last_reply)).score or 0.0
 
     @vf.metric  # type: ignore[untyped-decorator]
@@ -80,10 +80,10 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
 
 
 class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
-    """The questions of a task."""
+    """Questions of a task."""
 
     def load(self) -> Iterator[ExamTask]:
-        """The questions, in asking order."""
+        """Questions, in asking order."""
         exam = open_task(self.config.exam, self.config.data)
         releases = held_releases(
             exam.data, {document.question.release for document in exam.documents}, self.config.held
@@ -102,7 +102,7 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
 
 
 def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
-    """The releases that are not trained on: held-back ones, and the chosen ones, else the newest."""
+    """Releases that are not trained on: held-back ones, and the chosen ones, else the newest."""
     held = set(chosen) - {"none"}
     if not chosen and (named := [release for release in releases if release]):
         held.add(max(named))

@@ -42,7 +42,7 @@ _log = logging.getLogger("livek12.verify")
 
 @dataclass(frozen=True)
 class Judgement:  # noqa: PLW1641 (the list in it has no hash)
-    """The judgement of one response. It has no truth value: a wrong answer is judged too.
+    """Judgement of one response. It has no truth value: a wrong answer is judged too.
 
     Attributes:
         decision: `accept` (right), `reject` (wrong), or `undecided`.
@@ -265,7 +265,7 @@ def _of_images(value: Any) -> Any:
 
 
 def listed(value: Any) -> Any:
-    """The value of numpy or torch as Python's own; any other as it is.
+    """Value of numpy or torch as Python's own; any other as it is.
 
     Short floats become the shortest that is the same there: float32's 0.1 is 0.1, not 0.10000000149011612.
     """
@@ -276,7 +276,7 @@ def listed(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The form for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
+    """Form for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
     if isinstance(value, Decimal | Fraction):
         return str(value)
     own = listed(value)

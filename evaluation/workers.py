@@ -43,7 +43,7 @@ SHARES: Final = 4
 
 
 def default_size() -> int:
-    """The number of processes, unless the user names one."""
+    """Number of processes, unless the user names one."""
     return min(MOST, cores())
 
 
@@ -78,12 +78,12 @@ class MarkPool(ProcessPool, Generic[R]):
         return self._submit(list(_chunks(lines, max(1, min(CHUNK, share)))), self._closed)
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[R]:
-        """The replies to lines, in order; raises as `batches`."""
+        """Replies to lines, in order; raises as `batches`."""
         for replies in self.batches(lines):
             yield from replies
 
     def batches(self, lines: Iterable[bytes]) -> Iterator[list[R]]:
-        """The replies to lines, some at a time; a bounded number of lines is in hand."""
+        """Replies to lines, some at a time; a bounded number of lines is in hand."""
         ahead: deque[Future[list[R]]] = deque()
         closed = self._closed
         try:
@@ -188,7 +188,7 @@ def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
 
 
 def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, seconds: float) -> None:
-    """The work of `pair_pool`."""
+    """Work of `pair_pool`."""
     from livek12.evaluation.pairs import reply_to
     from livek12.judges.cascade import decision_store, default_cascade
 
@@ -227,7 +227,7 @@ def ray_batches(
     *given: object,
     unmarked: Callable[[bytes, str], R],
 ) -> Iterator[list[R]]:
-    """The replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
+    """Replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
 
     A lost task is run again on another node. Nodes import livek12 as installed there; other rules are refused.
 
@@ -305,7 +305,7 @@ class Flow(Generic[T, R]):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="judges")
 
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
-        """The results as they finish or, with `ordered`, in the order of the items.
+        """Results as they finish or, with `ordered`, in the order of the items.
 
         An item None means that none waits at the moment: only finished results are yielded then.
         """

@@ -16,19 +16,19 @@ from livek12.evaluation.options import GROUPS, OUTPUT, JudgingOptions, RunOption
 
 
 def place(text: str) -> Path | str:
-    """A run folder: a path or an address."""
+    """Run folder: a path or an address."""
     from livek12.core.run.remote import is_address
 
     return text if is_address(text) else Path(text)
 
 
 def run_folder(context: typer.Context, named: Any) -> Any:
-    """The folders that a command reads; those at an address are fetched."""
+    """Folders that a command reads; those at an address are fetched."""
     return _here(context, named, texts=True)
 
 
 def scored_folder(context: typer.Context, named: Any) -> Any:
-    """The folders of a command that makes scores alone."""
+    """Folders of a command that makes scores alone."""
     return _here(context, named, texts=False)
 
 
@@ -41,7 +41,7 @@ def _here(context: typer.Context, named: Any, texts: bool) -> Any:
 
 
 def own_folder(context: typer.Context, named: Any) -> Any:
-    """The folder that a command writes in."""
+    """Folder that a command writes in."""
     from livek12.core.run.remote import own_folder as local
 
     return named if context.resilient_parsing else local(named)
@@ -66,7 +66,7 @@ def _hints(model: type) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Offered:
-    """The fields of a model that the command offers, in a parameter's annotation.
+    """Fields of a model that the command offers, in a parameter's annotation.
 
     `without` keep their defaults; `names` maps fields to options where they differ from those of other commands.
     """
@@ -76,7 +76,7 @@ class Offered:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of the models among its parameters."""
+    """Command with an option for each field of the models among its parameters."""
     parameters: list[inspect.Parameter] = []
     models: dict[str, tuple[Any, list[str]]] = {}
     hints = get_type_hints(command, include_extras=True)
@@ -167,10 +167,10 @@ class _WholeHelp(TyperGroup):
 
 
 def command() -> typer.Typer:
-    """The app of one subcommand: plain help, no shell completion."""
+    """App of one subcommand: plain help, no shell completion."""
     return typer.Typer(cls=_WholeHelp, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
 def example(line: str) -> str:
-    """The end of a command's help: a command line on one line, to be copied."""
+    """End of a command's help: a command line on one line, to be copied."""
     return f"\b\nExample:\n  {line}"

@@ -58,7 +58,7 @@ launch_gradio_widget(evaluate.load(str(Path(__file__).resolve().parent / "{name}
 
 
 def metric_path(name: str) -> str:
-    """The folder of a module of `METRICS`, for `evaluate.load`."""
+    """Folder of a module of `METRICS`, for `evaluate.load`."""
     return str(_HERE / one_of("METRIC", name, tuple(METRICS)))
 
 

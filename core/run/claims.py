@@ -130,7 +130,7 @@ class _Book(Protocol):
 
 
 class _Told(_Book):
-    """A file of lines that one process at a time writes, under a lock."""
+    """File of lines that one process at a time writes, under a lock."""
 
     def __init__(self, owner: Path, path: Path) -> None:
         self._owner = owner
@@ -185,7 +185,7 @@ class _Told(_Book):
 
 
 class _Linked(_Book):
-    """A link for each claim, `CLAIMS/HASH.N`; the successor of a gone process makes the next number."""
+    """Link for each claim, `CLAIMS/HASH.N`; the successor of a gone process makes the next number."""
 
     def __init__(self, owner: Path, stem: str, token: str) -> None:
         lease = named(token)
@@ -245,12 +245,12 @@ def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
 
 
 def at_work(folder: Path, stem: str) -> list[str]:
-    """The journals of one kind of work that living processes hold."""
+    """Journals of one kind of work that living processes hold."""
     return [file.name for file in journal_files(folder, stem) if is_held(file)]
 
 
 def with_its_trials(key: str) -> str:
-    """The unit of a key `task/question/trial`: `TOGETHER` trials of the question."""
+    """Unit of a key `task/question/trial`: `TOGETHER` trials of the question."""
     name, _, trial = key.rpartition("/")
     return f"{name}/{int(trial) // TOGETHER}"
 

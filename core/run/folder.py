@@ -73,7 +73,7 @@ QUESTIONS = "questions.jsonl"
 
 
 class RunQuestion(Record):
-    """A line of questions.jsonl."""
+    """Line of questions.jsonl."""
 
     task: str
     question: Question
@@ -170,7 +170,7 @@ class RunFolder:
         return run
 
     def spec(self) -> RunSpec:
-        """The spec in run.json."""
+        """Spec in run.json."""
         file = self._file("run.json")
         try:
             spec = read_spec(self.path, file.read_bytes())
@@ -192,7 +192,7 @@ class RunFolder:
         write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
-        """The questions of each task in run order; pictures without bytes."""
+        """Questions of each task in run order; pictures without bytes."""
         if self._questions is None:
             by_task: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
             for task, question in self.each_question():
@@ -230,11 +230,11 @@ class RunFolder:
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
     def writer(self, stem: str) -> JournalWriter:
-        """A writer for a stem: `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
+        """Writer for a stem: `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
-        """The responses of the run, one a key: the first that was stored."""
+        """Responses of the run, one a key: the first that was stored."""
         expected, seen = self.expected(), KeySet()
         for response in read_journal(self.path, "responses", Response, self.on_problem):
             if expected(response) and seen.add(response.key):
@@ -242,7 +242,7 @@ class RunFolder:
         expected.tell()
 
     def response_lines(self) -> Iterator[tuple[str, bytes]]:
-        """The responses, each as its key and its raw line; damaged lines are skipped silently."""
+        """Responses, each as its key and its raw line; damaged lines are skipped silently."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
@@ -251,21 +251,21 @@ class RunFolder:
                     yield str(head.key), line
 
     def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
-        """The filter for responses of this run, or of some of its questions."""
+        """Filter for responses of this run, or of some of its questions."""
         spec, on_problem = self.spec(), self.on_problem if questions is None else None
         return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
-        """The keys that have a response now; the same set each time, reading only new lines."""
+        """Keys that have a response now; the same set each time, reading only new lines."""
         self._answered = self._answered or self.follow()
         return self._answered()
 
     def follow(self) -> AnsweredKeys:
-        """A set of answered keys for repeated looks."""
+        """Set of answered keys for repeated looks."""
         return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
-        """The replies to earlier requests, by the keys of the questions they precede."""
+        """Replies to earlier requests, by the keys of the questions they precede."""
         yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
@@ -278,7 +278,7 @@ class RunFolder:
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
     def judged(self, among: Callable[[Verdict], bool] | None = None) -> Iterator[tuple[Response, Verdict]]:
-        """The responses that have a verdict, with the one that counts."""
+        """Responses that have a verdict, with the one that counts."""
         verdicts = self._verdicts(among)
         for response in self.responses():
             verdict = verdicts.find(response.key)
@@ -286,19 +286,19 @@ class RunFolder:
                 yield response, verdict
 
     def repeats(self) -> Iterator[Verdict]:
-        """The stored verdicts of repeated judging, unfiltered."""
+        """Stored verdicts of repeated judging, unfiltered."""
         yield from read_journal(self.path, "repeats", Verdict, self.on_problem)
 
     def failures(self) -> dict[str, Failure]:
-        """The last failure of each key."""
+        """Last failure of each key."""
         return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self.on_problem)}
 
     def tries(self) -> Counter[str]:
-        """The number of failures of each key."""
+        """Number of failures of each key."""
         return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self.on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict that counts of each key."""
+        """Verdict that counts of each key."""
         judges, best = self.spec().known_judges, dict[str, Verdict]()
         for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
             before = best.get(str(verdict.key))
@@ -338,7 +338,7 @@ class RunFolder:
         return regraded(rows, regrades, self.on_problem if questions is None else None) if regrades else rows
 
     def judged_rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
-        """The rows with the judges' marks alone."""
+        """Rows with the judges' marks alone."""
         trials, on_problem = self.spec().trials, self.on_problem if questions is None else None
         expected = self.expected(questions)
         responses = Index(
@@ -382,7 +382,7 @@ def _first(new: Record, old: Record) -> bool:
 
 
 def keys_of(responses: Iterable[Response]) -> KeySet:
-    """The keys of responses."""
+    """Keys of responses."""
     keys = KeySet()
     for response in responses:
         keys.add(response.key)
@@ -390,7 +390,7 @@ def keys_of(responses: Iterable[Response]) -> KeySet:
 
 
 def without_bytes(question: Question) -> Question:
-    """The question with each picture replaced by its hash (as `path`)."""
+    """Question with each picture replaced by its hash (as `path`)."""
 
     def names(images: Iterable[Image]) -> list[Image]:
         return [Image(path=image.sha256 if image.bytes is not None else image.path) for image in images]

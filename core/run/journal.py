@@ -36,7 +36,7 @@ _SYNC_SECONDS = 1.0
 
 
 class LineFile:
-    """A file of whole lines, held by this process alone; a context manager, not thread-safe.
+    """File of whole lines, held by this process alone; a context manager, not thread-safe.
 
     A missing file is made, and a torn last line healed.
     """
@@ -116,7 +116,7 @@ def heal(fd: int) -> None:
 
 
 class ResponseHead(Record, extra="ignore", title="Response"):
-    """The key and model of a response; its line is checked to be whole, and its texts are not built."""
+    """Key and model of a response; its line is checked to be whole, and its texts are not built."""
 
     key: Key
     text: str
@@ -134,7 +134,7 @@ _BUFFER = 1 << 20
 
 
 class Place(NamedTuple):
-    """The place of a line: file, first byte, and the byte after its last; if packed, its row and the next one."""
+    """Place of a line: file, first byte, and the byte after its last; if packed, its row and the next one."""
 
     path: Path
     start: int
@@ -155,7 +155,7 @@ class JournalWriter(LineFile):
 def read_journal(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[R]:
-    """The records of all files of a stem, file by file, in the order they were written.
+    """Records of all files of a stem, file by file, in the order they were written.
 
     Lines without a valid record are skipped; `on_problem` gets one line for each file with such lines.
     """
@@ -165,7 +165,7 @@ def read_journal(
 def placed_records(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Place, R]]:
-    """The records with their places; otherwise as `read_journal`."""
+    """Records with their places; otherwise as `read_journal`."""
     return _placed(folder, stem, model, PackedLines, on_problem)
 
 
@@ -176,7 +176,7 @@ def placed_keys(
     on_problem: Callable[[str], None] | None = None,
     questions: Collection[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[Place, K | StoredKey]]:
-    """The keys with their places; of packed lines nothing else is read."""
+    """Keys with their places; of packed lines nothing else is read."""
     return _placed(folder, stem, model, lambda path: PackedLines(path).keys(questions), on_problem)
 
 
@@ -224,7 +224,7 @@ def _placed(
 
 
 def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
-    """The raw lines of all files of a stem, in order."""
+    """Raw lines of all files of a stem, in order."""
     for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
         yield from PackedLines(path) if path.suffix == PACKED else _lines(path)
 
@@ -244,7 +244,7 @@ def _packed(folder: Path, stem: str) -> list[Path]:
 
 
 def journal_files(folder: Path, stem: str) -> list[Path]:
-    """The files of a stem by number, without those whose lines are packed."""
+    """Files of a stem by number, without those whose lines are packed."""
     dead = packed_files(folder, stem)
     files = [path for path in folder.glob(f"{stem}-*.jsonl") if path.name not in dead]
     return sorted(files, key=lambda path: (len(path.name), path.name))
@@ -306,7 +306,7 @@ class Tail(Generic[R]):
         self._places: dict[Path, int] = dict(read or {})
 
     def fresh(self) -> Iterator[R]:
-        """The records since the last call; invalid lines are skipped."""
+        """Records since the last call; invalid lines are skipped."""
         for path in _packed(self._folder, self._stem):
             for number, line in enumerate(PackedLines(path) if path not in self._places else ()):
                 self._places[path] = number
@@ -330,7 +330,7 @@ class Tail(Generic[R]):
 
 
 class Index(Generic[K]):
-    """The records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
+    """Records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
 
     Args:
         folder: of the journal.
@@ -376,11 +376,10 @@ class Index(Generic[K]):
             end = opened[place.path] + place.end
 
     def __len__(self) -> int:
-        """The number of questions with records."""
         return len(self._places)
 
     def find(self, key: Key) -> K | None:
-        """The record of a key."""
+        """Record of a key."""
         places = self._places.get((key.task, key.question_id))
         if places is None or not 0 <= key.trial < len(places) or places[key.trial] == _NOWHERE:
             return None
@@ -424,7 +423,7 @@ class Index(Generic[K]):
 
 
 def line_at(fd: int, start: int) -> bytes:
-    """The line that begins there."""
+    """Line that begins there."""
     line = b""
     while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):
         line += more

@@ -94,7 +94,7 @@ def _links(device: int, folder: str) -> bool:
 
 
 class Beat(NamedTuple):
-    """A heartbeat as stored."""
+    """Heartbeat as stored."""
 
     number: int
     machine: str
@@ -105,7 +105,7 @@ class Beat(NamedTuple):
 
 
 class Lease:
-    """A holder, alive until `end` or the end of its process; forks do not inherit it.
+    """Holder, alive until `end` or the end of its process; forks do not inherit it.
 
     `lapses` counts the silences after which others may have taken it for gone.
     """
@@ -184,7 +184,7 @@ def _load(path: Path) -> bytes:
 
 
 def owner_of(path: Path) -> str | None:
-    """The token of a name's holder; None where it cannot be seen, which proves nothing."""
+    """Token of a name's holder; None where it cannot be seen, which proves nothing."""
     try:
         return _load(path).decode() or None
     except (OSError, UnicodeDecodeError):
@@ -253,7 +253,7 @@ def _started(pid: int) -> str:
 
 
 def named(token: str) -> Lease | None:
-    """The lease of this process with that token."""
+    """Lease of this process with that token."""
     return next((lease for lease in list(_LEASES) if lease.token == token), None)
 
 
@@ -300,7 +300,7 @@ def check_home(folder: Path) -> None:
 
 
 def holders(lease: Lease, name: str) -> list[str | None]:
-    """The holders of a name's numbers; takes the next number, proof that there are no more."""
+    """Holders of a name's numbers; takes the next number, proof that there are no more."""
     last = take_next(lease, name)
     return [owner_of(lease.home / f"{name}.{number}") for number in range(last)]
 

@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"-([0-9a-f]{16})\.\w+")
 
 
 def lease_of(file: Path) -> str | None:
-    """The token in the name of a file that is held by a lease; None for one held by a lock."""
+    """Token in the name of a file that is held by a lease."""
     match = _TOKEN.search(file.name)
     return match[1] if match and shared(file.parent) else None
 
@@ -85,7 +85,7 @@ def _forget_own() -> None:
 
 
 def lock_own(path: Path, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> int | None:
-    """Opens and locks a file until it is closed; None where another process holds it and `how` does not wait."""
+    """Opens and locks a file until it is closed."""
     try:
         fd = open_own(path)
     except OSError as error:

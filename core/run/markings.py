@@ -61,7 +61,7 @@ def other_rules(verdict: Verdict, judge: str) -> bool:
 
 
 def without_code(version: str) -> str:
-    """The version without code hashes."""
+    """Version without code hashes."""
     return _CODE.sub(r"\1+", _READER.sub("", version))
 
 
@@ -77,7 +77,7 @@ def _rank(verdict: Verdict, judges: Sequence[str]) -> tuple[float, ...]:
 
 
 def in_words(version: str) -> str:
-    """A judge by its version alone, for runs without a description: "rules 5 and judge models (count, audit)"."""
+    """Judge by its version alone, for runs without a description: "rules 5 and judge models (count, audit)"."""
     if version.startswith(PERSON):
         return f"{version.removeprefix(PERSON)} (a person)"
     names = dict.fromkeys(_CODE.findall(version.partition(KEYS)[0]))
@@ -98,7 +98,7 @@ Change = Literal["settled", "changed", "confirmed"]
 
 
 class Regrade(Record):
-    """A line of regrades.jsonl.
+    """Line of regrades.jsonl.
 
     Attributes:
         task, question_id: the question.
@@ -133,7 +133,7 @@ class Regrade(Record):
 
 
 def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> dict[Key, Regrade]:
-    """The people's mark of each response."""
+    """People's mark of each response."""
     marks: dict[Key, Regrade] = {}
     for place, line in _lines(folder / REGRADES):
         try:
@@ -176,7 +176,7 @@ def _first(error: ValueError) -> str:
 def regraded(
     rows: Iterable[Row], regrades: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
-    """The rows with people's marks; the judges' verdict moves to `Row.judged`."""
+    """Rows with people's marks; the judges' verdict moves to `Row.judged`."""
     questions = {key[:2] for key in regrades}
     unused = set(regrades)
     for row in rows:
@@ -195,7 +195,7 @@ def regraded(
 
 
 def with_mark(row: Row, regrade: Regrade) -> Row:
-    """A row with a person's mark; the audit of the reasoning is kept."""
+    """Row with a person's mark; the audit of the reasoning is kept."""
     judged = row.verdict
     if judged is None:
         return row
@@ -229,7 +229,7 @@ def with_mark(row: Row, regrade: Regrade) -> Row:
 
 
 def change_of(row: Row) -> Change | None:
-    """The effect of a person's mark on a row; None without one."""
+    """Effect of a person's mark on a row; None without one."""
     if row.judged is None or row.verdict is None:
         return None
     if row.judged.state == "ungraded" or row.judged.low != row.judged.high:
@@ -268,7 +268,7 @@ class RegradeCounts:
         self.changed += answers * (change == "changed")
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows, counted as they pass."""
+        """Rows, counted as they pass."""
         for row in rows:
             self.add(row)
             yield row
@@ -281,7 +281,7 @@ class RegradeCounts:
         return {**counts, "by": dict(sorted(self.by.items())), "line": self.line()}
 
     def line(self) -> str:
-        """The counts in one line."""
+        """Counts in one line."""
         same = self.answers - self.changed - self.settled
         done = [
             f"changed {_marks(self.changed)}",

@@ -49,7 +49,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Stored:
-    """A file at an address: path in its file system, bytes, a hash that changes with it, and the SHA-256 if known."""
+    """File at an address: path in its file system, bytes, a hash that changes with it, and the SHA-256 if known."""
 
     path: str
     size: int
@@ -58,21 +58,21 @@ class Stored:
 
 
 class PushedFile(Record):
-    """A file of a push."""
+    """File of a push."""
 
     size: Annotated[int, Field(ge=0, le=MOST_BYTES)]
     sha256: str
 
 
 class Manifest(Record):
-    """A push: its files, if it is `whole`."""
+    """Push: its files, if it is `whole`."""
 
     whole: bool = False
     files: dict[str, PushedFile] = {}
 
 
 def run_folder(place: str | Path, texts: bool = True) -> Path:
-    """The named local run folder, or a copy of the one at an address.
+    """Named local run folder, or a copy of the one at an address.
 
     `texts` false: packed responses may come without texts.
     """
@@ -80,7 +80,7 @@ def run_folder(place: str | Path, texts: bool = True) -> Path:
 
 
 def own_folder(place: str | Path) -> Path:
-    """A local folder for commands that write in it; UserError for an address."""
+    """Local folder for commands that write in it; UserError for an address."""
     if is_address(str(place)):
         raise UserError(f"{shown(str(place))}: this command works on a folder of this machine; copy the run to one")
     return Path(place)
@@ -92,14 +92,14 @@ def is_address(text: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """An address without user, password and query."""
+    """Address without user, password and query."""
     scheme, _, rest = address.partition("://")
     host, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def open_place(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it."""
+    """File system of an address, and the path in it."""
     from fsspec.core import url_to_fs
 
     try:
@@ -110,7 +110,7 @@ def open_place(address: str) -> tuple[Any, str]:
 
 
 def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
-    """The files of a run at an address by name."""
+    """Files of a run at an address by name."""
     try:
         files.invalidate_cache()
         entries = files.ls(path, detail=True)
@@ -134,7 +134,7 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
 
 
 def fetch(address: str, texts: bool = True) -> Path:
-    """A cached copy of the run at an address.
+    """Cached copy of the run at an address.
 
     Harness marks and people's labels are joined by texts, so they force `texts`.
     """
@@ -169,7 +169,7 @@ def fetch(address: str, texts: bool = True) -> Path:
 
 
 def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
-    """The manifest of the last push; None without one."""
+    """Manifest of the last push; None without one."""
     try:
         with files.open(f"{path}/{MANIFEST}", "rb") as file:
             return Manifest.model_validate_json(file.read(_MOST_MANIFEST))
@@ -275,7 +275,7 @@ def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
 
 
 def failure(address: str, error: BaseException) -> UserError:
-    """The reason of a failure, without the address's secrets."""
+    """Reason of a failure, without the address's secrets."""
     scheme = address.partition("://")[0]
     if isinstance(error, ImportError):
         return UserError(f"{shown(address)}: {scheme}:// needs another library: {_library(scheme, error)}")

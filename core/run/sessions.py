@@ -65,7 +65,7 @@ class Memory(Record):
 
 
 class DeviceEnergy(Record):
-    """The driver's energy counter of one device (UUID) in joules, for all its users: first when ready, and last."""
+    """Driver's energy counter of one device (UUID) in joules, for all its users: first when ready, and last."""
 
     device: str
     first: float
@@ -170,7 +170,7 @@ class Usage(TypedDict):
 
 
 def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
-    """The sessions of a stage added up; a figure missing in one is missing in the sum. None if no engine was ready."""
+    """Sessions of a stage added up; a figure missing in one is missing in the sum. None if no engine was ready."""
     of_stage = (each for each in sessions if each.stage == stage and each.loaded is not None)
     ready = [each for each in of_stage if not kind_of(each.engine).is_recorded]
     if not ready:
@@ -190,7 +190,7 @@ def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
 
 
 def joules_of(sessions: Sequence[Session]) -> float | None:
-    """The energy of sessions; None where one was not measured, or there are none.
+    """Energy of sessions; None where one was not measured, or there are none.
 
     Overlapping sessions read the same counter, so their ranges are merged; separate ones are added, as a reloaded
     driver counts from 0.
@@ -218,7 +218,7 @@ def _overlapping(spans: Iterable[tuple[float, float, DeviceEnergy]]) -> Iterator
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """The length of the union of the spans."""
+    """Length of the union of the spans."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))
@@ -227,6 +227,6 @@ def covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None) -> list[Session]:
-    """The sessions of a run folder in order of their start, each as last written."""
+    """Sessions of a run folder in order of their start, each as last written."""
     last = {session.id: session for session in read_journal(folder, STEM, Session, on_problem)}
     return sorted(last.values(), key=lambda session: session.started)

@@ -51,7 +51,7 @@ class TaskSpec(Record):
 
 
 class ChosenQuestions(Record):
-    """The choice of a run's questions, for people; their hash identifies them.
+    """Choice of a run's questions, for people; their hash identifies them.
 
     Attributes:
         how: the way (`failed-in`).
@@ -71,7 +71,7 @@ class ChosenQuestions(Record):
 
 
 class RunSpec(Record):
-    """The spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
+    """Spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
 
     Engine arguments carry no secret, not even when read from an earlier version's run.json.
     """
@@ -115,7 +115,7 @@ class RunSpec(Record):
         return tuple(self.judged_by or self.judges.values())
 
     def who(self, version: str) -> str:
-        """A judge in words."""
+        """Judge in words."""
         return self.judged_by.get(version) or in_words(version)
 
     @model_serializer(mode="wrap")
@@ -135,7 +135,7 @@ def check_size(questions: int, trials: int) -> None:
 
 
 class _Maker(BaseModel):
-    """The first look at a run.json: later versions may have other fields."""
+    """First look at a run.json: later versions may have other fields."""
 
     record_version: int = 0
     package_version: str = ""
@@ -153,7 +153,7 @@ def read_spec(path: Path, content: bytes) -> RunSpec:
 
 
 def differences(old: RunSpec, new: RunSpec) -> list[str]:
-    """The differences between two specs that make them two runs, a phrase each.
+    """Differences between two specs that make them two runs, a phrase each.
 
     Ignored: start time, judge (verdicts carry theirs), operational and secret engine arguments, engine versions or a
     revision that one side does not know yet, and hand-set versions: hashes identify what a task asks.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """The answers to one set of questions, sorted by question, trial and task.
+    """Answers to one set of questions, sorted by question, trial and task.
 
     `question` and `trial` are indices into `questions` and the sorted trial numbers, length n.
     """
@@ -31,7 +31,7 @@ class Table:
 
     @cached_property
     def answers(self) -> Answers:
-        """The arrays of the exam formulas."""
+        """Arrays of the exam formulas."""
         import numpy as np
 
         findings, of = self.rows.findings, self.rows.finding
@@ -77,7 +77,7 @@ class Table:
         return self.rows.states
 
     def to(self, questions: Sequence[int]) -> Table:
-        """The table of some questions (indices), at least one."""
+        """Table of some questions (indices), at least one."""
         return self if len(questions) == len(self.questions) else tabulate(self.rows.take(answers_of(self, questions)))
 
 

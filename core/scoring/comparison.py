@@ -71,7 +71,7 @@ def modality_difference(
     profile: Profile,
     parameters: Parameters,
 ) -> dict[str, Estimate]:
-    """The modality's difference from outcomes."""
+    """Modality's difference from outcomes."""
 
     def eligible(question: SlimQuestion) -> bool:
         return subset is None or subset in question.on("subset")
@@ -201,7 +201,7 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
 
 
 def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair:
-    """The difference b - a of two sets of answers to the very same questions, with intervals and tests."""
+    """Difference b - a of two sets of answers to the very same questions, with intervals and tests."""
     return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], Watch())["a", "b"]
 
 

@@ -24,7 +24,7 @@ MOST_GROUPS = 200
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The base of a task variant.
+    """Base of a task variant.
 
     `tasks` are those of the run that ask as it does: itself, or tasks for parts of its questions.
     """
@@ -72,12 +72,12 @@ def _in(rows: Outcomes, language: str) -> Outcomes:
 
 
 def own_id(question: SlimQuestion) -> str:
-    """The id of a question."""
+    """Id of a question."""
     return question.id
 
 
 def original_id(question: SlimQuestion) -> str:
-    """The id of the translated question, else its own."""
+    """Id of the translated question, else its own."""
     return question.translates or question.id
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Units:
-    """The clusters of a set of questions: papers, or single questions."""
+    """Clusters of a set of questions: papers, or single questions."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         import numpy as np
@@ -42,24 +42,24 @@ class Units:
         }
 
     def unit(self, questions: Indices) -> Unit:
-        """The unit of an estimate over these questions (indices)."""
+        """Unit of an estimate over these questions (indices)."""
         import numpy as np
 
         papers = np.unique(self._paper[questions])
         return "paper" if np.count_nonzero(papers >= 0) >= self.parameters.min_papers else "question"
 
     def clusters(self, unit: Unit) -> Indices:
-        """The cluster of each question."""
+        """Cluster of each question."""
         return self._codes[unit]
 
     def size(self, unit: Unit) -> int:
-        """The number of clusters."""
+        """Number of clusters."""
         return int(self._codes[unit].max()) + 1
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A metric at worst and at best with the reach of its interval; only `note` where it is not available."""
+    """Metric at worst and at best with the reach of its interval; only `note` where it is not available."""
 
     low: float | None
     high: float | None
@@ -80,7 +80,7 @@ class Draw:
     note: str | None = None
 
     def minus(self, other: Draw) -> Draw:
-        """The difference of two draws over one set of questions by one unit."""
+        """Difference of two draws over one set of questions by one unit."""
         import numpy as np
 
         note = self.note or other.note
@@ -222,7 +222,7 @@ def _trial_std(term: Term, table: Table, picked: Indices, questions: int) -> flo
 
 
 def estimates(draws: Mapping[str, Draw]) -> dict[str, Estimate]:
-    """The draws as JSON."""
+    """Draws as JSON."""
     return {name: _estimate(drawn) for name, drawn in draws.items()}
 
 

@@ -42,7 +42,7 @@ class _Waiting(NamedTuple):
 
 
 class Flips:
-    """A batch of pending tests."""
+    """Batch of pending tests."""
 
     def __init__(self, units: Units, means: Means) -> None:
         self._units, self._means = units, means
@@ -108,7 +108,7 @@ def _raise(test: PairedTest, p: float) -> None:
 
 @dataclass
 class _First:
-    """The pairs with one first run: tests, second runs and counts."""
+    """Pairs with one first run: tests, second runs and counts."""
 
     waiting: list[_Waiting]
     others: Indices
@@ -118,7 +118,7 @@ class _First:
 
 
 class _Together:
-    """The pending pairs of one metric, with R runs."""
+    """Pending pairs of one metric, with R runs."""
 
     def __init__(self, waiting: Sequence[_Waiting], metric: str, means: Means, clusters: Indices, groups: int) -> None:
         import numpy as np
@@ -162,7 +162,6 @@ class _Together:
                 first.hits += np.count_nonzero(np.abs(2 * sums - first.total) >= first.seen, axis=0)
 
     def tell(self) -> None:
-        """Fills in the results."""
         import numpy as np
 
         for first in self._firsts.values():

@@ -52,7 +52,7 @@ RELEASE_ARL = "the release profile's ARL compares models: see livek12 compare"
 
 @dataclass(frozen=True)
 class Answers:
-    """The formulas' columns for n answers.
+    """Formulas' columns for n answers.
 
     Attributes:
         points: V, the points of the question; None: unknown, see `points_note`.
@@ -84,7 +84,7 @@ class Answers:
 
     @cached_property
     def ones(self) -> Floats:
-        """The weights of a mean over answers."""
+        """Weights of a mean over answers."""
         import numpy as np
 
         return np.ones(len(self.tokens))
@@ -92,7 +92,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Term:
-    """A metric as a ratio of sums over answers.
+    """Metric as a ratio of sums over answers.
 
     Attributes:
         low: numerators at worst.
@@ -114,7 +114,7 @@ class Term:
     most: float = 1.0
 
     def absence(self, picked: Indices | None = None) -> str | None:
-        """The reason why the metric is not available over the picked answers, if so."""
+        """Reason why the metric is not available over the picked answers, if so."""
         if self.missing is None:
             return None
         missing = int((self.missing if picked is None else self.missing[picked]).sum())
@@ -125,7 +125,7 @@ Terms = dict[str, Term | str]
 
 
 def no_tokens(missing: int) -> str:
-    """The reason why metrics of token counts are not available."""
+    """Reason why metrics of token counts are not available."""
     return f"not available ({missing} {'answer states' if missing == 1 else 'answers state'} no token count)"
 
 
@@ -171,7 +171,7 @@ def ratio_term(bounds: Floats, weight: Floats, scale: float = 1.0, note: str | N
 
 
 def mean_term(bounds: Floats, answers: Answers, *, needs_tokens: bool = False) -> Term:
-    """The mean over all answers of a value with its (2, n) bounds."""
+    """Mean over all answers of a value with its (2, n) bounds."""
     missing = answers.tokens_missing if needs_tokens else None
     return replace(ratio_term(bounds, answers.ones), missing=missing)
 

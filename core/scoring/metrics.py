@@ -26,7 +26,7 @@ Scale = Literal["share", "out_of_100", "number"]
 
 @dataclass(frozen=True)
 class ReportMetric:
-    """A metric, or a family of metrics.
+    """Metric, or a family of metrics.
 
     Attributes:
         name: as in report.json; that of a family ends in its sign ("pass@", "Acc≤").
@@ -72,7 +72,7 @@ def metrics() -> tuple[ReportMetric, ...]:
 
 
 def metric_of(name: str) -> ReportMetric:
-    """The metric of that name, or its family; a share if it is not registered."""
+    """Metric of that name, or its family; a share if it is not registered."""
     if (metric := _METRICS.get(name)) is not None:
         return metric
     ends = max(map(name.rfind, _SIGNS)) + 1
@@ -80,34 +80,34 @@ def metric_of(name: str) -> ReportMetric:
 
 
 def meaning_of(name: str) -> str:
-    """The meaning of a metric in English."""
+    """Meaning of a metric in English."""
     metric = metric_of(name)
     return metric.meaning.format(name.removeprefix(metric.name))
 
 
 def ranking_metrics() -> tuple[str, ...]:
-    """The compared metrics; the first available one ranks."""
+    """Compared metrics; the first available one ranks."""
     compared = [metric for metric in metrics() if metric.ranks is not None]
     return tuple(metric.name for metric in sorted(compared, key=lambda metric: metric.ranks or 0))
 
 
 def site_metrics() -> tuple[str, ...]:
-    """The metrics on sites."""
+    """Metrics on sites."""
     return (*ranking_metrics(), *(metric.name for metric in metrics() if metric.on_site and metric.ranks is None))
 
 
 def tested_metrics() -> tuple[str, ...]:
-    """The metrics that pairs of runs are tested on."""
+    """Metrics that pairs of runs are tested on."""
     return tuple(metric.name for metric in metrics() if metric.tested)
 
 
 def contrasted_metrics() -> tuple[str, ...]:
-    """The metrics of differences between groups of questions."""
+    """Metrics of differences between groups of questions."""
     return tuple(metric.name for metric in metrics() if metric.contrasted)
 
 
 def on_pages() -> dict[str, dict[str, Any]]:
-    """The facts for the site's scripts, by metric."""
+    """Facts for the site's scripts, by metric."""
     return {name: {"scale": metric_of(name).scale, "labels": dict(metric_of(name).labels)} for name in site_metrics()}
 
 
@@ -148,7 +148,7 @@ EACH_K = 16
 
 
 def pass_sizes(trials: int) -> list[int]:
-    """The k of pass@k: each up to 16, powers of two above, and the number of trials."""
+    """K of pass@k: each up to 16, powers of two above, and the number of trials."""
     powers = (1 << power for power in range(EACH_K.bit_length(), trials.bit_length()))
     return sorted({*range(1, min(trials, EACH_K) + 1), *powers, trials} - {0})
 

@@ -42,13 +42,13 @@ def told(metric: PairMetric) -> int:
 
 
 def rank_ranges(task: TaskComparison, metric: str) -> dict[str, list[int]]:
-    """The best and the worst rank of each run that has the metric, by significant differences."""
+    """Best and the worst rank of each run that has the metric, by significant differences."""
     runs = [name for name, estimate in task["metrics"][metric].items() if estimate["low"] is not None]
     return ranges(runs, ((p["a"], p["b"], told(p["metrics"][metric])) for p in task["pairs"] if metric in p["metrics"]))
 
 
 def ranges(runs: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[str, list[int]]:
-    """The rank ranges from pairs (a, b, result of `told`)."""
+    """Rank ranges from pairs (a, b, result of `told`)."""
     better, worse = Counter[str](), Counter[str]()
     for a, b, sign in pairs:
         if sign:
@@ -59,7 +59,7 @@ def ranges(runs: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[s
 
 
 def tied(order: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """The place of each run; runs that do not differ from the first of their group share its place.
+    """Place of each run; runs that do not differ from the first of their group share its place.
 
     `order` has the best run first, `pairs` (a, b, result of `told`).
     """

@@ -112,7 +112,7 @@ COUNTERFACTUAL = "answers of {}, cut after the fact: one that is longer than the
 def budget_curves(
     tables: Mapping[str, Table], limits: Mapping[str, Limit], parameters: Parameters
 ) -> dict[str, BudgetCurve]:
-    """The curve of each task with limits: at the article's r, and at those of its budgets."""
+    """Curve of each task with limits: at the article's r, and at those of its budgets."""
     groups: dict[str, dict[str, Limit]] = {}
     for task in tables:
         if task in limits:
@@ -121,7 +121,7 @@ def budget_curves(
 
 
 def within_limit(terms: Terms, limit: Limit | None, parameters: Parameters) -> Terms:
-    """The terms without those Acc≤r beyond the tokens that the answers were allowed."""
+    """Terms without those Acc≤r beyond the tokens that the answers were allowed."""
     if limit is None or limit.tokens is None:
         return terms
     most = f"{limit.tokens:,} tokens" if limit.share is None else f"r = {limit.share:g}"

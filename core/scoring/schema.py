@@ -56,7 +56,7 @@ PARAMETERS: dict[Profile, Parameters] = {"article": Parameters(), "release": Par
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name; `paper` is the old name of `article`."""
+    """Profile of that name; `paper` is the old name of `article`."""
     profiles: tuple[Profile, ...] = get_args(Profile)
     meant = "article" if name == "paper" else name
     for profile in profiles:
@@ -66,13 +66,13 @@ def profile_named(name: str) -> Profile:
 
 
 def parameters_of(profile: str) -> Parameters:
-    """The constants of a profile."""
+    """Constants of a profile."""
     return PARAMETERS[profile_named(profile)]
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The token limit of a task.
+    """Token limit of a task.
 
     Attributes:
         of: the task whose budgets these are: tasks with the same `of` ask the same questions.
@@ -86,7 +86,7 @@ class Limit:
 
 
 class Estimate(TypedDict):
-    """A number with its uncertainty."""
+    """Number with its uncertainty."""
 
     low: float | None
     high: float | None
@@ -195,7 +195,7 @@ class ContextCut(TypedDict):
 
 
 class AgainstMark(TypedDict):
-    """A metric against the answers' marks: numbers above (`more`), below, equal, and `open` while undecided."""
+    """Metric against the answers' marks: numbers above (`more`), below, equal, and `open` while undecided."""
 
     unit: Literal["answer", "question"]
     more: int
@@ -205,7 +205,7 @@ class AgainstMark(TypedDict):
 
 
 class TaskReport(TypedDict):
-    """The report of one task; `context_cut`, `thinking` and `prompt_cache` are None where they do not apply."""
+    """Report of one task; `context_cut`, `thinking` and `prompt_cache` are None where they do not apply."""
 
     counts: Counts
     ungraded: Ungraded
@@ -223,7 +223,7 @@ class TaskReport(TypedDict):
 
 
 class BudgetPoint(TypedDict):
-    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit; None without such a task."""
+    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit."""
 
     share: float
     tokens: int
@@ -243,7 +243,7 @@ class BudgetCurve(TypedDict):
 
 
 class PairedTest(TypedDict):
-    """A paired test on the shared questions that are decided in both runs; `undecided` were left out.
+    """Paired test on the shared questions that are decided in both runs; `undecided` were left out.
 
     `p_holm` is adjusted over all pairs of runs of all tasks for the same metric.
     """
@@ -289,7 +289,7 @@ class Delta(TypedDict):
 
 
 class Report(TypedDict):
-    """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
+    """Content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
 
     `intervals` names their method; without it they are percentile bootstrap intervals. `variants` has the Δ of each
     task to its bases; `budgets` the tasks with known limits.
@@ -338,7 +338,7 @@ class RunUsage(TypedDict):
 
 
 class Comparison(TypedDict):
-    """The content of `livek12 compare --json`: metric by run, then pair by pair.
+    """Content of `livek12 compare --json`: metric by run, then pair by pair.
 
     `variants` has each pair of runs axis by axis, and tasks against bases in another run; `task` and `base` are
     RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run. `usage` has the runs with

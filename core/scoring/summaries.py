@@ -57,7 +57,7 @@ def ungraded(rows: Outcomes) -> Ungraded:
 
 
 def points(table: Table, questions: Sequence[int]) -> float | None:
-    """Total points of the questions (indices); None where only some of the task state them."""
+    """Total points of the questions (indices)."""
     return None if table.worth is None else float(table.worth[questions].sum())
 
 

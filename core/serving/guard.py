@@ -36,7 +36,7 @@ _POLICY = (
 
 
 class Guard:
-    """The layer around an ASGI app.
+    """Layer around an ASGI app.
 
     Args:
         app: the guarded app.

@@ -38,7 +38,7 @@ def serve_page(make_app: Callable[[], FastAPI], host: str, port: int, ready: Cal
 
 
 def page_app(static: Path, names: tuple[str, ...]) -> FastAPI:
-    """An application that serves `index.html`, the named files, and the shared `page.js` and `page.css`."""
+    """Application that serves `index.html`, the named files, and the shared `page.js` and `page.css`."""
     from fastapi import FastAPI, HTTPException, Response
 
     files: Mapping[str, Path] = {name: static / name for name in names} | {

@@ -38,7 +38,7 @@ _HUB_DATA: Final = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{7,40})")
 
 @dataclass(frozen=True)
 class Export:
-    """A run to export.
+    """Run to export.
 
     Attributes:
         scores: the content of its report.json.
@@ -64,11 +64,11 @@ class Export:
 
     @property
     def spec(self) -> RunSpec:
-        """The run's spec."""
+        """Run's spec."""
         return self.run.spec()
 
     def data_of(self, task: TaskSpec) -> tuple[str, str | None]:
-        """A task's data set on the Hub and its commit; ("", None) if not there."""
+        """Task's data set on the Hub and its commit; ("", None) if not there."""
         if match := _HUB_DATA.fullmatch(task.data):
             return self.data_repo or match[1], match[2] if self.data_repo in ("", match[1]) else None
         return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
@@ -85,7 +85,7 @@ class Export:
         return with_made(withheld, made)
 
     def rows(self, task: str) -> Iterator[Row]:
-        """A task's rows that may be shown; the others are counted by reason."""
+        """Task's rows that may be shown; the others are counted by reason."""
         for row in self.run.rows():
             if row.task == task and self._shows(row):
                 yield row
@@ -119,7 +119,7 @@ def _has_key(question: Question) -> bool:
 
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
-    """The held-back releases of a run's data sets."""
+    """Held-back releases of a run's data sets."""
     from livek12.core.hub import NotFetched, fetch
 
     releases = set()
@@ -151,7 +151,7 @@ def _held_in(file: Path) -> str | None:
 
 
 def model_name(given: str, spec: RunSpec) -> str:
-    """The exported name of the model: the given one, else the run's, without local folders."""
+    """Exported name of the model: the given one, else the run's, without local folders."""
     if given:
         if not _HUB_NAME.fullmatch(given):
             raise UserError(f"--model-id {given}: is no ORG/NAME of the Hub")
@@ -169,7 +169,7 @@ def is_hub_name(model: str) -> bool:
 
 
 def which_named(name: str) -> Which:
-    """The rows that `--rows` names."""
+    """Rows that `--rows` names."""
     for which in get_args(Which):
         if which == name:
             return which  # type: ignore[no-any-return]
@@ -192,7 +192,7 @@ def ensure_folder(folder: Path) -> None:
 
 
 def safe_name(name: str) -> str:
-    """A name for a file or folder on any system."""
+    """Name for a file or folder on any system."""
     plain = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._") or "unknown"
     return plain if plain.partition(".")[0].upper() not in _RESERVED and plain != "data" else f"{plain}_"
 

@@ -28,7 +28,7 @@ REGISTER: Final = "pull_requests.jsonl"
 
 @dataclass(frozen=True)
 class Proposal:
-    """A file for the repository of a model (ORG/NAME), and the title of its pull request."""
+    """File for the repository of a model (ORG/NAME), and the title of its pull request."""
 
     model: str
     path: str
@@ -48,7 +48,7 @@ def write(export: Export, out: Path, *, bounds: bool = False) -> list[Path]:
 
 
 def proposals(export: Export, *, bounds: bool = False) -> list[Proposal]:
-    """A file for the model's repository for each task."""
+    """File for the model's repository for each task."""
     return [_proposal(export, task, bounds) for task in export.spec.tasks]
 
 

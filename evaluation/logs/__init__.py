@@ -57,7 +57,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class LogEntry:
-    """A question in a log, with its answers.
+    """Question in a log, with its answers.
 
     Attributes:
         place: in the log, for messages.
@@ -80,13 +80,13 @@ class LogEntry:
 
 
 def fields_of(source: str) -> Fields:
-    """The default paths of a harness's logs."""
+    """Default paths of a harness's logs."""
     default: Fields = importlib.import_module(READERS[source]).FIELDS
     return default
 
 
 def entries(source: str, path: Path) -> Iterator[LogEntry]:
-    """The entries of a log."""
+    """Entries of a log."""
     yield from importlib.import_module(READERS[source]).entries(path)
 
 

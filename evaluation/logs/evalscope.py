@@ -29,7 +29,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The reviews of a work folder, or of one file."""
+    """Reviews of a work folder, or of one file."""
     for review in reviews(path):
         group, answer = review.score.get("group_id"), review.answer
         yield LogEntry(
@@ -68,7 +68,7 @@ class LoggedReview:
 
     @property
     def answer(self) -> Json | None:
-        """The model's last turn; the prediction, if the conversation is not kept."""
+        """Model's last turn; the prediction, if the conversation is not kept."""
         own = [turn for turn in self.turns if turn.get("role") == "assistant"]
         score = self.score.get("score")
         content = own[-1].get("content") if own else score.get("prediction") if isinstance(score, dict) else None
@@ -87,7 +87,7 @@ class LoggedReview:
 
 
 def reviews(path: Path) -> Iterator[LoggedReview]:
-    """The reviews of a work folder of EvalScope, or of one file."""
+    """Reviews of a work folder of EvalScope, or of one file."""
     for file in log_files(path, (f"{FOLDER}/*/*.jsonl",), f"a work folder of EvalScope, or a file of its {FOLDER}/"):
         if file.parent.name == "predictions" or file.parent.parent.name == "predictions":
             raise UserError(f"{file}: holds predictions without targets; give the file of that name in {FOLDER}/")
@@ -101,7 +101,7 @@ def reviews(path: Path) -> Iterator[LoggedReview]:
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Json]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     names = {f"{harness_name(task)}_{SUBSET}": task for task in tasks}
     answers: dict[tuple[str, str, int], tuple[str, Json]] = {}
     for review in reviews(path):

@@ -68,7 +68,7 @@ class MarkBeside:
 
 @dataclass
 class HarnessMarks:
-    """The marks in a harness.jsonl: `of` by name, task, question and trial, and the comparisons (`beside`)."""
+    """Marks in a harness.jsonl: `of` by name, task, question and trial, and the comparisons (`beside`)."""
 
     source: str
     of: dict[Place, dict[str, float]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class HarnessMarks:
 
     @classmethod
     def read(cls, run: RunFolder) -> HarnessMarks | None:
-        """A run's marks; None if its answers come from elsewhere."""
+        """Run's marks; None if its answers come from elsewhere."""
         file = run.path / MARKS
         if not file.is_file():
             return None
@@ -118,7 +118,7 @@ class HarnessMarks:
         return _listed(row, values, unlike) if unlike else None
 
     def summary(self) -> dict[str, Any]:
-        """The counts, for report.json, with a sentence for each mark."""
+        """Counts, for report.json, with a sentence for each mark."""
         tasks: dict[str, dict[str, Any]] = {}
         for (task, name), beside in self.beside.items():
             figures: dict[str, Any] = {"mean": beside.total / beside.answers, "marked": beside.answers}

@@ -29,7 +29,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log, or of all logs below a folder."""
+    """Samples of a log, or of all logs below a folder."""
     need_inspect()
     problems: list[str] = []
     files = files_of(path)
@@ -102,11 +102,11 @@ Row = dict[str, Any]
 
 
 class DamagedLog(Exception):
-    """An unusable log; the message gives the reason on one line."""
+    """Unusable log; the message gives the reason on one line."""
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """The responses to the tasks."""
+    """Responses to the tasks."""
     need_inspect()
     problems: list[str] = []
     answers: dict[tuple[str, str, int], tuple[Path, Row]] = {}
@@ -149,7 +149,7 @@ def need_inspect() -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The logs: the file itself, or all below a folder."""
+    """Logs: the file itself, or all below a folder."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -202,7 +202,7 @@ def _limit_of(log: EvalLog) -> dict[str, int]:
 
 
 def opened(file: Path) -> EvalLog:
-    """The log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
+    """Log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
     from inspect_ai.log import read_eval_log
 
     try:
@@ -212,7 +212,7 @@ def opened(file: Path) -> EvalLog:
 
 
 def samples_of(file: Path, log: EvalLog) -> Iterator[EvalSample]:
-    """The samples; of an archive, one in memory at a time."""
+    """Samples; of an archive, one in memory at a time."""
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
     if log.samples is not None:

@@ -28,7 +28,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log."""
+    """Samples of a log."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {SAMPLES}*.jsonl, or the folder of it")
     for file in logs_of(path):
@@ -90,7 +90,7 @@ MOST_FILES = 10_000
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     given: dict[tuple[str, str], Path] = {}
     for log in logs_of(path):
         model = model_of(log)
@@ -113,7 +113,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def logs_of(path: Path) -> list[Path]:
-    """The sample files, sorted by name."""
+    """Sample files, sorted by name."""
     if not path.is_dir():
         if path.name.startswith(RESULTS):
             raise UserError(f"{path} holds the numbers, not the answers; give {SAMPLES}*.jsonl beside it")
@@ -150,7 +150,7 @@ def _sample(line: bytes, place: str) -> dict[str, Any] | None:
 
 
 def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
-    """The request's token limit, if logged."""
+    """Request's token limit, if logged."""
     try:
         settings = sample["arguments"]["gen_args_0"]["arg_1"]
         limits = {settings[name] for name in LIMITS if settings.get(name) is not None}
@@ -160,6 +160,6 @@ def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
 
 
 def model_of(log: Path) -> dict[str, str]:
-    """The model's name from the results file of the same moment."""
+    """Model's name from the results file of the same moment."""
     name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
     return {"model": name} if isinstance(name, str) and name else {}

@@ -32,7 +32,7 @@ _LIST: Final = re.compile(r"\[\s*(?:(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log."""
+    """Samples of a log."""
     for file in log_files(path, (f"*{SAMPLES}*.jsonl",), "what lmms-eval writes with --log_samples"):
         date, _, task = file.stem.partition(SAMPLES)
         results = results_of(file.with_name(f"{date}{RESULTS}"))
@@ -91,11 +91,11 @@ _log = logging.getLogger(__name__)
 
 
 class _BadEntry(Exception):
-    """An entry that answers none of our questions."""
+    """Entry that answers none of our questions."""
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The recorded answers to the tasks."""
+    """Recorded answers to the tasks."""
     files = sorted(path.rglob(f"*{SAMPLES}*.jsonl")) if path.is_dir() else [path]
     named = [(file, task_name(file.stem.partition(SAMPLES)[2])) for file in files]
     wanted = [(file, task) for file, task in named if task in tasks]
@@ -169,13 +169,13 @@ def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]
 
 
 def model_of(results: Mapping[str, Any]) -> dict[str, str]:
-    """The model that the results name."""
+    """Model that the results name."""
     names = (results.get("model_name"), results.get("model_source"))
     return next(({"model": name} for name in names if isinstance(name, str) and name), {})
 
 
 def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
-    """A task's token limit; none for vLLM models, which take the larger of it and their own."""
+    """Task's token limit; none for vLLM models, which take the larger of it and their own."""
     if "vllm" in str(config_of(results).get("model")):
         return {}
     try:
@@ -185,6 +185,6 @@ def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
 
 
 def config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The harness's settings, from its results."""
+    """Harness's settings, from its results."""
     config = results.get("config")
     return config if isinstance(config, dict) else {}

@@ -31,7 +31,7 @@ _thinking = Thinking()
 
 @dataclass(frozen=True)
 class LoggedQuestion:
-    """A question from a log, an outcome for each trial, and the harness's own marks by name."""
+    """Question from a log, an outcome for each trial, and the harness's own marks by name."""
 
     question: Question
     outcomes: tuple[Response | Failure, ...]
@@ -40,7 +40,7 @@ class LoggedQuestion:
 
 
 def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -> LoggedQuestion:
-    """The entry as a question with its key and answers; with `parts` a list of keys has one a part."""
+    """Entry as a question with its key and answers; with `parts` a list of keys has one a part."""
     given = _answers(entry, fields)
     options = _options(first_at(entry.raw, fields.options))
     gold = first_at(entry.raw, fields.gold)

@@ -34,7 +34,7 @@ SUFFIXES: Final = (".tsv", ".json", ".xlsx")
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The rows of a result file, or of the only one below a folder."""
+    """Rows of a result file, or of the only one below a folder."""
     file = _file(path)
     model, _, dataset = file.stem.rpartition("_")
     for number, row in enumerate(result_rows(file), 1):
@@ -74,7 +74,7 @@ _log = logging.getLogger(__name__)
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     results = {task: _result(path, task) for task in tasks}
     if not any(results.values()):
         named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))

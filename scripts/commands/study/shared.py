@@ -32,7 +32,7 @@ JudgedBy = Annotated[str, typer.Option("--judge", help="Who is asked; written as
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
-    """The run folders by name."""
+    """Run folders by name."""
     from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
@@ -52,7 +52,7 @@ Way = Annotated[
 
 
 def choice(task: str, way: str) -> AnswerChoice:
-    """The answers that `--task` and `--way` choose."""
+    """Answers that `--task` and `--way` choose."""
     from livek12.evaluation.sieve import AnswerChoice
 
     return AnswerChoice(way.strip(), tuple(name.strip() for name in task.split(",") if name.strip()))
@@ -61,7 +61,7 @@ def choice(task: str, way: str) -> AnswerChoice:
 def rows_of(
     runs: Mapping[str, RunFolder], chosen: AnswerChoice | None, *, together: bool = True, judged: bool = False
 ) -> dict[str, Iterable[Row]]:
-    """The answers of each run that were asked in one way, each question and trial once.
+    """Answers of each run that were asked in one way, each question and trial once.
 
     `together`: all runs have to be asked in the same way; `judged`: the marks of the judges alone.
     """
@@ -74,7 +74,7 @@ def rows_of(
 def labelled(
     runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
 ) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
-    """The labels of each run with their answers, and the labels of other runs."""
+    """Labels of each run with their answers, and the labels of other runs."""
     from livek12.core.progress import warn
     from livek12.evaluation.sieve import RunRows, sieves
     from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
@@ -97,7 +97,7 @@ def labelled(
 
 
 def sitting(judge: str, cache: bool, study: str) -> Jury:
-    """The judges of a study; UserError if none is named, or one cannot run."""
+    """Judges of a study; UserError if none is named, or one cannot run."""
     from livek12.core.errors import UserError
     from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
