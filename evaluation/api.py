@@ -177,15 +177,15 @@ def judge(
         raise UserError(f"question {question!r:.60}: give a livek12.Question; Question(**fields) makes one of a dict")
     if not isinstance(response, str):
         raise UserError(f"response {response!r:.60}: give the text that the model said")
-    asked = Task("", question.benchmark, (), "text_only", "") if task is None else _task(task)
-    split, key = Thinking().split(response), Key(task=asked.name, question_id=question.id)
-    said = Response(
+    judged_task = Task("", question.benchmark, (), "text_only", "") if task is None else _task(task)
+    split, key = Thinking().split(response), Key(task=judged_task.name, question_id=question.id)
+    answer = Response(
         key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="python", model=model
     )
     authors = (model,) if model else ()
     with Jury(JudgingOptions(judge, judge_method=judge_method, judge_prompt=judge_prompt).judges()) as judges:
-        scorer = Scorer.of(judges, asked.judge, asked.partial_credit, authors)
-        return scorer.mark(question, said, authors)
+        scorer = Scorer.of(judges, judged_task.judge, judged_task.partial_credit, authors)
+        return scorer.mark(question, answer, authors)
 
 
 def _name(task: str | Task) -> str:

@@ -135,10 +135,10 @@ def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> N
 
 
 def _for_thinking(engine: str, args: Mapping[str, str], spec: RunSpec) -> dict[str, str]:
-    asked = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
-    if not asked or engine != "vllm" or args.get("base_url"):
+    samplings = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
+    if not samplings or engine != "vllm" or args.get("base_url"):
         return {}
-    optional = all(sampling.thinking_optional for sampling in asked)
+    optional = all(sampling.thinking_optional for sampling in samplings)
     return {"thinking_budgets": "true", **({"thinking_optional": "true"} if optional else {})}
 
 
@@ -253,18 +253,18 @@ def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
 
     for together in side_by_side(exam.tasks):
         groups = siblings(together)
-        asked = [_by_source(asking_order(group[0], exam.questions[group[0].name])) for group in groups]
-        for source in dict.fromkeys(source for questions in asked for source in questions):
-            for group, questions in zip(groups, asked, strict=True):
+        sources = [_by_source(asking_order(group[0], exam.questions[group[0].name])) for group in groups]
+        for source in dict.fromkeys(source for questions in sources for source in questions):
+            for group, questions in zip(groups, sources, strict=True):
                 for question in questions.get(source, ()):
                     yield from ((task, question) for task in group)
 
 
 def _by_source(questions: Iterable[Question]) -> dict[str, list[Question]]:
-    found: dict[str, list[Question]] = {}
+    by_source: dict[str, list[Question]] = {}
     for question in questions:
-        found.setdefault(source_of(question), []).append(question)
-    return found
+        by_source.setdefault(source_of(question), []).append(question)
+    return by_source
 
 
 Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
@@ -276,12 +276,12 @@ def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitSta
     from livek12.evaluation.two_requests import outcomes
 
     journal = stack.enter_context(run.writer("earlier"))
-    return lambda asked: outcomes(engine, asked, run, exam, journal)
+    return lambda requests: outcomes(engine, requests, run, exam, journal)
 
 
-def _outcomes(make: Make, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
+def _outcomes(make: Make, requests: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
     unaskable: list[Failure] = []
-    for outcome in make(_askable(asked, unaskable)):
+    for outcome in make(_askable(requests, unaskable)):
         yield outcome
         while unaskable:
             yield unaskable.pop()

@@ -47,20 +47,20 @@ def expected_cost(
     exam: TaskData, order: Iterable[tuple[Task, Question]], trials: int, samplings: Mapping[str, Sampling]
 ) -> dict[str, PromptCost]:
     """Expected requests by task; `order` is that of `asking.asked_in_order`."""
-    found = {task.name: PromptCost() for task in exam.tasks}
+    costs = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None
     for task, question in order:
         # The prompts of one question are compared with each other: those of others share no more than the frame.
         if source != (source := (task.asked_with, source_of(question))):
             before = []
-        own = found[task.name]
+        own = costs[task.name]
         for request in requests(task, [question], 1, samplings[task.name], exam.pages, lambda key: True):
             if isinstance(request, Failure):
                 own.cannot += trials
                 continue
             _put(own, request, trials, before)
-    return found
+    return costs
 
 
 def _put(own: PromptCost, request: Request, trials: int, before: list[str]) -> None:
@@ -90,38 +90,38 @@ def _shared(text: str, before: list[str]) -> str:
     return max((_common(text, other) for other in before[max(0, place - 1) : place + 1]), key=len, default="")
 
 
-def _common(one: str, other: str) -> str:
-    low, high = 0, min(len(one), len(other))
+def _common(first: str, other: str) -> str:
+    low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if first[:middle] == other[:middle]:
             low = middle
         else:
             high = middle - 1
-    return one[:low]
+    return first[:low]
 
 
 def total(found: Iterable[PromptCost]) -> PromptCost:
     """All tasks together."""
     summed = PromptCost()
-    for one in found:
+    for cost in found:
         for name in summed.__dataclass_fields__:
-            setattr(summed, name, getattr(summed, name) + getattr(one, name))
+            setattr(summed, name, getattr(summed, name) + getattr(cost, name))
     return summed
 
 
 def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
     """Costs of each task and of all."""
-    return {"tasks": {name: one.rounded for name, one in found.items()}, "all": total(found.values()).rounded}
+    return {"tasks": {name: cost.rounded for name, cost in found.items()}, "all": total(found.values()).rounded}
 
 
 def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
     """Costs in words, a line for each task and one for all."""
-    for name, one in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
-        share = 100 * one.shared_tokens / one.prompt_tokens if one.prompt_tokens else 0.0
-        pictures = f" and {one.pictures:,} pictures" if one.pictures else ""
-        cannot = f"; {one.cannot:,} cannot be asked" if one.cannot else ""
+    for name, cost in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
+        share = 100 * cost.shared_tokens / cost.prompt_tokens if cost.prompt_tokens else 0.0
+        pictures = f" and {cost.pictures:,} pictures" if cost.pictures else ""
+        cannot = f"; {cost.cannot:,} cannot be asked" if cost.cannot else ""
         yield (
-            f"{name}: {one.requests:,} requests, about {round(one.prompt_tokens):,} prompt tokens{pictures}, of which"
-            f" {share:.0f} % are shared with a prompt before; at most {one.completion_tokens:,} tokens written{cannot}"
+            f"{name}: {cost.requests:,} requests, about {round(cost.prompt_tokens):,} prompt tokens{pictures}, of which"
+            f" {share:.0f} % are shared with a prompt before; at most {cost.completion_tokens:,} tokens written{cannot}"
         )

@@ -106,19 +106,19 @@ def push(folder: Path, address: str, wishes: PushWishes) -> Pushed:
 
 
 def _check_finished(run: RunFolder) -> None:
-    spec, found = run.spec(), Counter[str]()
+    spec, counts = run.spec(), Counter[str]()
     total = sum(task.questions for task in spec.tasks) * spec.trials
     for row in watched(run.judged_rows(), "reading answers", total):
-        found["missing"] += row.state == "failed"
-        found["not marked"] += row.verdict is not None and row.verdict.judge == UNMARKED
-    if left := [f"{count:,} answers are {what}" for what, count in found.items() if count]:
+        counts["missing"] += row.state == "failed"
+        counts["not marked"] += row.verdict is not None and row.verdict.judge == UNMARKED
+    if left := [f"{count:,} answers are {what}" for what, count in counts.items() if count]:
         raise UserError(f"{run.path}: {' and '.join(left)}; finish the run, or push it as it is with --unfinished")
 
 
 def _check_held(run: RunFolder, wishes: PushWishes) -> str:
     spec = run.spec()
-    held = frozenset() if wishes.reveal else held_releases(spec) if wishes.hold is None else wishes.hold
-    hidden = Hidden(wishes.refuses, held)
+    releases = frozenset() if wishes.reveal else held_releases(spec) if wishes.hold is None else wishes.hold
+    hidden = Hidden(wishes.refuses, releases)
     hidden.look((question for _, question in run.each_question()), not wishes.reveal and keys_from_elsewhere(spec))
     hidden.settle()
     first, counts = dict[str, str](), Counter[str]()
@@ -135,17 +135,17 @@ def _check_held(run: RunFolder, wishes: PushWishes) -> str:
 
 
 def _files(run: RunFolder) -> dict[str, Path | bytes]:
-    found: dict[str, Path | bytes] = {}
+    files: dict[str, Path | bytes] = {}
     dead = {path.name for stem in STEMS for path in run.path.glob(f"{stem}-*.jsonl")}
     dead -= {path.name for stem in STEMS for path in journal_files(run.path, stem)}
     for path in sorted(run.path.iterdir()):
         wanted = (RUN_FILE.fullmatch(path.name) and path.name not in dead) or path.name == REPORT
         if wanted and path.is_file() and not path.is_symlink():
-            found[path.name] = path
+            files[path.name] = path
     spec = run.spec()
     args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
-    found.pop("run.json")
-    return found | {
+    files.pop("run.json")
+    return files | {
         "run.json": (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
     }
 
@@ -164,14 +164,14 @@ def _check_same(address: str, files: Any, there: Mapping[str, Stored], spec: Run
         return
     try:
         with files.open(there["run.json"].path, "rb") as file:
-            found = read_spec(Path(shown(address)), file.read(_MOST_SPEC))
+            stored_spec = read_spec(Path(shown(address)), file.read(_MOST_SPEC))
     except UserError:
         raise
     except ValueError:
         raise UserError(f"{shown(address)}: holds a run.json that cannot be read; name another folder") from None
     except Exception as error:
         raise failure(address, error) from None
-    if different := differences(found, spec):
+    if different := differences(stored_spec, spec):
         raise UserError(f"{shown(address)}: holds another run: {'; '.join(different)}; name another folder")
 
 

@@ -53,13 +53,13 @@ class Scores(Mapping[str, "float | None"]):
 
     def bounds(self, metric: str) -> tuple[float, float] | None:
         """Metric with undecided answers at their worst and at their best; None where it is not available."""
-        found = self.estimate(metric)
-        return None if found["low"] is None else (found["low"], found["high"])
+        estimate = self.estimate(metric)
+        return None if estimate["low"] is None else (estimate["low"], estimate["high"])
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval, undecided answers included (see `livek12.core.scoring`)."""
-        found = self.estimate(metric)["ci"]
-        return None if found is None else (found[0], found[1])
+        ends = self.estimate(metric)["ci"]
+        return None if ends is None else (ends[0], ends[1])
 
 
 class Run:

@@ -34,8 +34,8 @@ def ask_and_mark(
     overlap = Overlap(judges, stages)
     check_judges(judges, run.model, run.tasks, here=not has_responses(run.out))
     first = this_rank().first
-    asked = ask(run, sampling, overlap if first else None)
+    outcome = ask(run, sampling, overlap if first else None)
     if not first:
         return None
-    folder, exam = asked
+    folder, exam = outcome
     return FinishedRun(folder, exam, judge(folder, options=judges, exam=exam, before=overlap.marked))

@@ -44,8 +44,8 @@ def load_task_data(
     }
     questions = {task.name: shared[task.base_name] for task in tasks}
     from_pages = [task for task in tasks if task.modality == "image_only"]
-    asked = [question for task in from_pages for question in questions[task.name]]
-    pages: Pages = pages_for(from_pages[0], data, asked) if from_pages else {}
+    paged = [question for task in from_pages for question in questions[task.name]]
+    pages: Pages = pages_for(from_pages[0], data, paged) if from_pages else {}
     return TaskData(data, tasks, questions, pages)
 
 
@@ -93,18 +93,18 @@ def make_spec(
 
 def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
     """Sampling set over the tasks' defaults; a value None sets nothing."""
-    found = {name: value for name, value in given.items() if value is not None}
-    for name in found:
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name in settings:
         if name not in Sampling.model_fields:
             raise UserError(f"{name}: is nothing that sampling knows; it knows {', '.join(Sampling.model_fields)}")
     for name, least in _LEAST.items():
-        check_whole(name, found.get(name), least)
-    temperature, top_p = found.get("temperature"), found.get("top_p")
+        check_whole(name, settings.get(name), least)
+    temperature, top_p = settings.get("temperature"), settings.get("top_p")
     if temperature is not None and not (_is_number(temperature) and temperature >= 0):
         raise UserError(f"--temperature {temperature} is not a number from 0 upwards")
     if top_p is not None and not (_is_number(top_p) and 0 < top_p <= 1):
         raise UserError(f"--top-p {top_p} is not a number above 0 and up to 1")
-    return found
+    return settings
 
 
 def check_whole(name: str, value: object, least: int) -> None:
@@ -149,8 +149,8 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
         warn(f"there are no pictures: {error}; say where the data is with --data")
         return TaskData(place, tasks, {}, {})
     now = make_spec(exam, spec.model, spec.engine, spec.engine_args, spec.trials, spec.limit, {})
-    for was, found in zip(spec.tasks, now.tasks, strict=True):
-        if was.data_sha256 != found.data_sha256:
+    for was, current in zip(spec.tasks, now.tasks, strict=True):
+        if was.data_sha256 != current.data_sha256:
             raise UserError(f"{place}: other questions than the run's for {was.name}; give its own data with --data")
     return exam
 

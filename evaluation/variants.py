@@ -23,13 +23,13 @@ def tasks_of(spec: RunSpec) -> list[Task]:
 def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[str, list[Counterpart]]:
     """Counterparts of each of these tasks; `among` are the tasks of another run."""
     tasks = list(tasks)
-    asked = tasks if among is None else list(among)
-    found: dict[str, list[Counterpart]] = {}
+    others = tasks if among is None else list(among)
+    counterparts: dict[str, list[Counterpart]] = {}
     for task in tasks:
         for base, differs in variants(task):
-            if names := _asked_as(base, task, asked):
-                found.setdefault(task.name, []).append(Counterpart(base, tuple(names), differs))
-    return found
+            if names := _asked_as(base, task, others):
+                counterparts.setdefault(task.name, []).append(Counterpart(base, tuple(names), differs))
+    return counterparts
 
 
 def alike(tasks: Iterable[Task]) -> list[list[str]]:
@@ -40,14 +40,14 @@ def alike(tasks: Iterable[Task]) -> list[list[str]]:
     return list(groups.values())
 
 
-def _asked_as(base: str, task: Task, asked: Iterable[Task]) -> list[str]:
-    names = [other.name for other in asked if other != task]
+def _asked_as(base: str, task: Task, others: Iterable[Task]) -> list[str]:
+    names = [other.name for other in others if other != task]
     if base in names:
         return [base]
     meant = find_task(base)
     if meant is None or meant.derive:
         return []
-    return [other.name for other in asked if other != task and _manner(other) == _manner(meant)]
+    return [other.name for other in others if other != task and _manner(other) == _manner(meant)]
 
 
 def _manner(task: Task) -> tuple[str, str]:

@@ -103,13 +103,13 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
 
 def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
     """Releases that are not trained on: held-back ones, and the chosen ones, else the newest."""
-    held = set(chosen) - {"none"}
+    releases_out = set(chosen) - {"none"}
     if not chosen and (named := [release for release in releases if release]):
-        held.add(max(named))
+        releases_out.add(max(named))
     file = Path(data) / HELD_BACK
     if file.is_file():
-        held.add(str(json.loads(file.read_bytes())["release"]))
-    return held
+        releases_out.add(str(json.loads(file.read_bytes())["release"]))
+    return releases_out
 
 
 def _why_not(document: Document, releases: set[str]) -> bool:

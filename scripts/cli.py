@@ -74,14 +74,14 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Imports the module of the subcommand."""
-        name, known, rest = super().resolve_command(ctx, args)
-        if name is None or known is None:
-            return name, known, rest
+        name, subcommand, rest = super().resolve_command(ctx, args)
+        if name is None or subcommand is None:
+            return name, subcommand, rest
         module = importlib.import_module(f"livek12.scripts.commands.{name.replace('-', '_')}")
         command: Any = typer.main.get_command(module.app)
         command.name = name
-        for one in (command, *getattr(command, "commands", {}).values()):
-            one.params += _options_of_all()
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.params += _options_of_all()
         return name, command, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -63,8 +63,8 @@ def end(folder: RunFolder, failed: int, written: bool = True) -> None:
         from livek12.core.engine_kinds import kind_of
 
         recorded = f"{failed} answers are not in what was recorded"
-        asked = f"{failed} requests have no response; the same command asks them again"
-        tell(recorded if kind_of(folder.spec().engine).is_recorded else asked, err=True)
+        hint = f"{failed} requests have no response; the same command asks them again"
+        tell(recorded if kind_of(folder.spec().engine).is_recorded else hint, err=True)
     if failed or not written:
         raise typer.Exit(1)
 

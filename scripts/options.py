@@ -36,7 +36,7 @@ def _here(context: typer.Context, named: Any, texts: bool) -> Any:
     from livek12.core.run.remote import run_folder as local
 
     if isinstance(named, list):
-        return [_here(context, one, texts) for one in named]
+        return [_here(context, each, texts) for each in named]
     return named if named is None or context.resilient_parsing else local(named, texts)
 
 
@@ -163,7 +163,7 @@ class _WholeHelp(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
+            formatter.write_dl([(name, (sub.help or "").partition("\n\n")[0]) for name, sub in self.commands.items()])
 
 
 def command() -> typer.Typer:

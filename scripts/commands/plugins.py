@@ -52,13 +52,13 @@ def plugins(
     name = harness.lower().replace("_", "-")
     name = harness if name not in (*HARNESSES, *TRAINERS) else name  # as people write it: lm_eval
     one_of("HARNESS", name, (*HARNESSES, *TRAINERS))
-    found = trainer_guide(name) if name in TRAINERS else _harness_guide(name, data, out, every)
+    guide = trainer_guide(name) if name in TRAINERS else _harness_guide(name, data, out, every)
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(dataclasses.asdict(guide), ensure_ascii=False, indent=1))
         return
-    for line in (f"install: {found.install}", f"call: {found.call}", *(f"note: {note}" for note in found.notes)):
+    for line in (f"install: {guide.install}", f"call: {guide.call}", *(f"note: {note}" for note in guide.notes)):
         typer.echo(line, err=True)
-    typer.echo(found.path)
+    typer.echo(guide.path)
 
 
 def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Guide:
@@ -69,14 +69,14 @@ def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Gu
         raise UserError(f"--all goes with {EVERY}, which has a file for each task")
     folder = (out or _cached(harness, data)).resolve()
     module = importlib.import_module(HARNESSES[harness])
-    found: Guide = module.guide(data, folder, every=True) if every else module.guide(data, folder)
+    guide: Guide = module.guide(data, folder, every=True) if every else module.guide(data, folder)
     if harness == EVERY:
         _describe(folder, data)
     if missing := _missing(module):
-        found = dataclasses.replace(found, notes=(*found.notes, missing))
+        guide = dataclasses.replace(guide, notes=(*guide.notes, missing))
     if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
-        found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
-    return found
+        guide = dataclasses.replace(guide, call=f"{VARIABLE}={shlex.quote(place)} {guide.call}")
+    return guide
 
 
 def _describe(folder: Path, data: str) -> None:

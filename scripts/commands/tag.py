@@ -193,15 +193,15 @@ def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> 
     problems: list[str] = []
     items = _labelled(labels, problems)
     with Progress("measuring") as progress:
-        found = measure(_tree(tree, items), encoder(how), items, progress.step)
+        measures = measure(_tree(tree, items), encoder(how), items, progress.step)
     for line in problems:
         tell(f"warning: {line}", err=True)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        typer.echo(json.dumps(measures, ensure_ascii=False))
         return
-    for name, figures in found.items():
-        said = ", ".join(f"{what} {value}" for what, value in figures.items()) if isinstance(figures, dict) else figures
-        tell(f"{name}: {said}")
+    for name, figures in measures.items():
+        text = ", ".join(f"{what} {value}" for what, value in figures.items()) if isinstance(figures, dict) else figures
+        tell(f"{name}: {text}")
 
 
 def _show(rows: list[dict[str, Any]], note: str) -> None:

@@ -32,10 +32,10 @@ def command(
     )
 
     least = (fewest, fewest) if fewest else FEWEST
-    found = {
+    result = {
         name: diagnostics(
             read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
         )
         for name, folder in folders(runs).items()
     }
-    tell(STUDY, found, as_json, html)
+    tell(STUDY, result, as_json, html)

@@ -77,5 +77,5 @@ def command(
             typed_by_judges(typed, given, judges, progress.step)
     else:
         typed_by_people(typed)
-    found = error_types_study(typed, together)
-    tell(STUDY, found, as_json, html)
+    result = error_types_study(typed, together)
+    tell(STUDY, result, as_json, html)

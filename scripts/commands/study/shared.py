@@ -79,21 +79,21 @@ def labelled(
     from livek12.evaluation.sieve import RunRows, sieves
     from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
 
-    told = set[str]()
+    lines = set[str]()
 
     def once(line: str) -> None:
-        if line not in told:
-            told.add(line)
+        if line not in lines:
+            lines.add(line)
             warn(line)
 
     given = {name: RunRows(folder, judged=True) for name, folder in folders(runs).items()}
     taken = sieves({name: rows.tasks for name, rows in given.items()}, chosen, together) if chosen else {}
-    found = {}
+    result = {}
     for name, rows in given.items():
         pairs, strangers = fit_labels(read_labels(labels, rows.spec.model, once), rows)
-        found[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
-    refuse_strangers([strangers for _, strangers in found.values()])
-    return found
+        result[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
+    refuse_strangers([strangers for _, strangers in result.values()])
+    return result
 
 
 def sitting(judge: str, cache: bool, study: str) -> Jury:
