@@ -1,9 +1,8 @@
 """A supervised child process, and a pool of them: a crash, hang or excess costs one request.
 
-Contract: a child is a fresh interpreter that runs a function of a module. It never imports its caller's main module, so
-that a script needs no guard, and is no fork of a process with threads. It leads a session of its own: Ctrl-C is for the
-parent, and everything it starts ends with it. It ends with its parent, even a killed one (Linux's signal at the
-parent's death comes at the end of the thread that started the child). The connection carries nothing but messages.
+Contract: a child is a fresh interpreter that runs a function of a module; it never imports its caller's main module. It
+leads a session of its own: Ctrl-C is for the parent, and everything it starts ends with it. It ends with its parent,
+even a killed one. The connection carries nothing but messages.
 
 Not pebble or loky: with them a worker that is killed while it waits breaks the whole pool, a busy one outlives its
 parent, the caller's main module is imported again, and results come back as pickles.

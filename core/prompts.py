@@ -1,9 +1,8 @@
 """Prompt files, fences around data in prompts, and messages made of parts.
 
-Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules; the rest is
-the text with places in braces. Its hash covers the whole file; after a corrected citation a line `hashed` in the head
-keeps the old source, so that runs and replies stay valid. Values are filled in once and never parsed. Outside data is
-fenced by a marker hashed from the data.
+Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules. Its hash
+covers the whole file; after a corrected citation a line `hashed` in the head keeps the old source, so that runs and
+replies stay valid. Values are filled in once and never parsed. Outside data is fenced by a marker hashed from the data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Rank of this process in a launch (accelerate, torchrun, mpirun, srun).
 
-Contract: launched processes share one run folder by file locks (`core.run.claims`), never by a collective of
-torch.distributed: those time out after 10 to 30 minutes, and one long answer on a slow device takes longer. The first
-process makes the folder, writes run.json, and finishes after waiting for the others' file locks.
+Contract: launched processes share one run folder by file locks, never by a collective of torch.distributed: those time
+out after 10 to 30 minutes, and one long answer on a slow device takes longer.
 """
 
 from __future__ import annotations

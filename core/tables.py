@@ -1,10 +1,7 @@
 """Lines and delimited tables (CSV, TSV): reading in bounded memory, and CSV that is safe in spreadsheets.
 
 Contract: an overlong line or row, an unclosed quote, a row that does not fit the header, and bytes that are not UTF-8
-cost one problem each, and reading goes on behind them.
-
-All our CSV is written here and read back by `bare`: a text that begins like a formula, behind any apostrophes, gets an
-apostrophe before it; numbers stay numbers.
+cost one problem each. In our CSV a text that begins like a formula gets an apostrophe before it, which `bare` removes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Judges a file of pairs: streaming, in order, and resumable.
 
 Contract: OUT has one line for each line of IN that is not blank, in the same order. An OUT of another IN or of other
-judges is refused; decisions of the same judges by older code are kept. A row that cannot be judged, or repeats an id,
-gets a line with the reason. A bounded number of rows is in memory.
+judges is refused. A row that cannot be judged, or repeats an id, gets a line with the reason.
 """
 
 from __future__ import annotations

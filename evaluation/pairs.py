@@ -1,8 +1,7 @@
 """Rows of `livek12 judge-pairs`: JSON lines with questions, keys and responses, and their verdicts.
 
-Contract: the fields are those of docs/judge-pairs.md. Unreadable rows raise `BadPair`. Nothing in a row is evaluated,
-and images come from the row or from beside the file. Rows are marked as responses of a run, but a bare answer needs no
-commitment, and a longer response without an answer is undecided: nobody has read it.
+Contract: nothing in a row is evaluated, and images come from the row or from beside the file. Rows are marked as
+responses of a run, but a bare answer needs no commitment, and a longer response without an answer is undecided.
 """
 
 from __future__ import annotations

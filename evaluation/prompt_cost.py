@@ -1,9 +1,8 @@
 """Expected cost of a run: requests, prompt tokens, and shared prefixes.
 
 Contract: the prompts are those of the run, in order; their tokens are estimated from their text
-(`core.text.tokens_in`), pictures are counted and not estimated. Shared is the longest beginning that a prompt has in
-common with an earlier one: a prefix cache need not read it again. Of tasks that make two requests for an answer only
-the first is known.
+(`core.text.tokens_in`), pictures are counted and not estimated. Of tasks that make two requests for an answer only the
+first is known.
 """
 
 from __future__ import annotations

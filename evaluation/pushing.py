@@ -1,9 +1,8 @@
 """Pushes a finished run to a data set of the Hub, or to any folder that fsspec can write.
 
-Contract: on the Hub a push is one commit; elsewhere a manifest (`push.json`) says first that a push is going on and
-last which files it has, so that readers see the old run, the new one, or a line that says why neither. Questions with
-held-back answers, and those made from them, are pushed only on request; nothing without a licence goes to a public data
-set. A place that holds another run is left alone. The pushed run.json has no secret and no address of an endpoint.
+Contract: a push is one commit on the Hub; elsewhere a manifest (`push.json`) marks it as unfinished until it is whole.
+Questions with held-back answers, and those made from them, are pushed only on request; nothing without a licence goes
+to a public data set. The pushed run.json has no secret and no address of an endpoint.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Makes a run folder of another harness's log of any task, marked here and comparable.
 
-Contract: an unreadable entry costs a warning and is counted, a missing answer fails, and a missing key leaves its
-answers undecided. One question is in memory at a time. The same log is resumed; another one is another run. Marks are
-those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
+Contract: an unreadable entry costs a warning, a missing answer fails, and a missing key leaves its answers undecided.
+Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
 """
 
 from __future__ import annotations

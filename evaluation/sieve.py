@@ -1,8 +1,8 @@
 """The sieve of studies: the answers of runs that were asked in one way, each question and trial once.
 
-Contract: a way is the difference between a task and the standard one of its benchmark (`tasks.registry.way_of`). The
-default is the standard way if every run has answers in it, else the only one that all have in common. Of several tasks
-that ask a question (by `exam_of` and id) the first counts; a warning counts the rest.
+Contract: a way is the difference between a task and the standard one of its benchmark. The default is the standard way
+if every run has answers in it, else the only one that all have in common. Of several tasks that ask a question (by
+`exam_of` and id) the first counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Tasks that make two requests for an answer: the second holds the reply to the first.
 
-Contract: the first reply is stored before the second request is sent. Both kinds flow to the engine as one stream; a
-constant number of replies is in memory. A first reply without any text makes the question fail for this time.
-`Response.earlier` has the first reply with its token counts.
+Contract: the first reply is stored before the second request is sent. A first reply without any text makes the question
+fail for this time. `Response.earlier` has the first reply with its token counts.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """An environment for `verifiers` (v1): the questions of a task of ours, with our judge as the reward.
 
-`vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model. The
-package `livek12-exam` (`integrations/livek12_exam`) is this module for the hub of environments.
+`vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model.
 
-Contract: questions with pictures are left out, with a warning. The reward is the share of the points; an undecided
-answer is 0 and counted by the metric `undecided`. A held-back release, and any question without a key, is never in it;
-nor is the newest release, unless `held` says which releases are: training on an exam ends it.
+Contract: questions with pictures are left out. An undecided answer is 0 and counted by the metric `undecided`.
+Held-back releases and questions without a key are never in it; nor is the newest release, unless `held` says which
+releases are: training on an exam ends it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
 Contract: the reply to a line depends on the line alone: limits are in processor time. A line that breaks one is
-undecided; its neighbours are judged anew. A `MarkPool` is thread-safe, and a fork has processes of its own, each with
-one child for symbolic comparisons. This module imports none of the rules.
+undecided; its neighbours are judged anew. This module imports none of the rules.
 """
 
 from __future__ import annotations

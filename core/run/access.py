@@ -1,9 +1,8 @@
 """Access to a run folder: which run it takes, and who works in it.
 
-Contract: a run folder is new, empty, or holds files of runs and nothing else. `.lock` is held briefly to decide which
-run the folder holds or to write run.json; `.in-use` is shared by all processes of the same run, and while one of them
-lives the folder takes no other run. Both locks end with their process. Where locks may not reach other machines, leases
-`lock` and `part` replace them.
+Contract: `.lock` is held briefly to decide which run the folder holds or to write run.json; `.in-use` is shared by all
+processes of the same run, and while one of them lives the folder takes no other run. Both locks end with their process;
+where locks may not reach other machines, leases `lock` and `part` replace them.
 """
 
 from __future__ import annotations

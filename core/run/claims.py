@@ -1,9 +1,8 @@
 """Work claims: distributes a run's keys over processes that join, leave or are killed.
 
-Contract: a process claims a unit of work before it does it; of two living processes only one gets it. A claim names the
-journal file that its process holds locked and is void once nobody holds that file, so the work of a killed process is
-free again within `LOOK_SECONDS`. Where locks may not reach other machines a claim is a hard link (`core.run.leases`),
-and a process of another machine counts as gone when its lease expires.
+Contract: of two living processes only one gets a unit of work. A claim names the journal file that its process holds
+locked and is void once nobody holds that file, so the work of a killed process is free again within `LOOK_SECONDS`.
+Where locks may not reach other machines a claim is a hard link (`core.run.leases`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Append-only files of records, safe against `kill -9` at any moment.
 
-Contract: a record is one line, written whole by one `write`; a finished line is never touched again. Each writer has a
-file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with its process; whoever opens a file
-next heals a torn end (kill, full disk). Under leases each writer begins a file named after its token. Readers need no
-lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. Packed lines
-(`core.packed`) are read first.
+Contract: a record is one line, written by one `write`; a finished line is never touched again. Each writer has a file
+of its own (`STEM-0.jsonl`, …), held by a lock that dies with its process; the next one heals a torn end. Readers need
+no lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. Packed
+lines (`core.packed`) are read first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Leases for file systems without reliable locks (NFS, Lustre, FUSE): shares by rank cannot free a dead process's work.
+"""Leases for file systems without reliable locks (NFS, Lustre, FUSE).
 
-Contract: only one server-side step is trusted: of all processes that link a file to one name, one succeeds. Views of
-others may be stale, so what cannot be seen counts as held. A holder is alive while it writes its heartbeat, timed by
-each watcher's own clock, and gone when it says so, when its process has ended (seen from the same machine), or after
-`SECONDS` without news. A successor links the next number. A holder that was wrongly taken for gone may repeat work;
-readers of a run keep one of two records, always the same.
+Contract: of all processes that link a file to one name, one succeeds. Views of others may be stale, so what cannot be
+seen counts as held. A holder is alive while it writes its heartbeat, timed by each watcher's own clock, and gone when
+it says so, when its process has ended (seen from the same machine), or after `SECONDS` without news. A successor links
+the next number. A holder that was wrongly taken for gone may repeat work; readers of a run keep one of two records,
+always the same.
 
     .leases/alive-TOKEN        the heartbeat of a holder
     .leases/tag-TOKEN.N        its token, hard-linked to names, at most `MOST_LINKS` times

@@ -1,17 +1,16 @@
 """Markings: which of several verdicts on an answer counts, marks set by people, and judges in words.
 
-Contract: `Verdict.marking` counts the markings of a run (`judge --again`). Of two verdicts on one answer the later
-marking wins; within one marking, in this order: graded, by the keys of another data set, by judge models that replied,
-the narrower range, with an audit of the reasoning, the later one. But a verdict that waits for a judge loses to a
-decided one of any marking, and of two rules-only verdicts of one marking by the same keys the later rules win. A
-verdict of a judge that run.json does not know counts only where it is the only one.
+Contract: of two verdicts on one answer the later marking (`Verdict.marking`) wins; within one marking, in this order:
+graded, by the keys of another data set, by judge models that replied, the narrower range, with an audit of the
+reasoning, the later one. But a verdict that waits for a judge loses to a decided one of any marking, and of two
+rules-only verdicts of one marking by the same keys the later rules win. A verdict of a judge that run.json does not
+know counts only where it is the only one.
 
 A judge's version is `rules-CODE+SETTINGS`, a space, the same for each method of its models (`count-…`), and the name of
-its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a hand-set number.
+its keys; CODE is a hash.
 
-A row of `regrades.jsonl` is one person's mark of equal answers to one question. It belongs to the responses that it
-names, whichever judge marks them; the last row on a response counts, and a withdrawn one restores the judges' verdict.
-Invalid rows are reported and ignored.
+A row of `regrades.jsonl` is one person's mark of equal answers to one question. The last row on a response counts, and
+a withdrawn one restores the judges' verdict.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Deltas of task variants: the same questions asked in two ways, overall and by each value of each axis.
 
-Contract: Δ is variant minus base, question by question, paired by id, else by the question it was made from
-(`SlimQuestion.source`); translations by their original. Several variants of one question count as its trials; points
-and axes are the base's. Unpaired questions are left out and counted. Numbers, intervals and tests are those of
-`compare`; p-values of a metric are adjusted over the values of each axis (Holm).
+Contract: Δ is variant minus base, paired by id, else by the question it was made from (`SlimQuestion.source`);
+translations by their original. Several variants of one question count as its trials; points and axes are the base's.
+p-values of a metric are adjusted over the values of each axis (Holm).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Batched sign-flip tests of many pairs of runs over the same questions.
 
 Contract: each p is that of `core.statistics.sign_flip_tests` on the pair's differences, with undecided ones as 0.
-Flipped sums are linear: those of b - a are those of b minus those of a, less the questions undecided in one. So the
-matrix of signs (questions × permutations) is multiplied with each run once, not with each pair. Pairs with differences
-near rounding error, or few enough to try all patterns, are tested by themselves.
+Flipped sums are linear, so the matrix of signs (questions × permutations) is multiplied with each run once, not with
+each pair. Pairs with differences near rounding error, or few enough to try all patterns, are tested by themselves.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Marks of the harness whose log a run was made of, compared with ours.
 
 Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
-scores}`, `trial` null for a mark of all trials. A mark whose values are all 0 or 1 means right or wrong and is compared
-answer by answer; others, overlap with the key (BLEU, ROUGE, F1) and our plug-ins' other numbers have their mean alone.
-An answer undecided here is no disagreement. `disagreements.jsonl` lists each one.
+scores}`, `trial` null for a mark of all trials. A mark whose values are all 0 or 1 is compared answer by answer; others
+have their mean alone. An answer undecided here is no disagreement.
 """
 
 from __future__ import annotations

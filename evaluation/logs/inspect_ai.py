@@ -1,8 +1,8 @@
 """Inspect's logs (`.eval` and `.json`), read by Inspect's own reader, one sample at a time.
 
-Contract: an archive is first read through with bounds, for its sizes are not believed. Each epoch of a sample is a
-trial; a sample that ended in an error has no answer. Several targets are alternatives, C and I are 1 and 0. A damaged
-log or sample costs one warning; two logs with different answers to one question of ours are an error.
+Contract: an archive is first read through with bounds. Each epoch of a sample is a trial; a sample that ended in an
+error has no answer. Several targets are alternatives, C and I are 1 and 0. Two logs with different answers to one
+question of ours are an error.
 """
 
 from __future__ import annotations

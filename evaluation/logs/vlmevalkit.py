@@ -1,9 +1,8 @@
 """VLMEvalKit's result files: `MODEL_DATASET.tsv` (or .json, .xlsx), with `run.py --work-dir OUT`.
 
 Contract: a row with `prediction` is an answer; one with "Failed to obtain answer" has none. Marks of single rows
-(`hit`) exist only after a judgement of the kit's own. A row of ours names its question in `question_id`. The kit writes
-neither finish reasons nor token counts, but `status.json` has the arguments of its last call, with an endpoint's limit.
-Two results of one task of ours are refused.
+(`hit`) exist only after a judgement of the kit's own. The kit writes neither finish reasons nor token counts. Two
+results of one task of ours are refused.
 """
 
 from __future__ import annotations
