@@ -45,12 +45,7 @@ def _verify_metrics() -> Metric:
 
 
 def _verify(judge: str | list[str] = "", partial: bool = False) -> Scorer:
-    """Marks by our rules.
-
-    Args:
-        judge: models for what the rules leave open, as `livek12.Verifier` takes them; "" for the rules alone.
-        partial: scores the share of the points, rather than right or wrong.
-    """
+    """Marks by our rules."""
     models = ",".join(judge) if isinstance(judge, list) else judge
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -63,17 +63,7 @@ def mark(
     workers: int | None = None,
     ray: str = "",
 ) -> Marked:
-    """Marks the waiting answers of a run folder.
-
-    Args:
-        run: the run folder.
-        options: the judges.
-        exam: reads the questions with their pictures, if a judge needs them.
-        again: mark everything anew; finishes a marking that the same judges broke off.
-        over: marks responses as they come, and quietly, until this is true.
-        workers: processes for the rules where no models judge; default the cores of this machine.
-        ray: the Ray cluster that these run on; "" for this machine.
-    """
+    """Marks the waiting answers of a run folder."""
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
         share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers, ray)
         while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here

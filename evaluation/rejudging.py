@@ -103,16 +103,7 @@ class _Kept:
 def rejudge(
     log: Path, source: str, out: Path, given: Mapping[str, str], *, task: str = "", model: str = ""
 ) -> RunFolder:
-    """Makes the run folder of a log, or resumes it; nothing is marked yet.
-
-    Args:
-        log: a file, or a folder of a harness's logs.
-        source: the harness, one of `evaluation.logs.READERS`.
-        out: the run folder.
-        given: paths of `question`, `gold`, `response`, `type`, `options` and `score` in an entry; "" for the default.
-        task: its name; default as in the log.
-        model: keeps only its answers; or names the model where the log names none.
-    """
+    """Makes the run folder of a log, or resumes it; nothing is marked yet."""
     check_out(out)
     with ExitStack() as stack:
         spool = _Spool()

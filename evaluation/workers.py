@@ -229,16 +229,6 @@ def ray_batches(
     """Replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
 
     A lost task is run again on another node. Nodes import livek12 as installed there; other rules are refused.
-
-    Args:
-        lines: to judge.
-        address: "local", "auto", HOST:PORT or ray://HOST:PORT.
-        workers: the most tasks at a time; None for the free cores of the cluster.
-        waiting: the number of tasks that are worth their start.
-        work: as for `MarkPool`, with `shared`, which travels to each node once, and `given`.
-        shared: see `work`.
-        given: see `work`.
-        unmarked: as for `MarkPool`.
     """
     from livek12.engines.pool.ray import connect
     from livek12.judges.cascade import rules_digest
