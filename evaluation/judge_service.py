@@ -69,7 +69,7 @@ class Judgements(BaseModel):
 
 
 class Problem(BaseModel):
-    """Reason why there is no judgement, in one line."""
+    """The reason why there is no judgement, in one line."""
 
     error: str
 
