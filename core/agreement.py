@@ -1,7 +1,4 @@
-"""Agreement of raters: chance-corrected coefficients for marks, and likeness of rankings.
-
-Pure functions over plain sequences; a coefficient that does not exist (nothing to compare, no spread) is None.
-"""
+"""Agreement of raters and likeness of rankings; a coefficient that does not exist is None."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ Level = Literal["nominal", "interval"]
 
 
 class Agreement(TypedDict):
-    """A judge against a human on yes-or-no marks; `accepted` is the positive class."""
+    """Judge against a human on yes-or-no marks; `accepted` is the positive class."""
 
     n: int
     true_accepts: int
@@ -47,10 +44,7 @@ def binary_agreement(human: Sequence[bool], judge: Sequence[bool]) -> Agreement:
 
 
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
-    """Chance-corrected agreement of two raters on nominal labels (Cohen 1960): (p_o - p_e) / (1 - p_e).
-
-    None for no items, or where both raters gave one and the same label throughout.
-    """
+    """Cohen's κ of two raters on nominal labels (Cohen 1960): (p_o - p_e) / (1 - p_e)."""
     n = len(a)
     if not n:
         return None
@@ -61,13 +55,10 @@ def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
 
 
 def quadratic_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Cohen's κ weighted by the squared distance of the mark values (Cohen 1968): 1 - Σ o·d² / Σ e·d².
-
-    None for no items, or where all marks of both raters are equal.
-    """
+    """Cohen's κ weighted by the squared distance of the mark values (Cohen 1968): 1 - Σ o·d² / Σ e·d²."""
     n = len(a)
     observed = math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True))
-    # The sum over all n² pairs, (x - y)² multiplied out.
+    # Sum over all n² pairs, (x - y)² multiplied out.
     expected = n * (math.fsum(x * x for x in a) + math.fsum(y * y for y in b)) - 2 * math.fsum(a) * math.fsum(b)
     return None if not n or expected <= 1e-12 * n * n else 1 - n * observed / expected
 
@@ -75,12 +66,7 @@ def quadratic_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
 def krippendorff_alpha(units: Sequence[Sequence[float | str | bool]], level: Level = "nominal") -> float | None:
     """Agreement of any number of raters with gaps (Krippendorff 2011): α = 1 - D_o / D_e.
 
-    Args:
-        units: the values of each unit; units with fewer than two values do not count.
-        level: `nominal` (equal or not) or `interval` (squared distance of numbers).
-
-    Returns:
-        α; None where nothing can be paired, or all values are equal.
+    Units with fewer than two values do not count; level `interval` is the squared distance of numbers.
     """
     paired = [list(unit) for unit in units if len(unit) > 1]
     values = [value for unit in paired for value in unit]
@@ -92,10 +78,7 @@ def krippendorff_alpha(units: Sequence[Sequence[float | str | bool]], level: Lev
 
 
 def kendall_tau(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Likeness of two rankings of the same things, with ties (Kendall's τ-b, 1945).
-
-    None for fewer than two things, or where a ranking ties them all.
-    """
+    """Likeness of two rankings of the same things, with ties (Kendall's τ-b, 1945)."""
     if len(x) != len(y):
         raise ValueError(f"{len(x)} and {len(y)} ranks")
     score = tied_x = tied_y = pairs = 0
@@ -108,7 +91,6 @@ def kendall_tau(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def _disagreement(values: Sequence[float | str | bool], level: Level) -> float:
-    """The sum of the distances over all ordered pairs of values."""
     if level == "nominal":
         return float(len(values) ** 2 - sum(count * count for count in Counter(values).values()))
     numbers = [float(value) for value in values]

@@ -48,12 +48,12 @@ def arguments_of(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """A value as written on the command line."""
+    """Value as on the command line."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def split_at_commas(text: str) -> list[str]:
-    """The non-empty pieces between commas outside quotes and brackets."""
+    """Non-empty pieces between commas outside quotes and brackets."""
     pieces, start, open_brackets, quoted, escaped = [], 0, "", False, False
     for place, character in enumerate(text):
         if quoted:
@@ -74,7 +74,7 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def typed_value(text: str) -> Any:
-    """A value of undeclared type: JSON if valid, true/false/none in any case, else the text."""
+    """JSON if valid, true/false/none in any case, else the text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
@@ -84,10 +84,7 @@ def typed_value(text: str) -> Any:
 
 
 def masked(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Engine arguments for storage and display: secrets are `HIDDEN`, addresses are without secrets.
-
-    A secret is a non-number with a secret's name, also nested in objects, lists and JSON texts.
-    """
+    """Engine arguments without secrets, also in addresses, nested objects, lists and JSON texts."""
     return {name: _masked(name, value) for name, value in args.items()}
 
 
@@ -124,7 +121,7 @@ def is_secret(name: str) -> bool:
 
 
 def one_of(option: str, value: str, choices: Collection[C]) -> C:
-    """The value, which must be one of the choices."""
+    """Value, which must be one of the choices."""
     for choice in choices:
         if value == choice:
             return choice

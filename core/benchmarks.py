@@ -1,9 +1,8 @@
-"""Registry of benchmarks: folders of this package, installed packages, and folders that the user names.
+"""Registry of benchmarks: packages of this one, installed packages, and folders that the user names.
 
-Contract: a benchmark has two independent sides: `tasks` and `builder`. Inside they are packages of two rooms. Outside
-they are the modules `tasks` and `builder` of one package: the value of an entry point in the group
-`livek12.benchmarks` (NAME = PACKAGE), or a folder NAME given by `--include` (LIVEK12_INCLUDE, which child processes
-inherit). Only such user-named code is imported, never names from a data set or run folder. Duplicate names are errors.
+A benchmark has two independent modules or packages, `tasks` and `builder`. Outside this package they belong to an entry
+point of the group `livek12.benchmarks`, or to a folder given by `--include` (LIVEK12_INCLUDE, inherited by child
+processes). Contract: only code named by the user is imported, never names from a data set or run folder.
 """
 
 from __future__ import annotations
@@ -33,13 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The location of a benchmark.
-
-    Attributes:
-        name: as tasks, data sets and the command line call it.
-        place: for people: the folder or the distribution.
-        package: the package of its sides.
-    """
+    """Benchmark: its name, its folder or distribution (for people), and the package of its sides."""
 
     name: str
     place: str
@@ -61,27 +54,24 @@ def include(folders: Collection[Path]) -> None:
 
 
 def named() -> str:
-    """The value of LIVEK12_INCLUDE, a cache key of the benchmarks."""
+    """Value of LIVEK12_INCLUDE, a cache key of the benchmarks."""
     return os.environ.get(VARIABLE, "")
 
 
 def included() -> list[Path]:
-    """The folders named by `--include` and LIVEK12_INCLUDE."""
+    """Folders named by `--include` and LIVEK12_INCLUDE."""
     return [Path(place).resolve() for place in named().split(os.pathsep) if place]
 
 
 def include_flags() -> list[str]:
-    """The arguments that give another `livek12` the same folders."""
+    """Arguments that give another `livek12` the same folders."""
     return [word for folder in included() for word in ("--include", str(folder))]
 
 
 def sides(side: Side, room: str, marker: str) -> dict[str, ModuleType]:
-    """One side of every benchmark that has it, by name: those inside first.
+    """One side of every benchmark that has it, by name, those of this package first.
 
-    Args:
-        side: the module of a package outside.
-        room: the package of that side inside.
-        marker: a file that the benchmarks' packages in the room have, and no others.
+    `marker` is a file that only the benchmarks' packages in `room` have.
     """
     return _sides(side, room, marker, named())
 
@@ -96,7 +86,6 @@ def _sides(side: Side, room: str, marker: str, named: str) -> dict[str, ModuleTy
 
 
 def _outside(folders: Iterable[Path], inside: Iterable[str]) -> list[Benchmark]:
-    """The benchmarks outside this package, not imported; refuses impossible names and those `inside`."""
     taken = dict.fromkeys(inside, "livek12 itself") | dict.fromkeys(RESERVED, "the data set of that name")
     outsiders = []
     for benchmark in (*_installed(), *(Benchmark(f.name, str(f), f"{INCLUDED}.{f.name}") for f in folders)):
@@ -133,7 +122,6 @@ def _installed() -> Iterator[Benchmark]:
 
 
 def _imported(benchmark: Benchmark, side: Side) -> ModuleType | None:
-    """One side of a benchmark outside; None without that side."""
     name = f"{benchmark.package}.{side}"
     try:
         if benchmark.package.startswith(INCLUDED):

@@ -1,8 +1,8 @@
 """Compaction: packs the journals of a finished run into Parquet (`core.packed`) and restores them byte for byte.
 
-Contract: no other command works in the folder meanwhile. Each step survives a kill: files are written under another
-name, read back and renamed; journals are removed last. A folder reads the same after a kill at any moment, and the same
-command finishes the work. Sorting needs 48 bytes a line, whatever the texts are.
+Contract: no other command works in the folder meanwhile. A folder reads the same after a kill at any moment (files are
+written under another name, read back and renamed; journals are removed last), and the same command finishes the work.
+Sorting needs 48 bytes a line.
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ _COPY = 1 << 20
 
 
 class _Keyed(BaseModel):
-    """Any line with a key."""
-
     model_config = ConfigDict(strict=True)
 
     key: Key | None = None
@@ -62,11 +60,7 @@ class Sizes:
 
 
 def compact(folder: Path) -> Sizes:
-    """Packs the journals of a run.
-
-    Raises:
-        UserError: it is no run or has no response yet, somebody is at work in it, or the disk is full.
-    """
+    """Packs the journals of a run."""
     run = RunFolder.open(folder)
     with alone(folder), ExitStack() as locks:
         stems = [stem for stem in STEMS if _sources(folder, stem) or _is_older(folder, stem)]
@@ -89,11 +83,7 @@ def compact(folder: Path) -> Sizes:
 
 
 def restore(folder: Path) -> Sizes:
-    """Restores the packed journals.
-
-    Raises:
-        UserError: it is no run, nothing is packed, somebody is at work in it, or the disk is full.
-    """
+    """Restores the packed journals."""
     run = RunFolder.open(folder)
     with alone(folder):
         stems = [stem for stem in STEMS if packed_files(folder, stem)]
@@ -114,7 +104,6 @@ def _lock(file: Path) -> int:
 
 
 def _order(run: RunFolder) -> dict[tuple[str, str], int]:
-    """Position of each question in the run."""
     order: dict[tuple[str, str], int] = {}
     for task, question in run.each_question():
         order.setdefault((task, question.id), len(order))
@@ -122,19 +111,15 @@ def _order(run: RunFolder) -> dict[tuple[str, str], int]:
 
 
 def _sources(folder: Path, stem: str) -> list[Path]:
-    """Journals to pack."""
     return [file for file in journal_files(folder, stem) if file.stat().st_size]
 
 
 def _is_older(folder: Path, stem: str) -> bool:
-    """Tells whether a packed file lacks light records or versions."""
     path = packed_path(folder, stem)
     return stem in WITHOUT_TEXTS and path.exists() and not {LIGHT, VERSIONS} <= PackedLines(path).columns
 
 
 class _Lines:
-    """The lines of one stem, from the packed file and the journals, in the order of the run."""
-
     def __init__(self, folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
         import numpy as np
 
@@ -173,7 +158,6 @@ class _Lines:
         return len(self._sorted)
 
     def __iter__(self) -> Iterator[tuple[str, int, bytes]]:
-        """Journal, offset there, and bytes of each line."""
         for index in self._sorted.tolist():
             number, start, length = (int(column[index]) for column in (self._file, self._start, self._length))
             if length < 0:
@@ -188,7 +172,6 @@ class _Lines:
 
 
 def _key(line: bytes) -> Key | None:
-    """The key of a line; most lines begin with it and are not parsed."""
     begins = _KEY.match(line)
     try:
         return Key.model_validate_json(begins[1]) if begins else _Keyed.model_validate_json(line).key
@@ -197,7 +180,6 @@ def _key(line: bytes) -> Key | None:
 
 
 def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
-    """Writes and checks STEM.parquet."""
     lines = _Lines(folder, stem, order)
     temporary = folder / f".{stem}.parquet.new"
     try:
@@ -213,7 +195,7 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
 
 
 def _write(path: Path, stem: str, lines: _Lines) -> str:
-    """Writes a packed file; returns the SHA-256 of its lines."""
+    """Returns the SHA-256 of the lines written."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -251,11 +233,6 @@ def _groups(
 
 
 def _check(packed: Path, digest: str) -> None:
-    """Reads a packed file back.
-
-    Raises:
-        UserError: its lines are not those that were written.
-    """
     stored = hashlib.sha256()
     for line in PackedLines(packed):
         stored.update(line)
@@ -264,7 +241,6 @@ def _check(packed: Path, digest: str) -> None:
 
 
 def _unpack(folder: Path, stem: str) -> int:
-    """Writes the journals of a packed file and removes it; returns their bytes."""
     packed, files = packed_path(folder, stem), packed_files(folder, stem)
     temporary = {name: folder / f".{name}.unpacked" for name in files}
     try:
@@ -294,7 +270,6 @@ def _unpack(folder: Path, stem: str) -> int:
 
 
 def _account(fd: int) -> tuple[int, str]:
-    """Size and SHA-256."""
     digest, place = hashlib.sha256(), 0
     while block := os.pread(fd, _COPY, place):
         digest.update(block)
@@ -303,7 +278,6 @@ def _account(fd: int) -> tuple[int, str]:
 
 
 def _sync(folder: Path) -> None:
-    """Flushes a folder's entries to disk."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

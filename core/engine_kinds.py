@@ -1,7 +1,7 @@
 """Registry of engines with their capabilities.
 
-An installed package adds an engine by an entry point in the group `livek12.engines`: its name, and an `EngineKind`.
-Facts of built-in engines import nothing; an engine's class is imported when it is built.
+Installed packages add an engine by an entry point in the group `livek12.engines`. An engine's class is imported when it
+is built.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ Place = Literal["here", "endpoint", "record", "unknown"]
 
 @dataclass(frozen=True)
 class EngineKind:
-    """An engine by name.
+    """Engine by name.
 
     Attributes:
-        name: as in `--engine` and in run.json.
         factory: its class as "module:class".
-        place: source of its answers: a model here, an endpoint, or a record; unknown for an engine that is not
-            installed.
+        place: source of its answers: a model here, an endpoint, or a record; unknown if it is not installed.
         modules: required imports.
         library: their common name.
         extra: of livek12 that installs them.
@@ -43,22 +41,22 @@ class EngineKind:
 
     @property
     def is_local(self) -> bool:
-        """The model runs in this process or its children."""
+        """Runs the model in this process or its children."""
         return self.place == "here"
 
     @property
     def is_recorded(self) -> bool:
-        """Its answers were given earlier, perhaps under unknown limits."""
+        """Reads recorded answers, perhaps given under unknown limits."""
         return self.place == "record"
 
     @property
     def is_direct(self) -> bool:
-        """Many threads may ask it at once; other engines take all pending requests together."""
+        """Accepts requests of many threads; other engines take all pending requests together."""
         return self.place in ("endpoint", "record")
 
     @property
     def draws(self) -> bool:
-        """Its answers are drawn with the sampling of the run."""
+        """Draws answers with the sampling of the run."""
         return self.place in ("here", "endpoint")
 
     def build(self) -> Callable[..., Any]:
@@ -86,7 +84,7 @@ _BUILT_IN: Final = {
 
 
 def engine_names() -> tuple[str, ...]:
-    """Choices of `--engine`: auto, the built-in engines, and those of installed packages."""
+    """Choices of `--engine`."""
     return ("auto", *_BUILT_IN, *sorted(_installed()))
 
 
@@ -96,21 +94,21 @@ def is_engine(name: str) -> bool:
 
 
 def checked_engine(name: str, where: str) -> str:
-    """The name, which must be an engine's."""
+    """Name, which must be an engine's."""
     if not is_engine(name):
         raise UserError(f"{where} {name!r}: choose one of {', '.join(engine_names())}")
     return name
 
 
 def kind_of(name: str) -> EngineKind:
-    """The engine of that name; its place is unknown if it is not installed."""
+    """Engine of that name; its place is unknown if it is not installed."""
     if (kind := _BUILT_IN.get(name)) is not None:
         return kind
     return _load(name) if name in _installed() else EngineKind(name, "", "unknown")
 
 
 def local_kinds() -> tuple[EngineKind, ...]:
-    """The built-in engines that run a model here."""
+    """Built-in engines that run a model here."""
     return tuple(kind for kind in _BUILT_IN.values() if kind.is_local)
 
 

@@ -1,4 +1,4 @@
-"""Error types of each benchmark's article, in its order: names for labels, studies and records, words for people.
+"""Error types of each benchmark's article, in its order.
 
 Sources: LiveK12Bench section 2.3 (a response may hold several); KMMMU section 6 and MDK12-Bench "Error Analysis" (each
 wrong answer has one). CFE-Bench has none.
@@ -14,7 +14,7 @@ from livek12.core.records import ERROR_TYPES
 
 @dataclass(frozen=True)
 class KindOfError:
-    """An error type; `meaning` tells a person how to recognise it."""
+    """Error type; `meaning` tells a person how to recognise it."""
 
     name: str
     title: str
@@ -49,11 +49,11 @@ _ERROR_TYPES: Mapping[str, tuple[KindOfError, ...]] = {
 
 
 def error_types(benchmark: str) -> tuple[KindOfError, ...] | None:
-    """The error types of a benchmark; None for unknown benchmarks."""
+    """Error types of a benchmark; None for unknown benchmarks."""
     return _ERROR_TYPES.get(benchmark)
 
 
 def one_each(benchmark: str) -> tuple[KindOfError, ...]:
-    """The error types of benchmarks whose wrong answers have exactly one."""
+    """Error types of benchmarks whose wrong answers have exactly one."""
     kinds = error_types(benchmark) or ()
     return () if {kind.name for kind in kinds} <= {*ERROR_TYPES} else kinds

@@ -1,12 +1,9 @@
 """Arrow columns of records, derived from their pydantic classes, and flat rows for the Hub's own evaluations.
 
-Contract: `schema(Question)` is written by builders and `features(Question)` describes it to `datasets`;
-`from_row(cls, to_row(record)) == record`, through Parquet and `datasets` with undecoded images. Records become structs,
-`Image` `datasets.Image()`, literals strings, int and float 64 bits.
+Contract: `from_row(cls, to_row(record)) == record`, through Parquet and `datasets` with undecoded images.
 
-Flat rows connect `tasks` and `dataset_builders`: the application makes the rows of a `FlatTask` (`evaluation.flat`),
-publishing writes them as config `eval_TASK`, split `test`. A row has either the whole prompt without `choices`, or the
-bare question with its choices.
+Flat rows are published as config `eval_TASK`, split `test`, with either the whole prompt without `choices`, or the bare
+question with its choices.
 """
 
 from __future__ import annotations
@@ -32,19 +29,19 @@ R = TypeVar("R", bound=Record)
 
 @cache
 def columns(record: type[Record]) -> dict[str, Any]:
-    """The columns of a record class, in the form of `datasets.Features.to_dict`."""
+    """Columns of a record class, in the form of `datasets.Features.to_dict`."""
     return {name: _feature(field.annotation) for name, field in record.model_fields.items()}
 
 
 def features(record: type[Record]) -> datasets.Features:
-    """The columns as `datasets.Features`."""
+    """Columns as `datasets.Features`."""
     import datasets
 
     return datasets.Features.from_dict(columns(record))
 
 
 def schema(record: type[Record]) -> pa.Schema:
-    """The columns as an Arrow schema, with the image metadata of `datasets`."""
+    """Columns as an Arrow schema, with the image metadata of `datasets`."""
     import pyarrow as pa
 
     described = json.dumps({"info": {"features": columns(record)}})
@@ -53,7 +50,7 @@ def schema(record: type[Record]) -> pa.Schema:
 
 
 def to_row(record: Record) -> dict[str, Any]:
-    """The record as plain data for one row of `schema(type(record))`; ten times as fast as `model_dump`."""
+    """Plain data for one row of `schema(type(record))`; ten times as fast as `model_dump`."""
     row = dict(record.__dict__)
     for name in _nested(type(record)):
         value = row[name]
@@ -66,12 +63,9 @@ def to_row(record: Record) -> dict[str, Any]:
 
 
 def from_row(record: type[R], row: Mapping[str, Any]) -> R:
-    """The record of a row from Parquet or `datasets` (images not decoded).
+    """Record of a row (images not decoded).
 
     Missing or null columns take defaults and unknown ones are ignored, so older and newer data sets are readable.
-
-    Raises:
-        pydantic.ValidationError: a required column is missing or a value has the wrong type.
     """
     return record.model_validate(_known(record, row))
 
@@ -89,7 +83,6 @@ def _known(record: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _nested(record: type[Record]) -> dict[str, type[Record]]:
-    """Fields that hold records, alone or in a list."""
     nested = {}
     for name, field in record.model_fields.items():
         for candidate in (field.annotation, *get_args(field.annotation)):
@@ -136,7 +129,7 @@ Form = Literal["choices", "letters", "value"]
 
 
 class FlatFacts(Record):
-    """Facts of a row's question, for the logs of a harness."""
+    """Facts of a question for the logs of a harness."""
 
     benchmark: str
     release: str | None = None
@@ -152,7 +145,7 @@ class FlatFacts(Record):
 
 
 class FlatRow(Record):
-    """One question; `image` is a `data:` address of all its pictures in one, "" where it has none."""
+    """One question; `image` is a `data:` address of all its pictures in one."""
 
     id: str
     input: str
@@ -164,12 +157,9 @@ class FlatRow(Record):
 
 @dataclass(frozen=True)
 class FlatTask:
-    """The flat rows of one task: the questions that one answer decides.
+    """Flat rows of one task: the questions that one answer decides.
 
     Attributes:
-        name: of the task, as `--task` takes it.
-        description: one line.
-        form: of all its rows.
         pictures: true if any row has one.
         asked: all questions of the task in the data set.
         rows: lazy, each readable once.

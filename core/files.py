@@ -1,8 +1,8 @@
 """Files in untrusted folders: opened, written whole and removed, never through a link; and Git LFS pointers.
 
-Contract: everything written into a user's folder goes through this module (tests/test_house.py). A file written in
-place is regular and has one name, since a symlink, hard link, device or pipe may lead out of the folder. A file written
-whole takes its place by a rename, which follows no link. Subfolders are no links; only the user's own folder may be.
+Contract: everything written into a user's folder goes through this module. A file written in place is regular and has
+one name, since a symlink, hard link, device or pipe may lead out of the folder; a whole file takes its place by a
+rename. Only the user's own folder may be a link.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK
 
 
 def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> int:
-    """Opens a file to write in place; made if missing and the flags allow it. UserError for a link or special file."""
+    """Opens a file to write in place; refuses links and special files."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
     try:
         fd = os.open(path, flags & ~os.O_TRUNC | safe, 0o644)
@@ -57,7 +57,7 @@ def write_atomically(
 
     Args:
         path: the file.
-        content: all of it, or its pieces; texts become UTF-8.
+        content: all of it, or its pieces.
         new: keeps an existing file (FileExistsError).
         sync: waits for the disk, against power cuts.
         before: called right before the file takes its place; may raise to prevent it.
@@ -85,7 +85,7 @@ def write_atomically(
 
 
 def _linked(temporary: Path, path: Path) -> bool:
-    """Links a file to a free name (else FileExistsError); false where the file system has no links."""
+    """False where the file system has no links."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -110,7 +110,7 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def make_subfolder(root: Path, *names: str) -> Path:
-    """Makes a folder below the user's, where it is missing; refuses links."""
+    """Makes a missing folder below the user's; refuses links."""
     folder = root
     for name in names:
         folder = folder / name
@@ -123,7 +123,7 @@ def make_subfolder(root: Path, *names: str) -> Path:
 
 
 def remove_files(root: Path, names: Iterable[str]) -> None:
-    """Removes listed files by their paths below a folder; skips paths that lead elsewhere and non-files."""
+    """Removes listed files below a folder; skips paths that lead elsewhere and non-files."""
     for name in names:
         path = root / name
         with suppress(OSError, ValueError):
@@ -134,12 +134,7 @@ def remove_files(root: Path, names: Iterable[str]) -> None:
 
 
 def check_names(folder: Path, owned: Sequence[str]) -> None:
-    """Refuses a folder in which an owned name is a link or special file.
-
-    Args:
-        folder: of the user; need not exist.
-        owned: names, or patterns of names, that are written in it.
-    """
+    """Refuses a folder in which an owned name (or pattern) is a link or special file."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if any(fnmatch(entry.name, pattern) for pattern in owned):
@@ -147,7 +142,7 @@ def check_names(folder: Path, owned: Sequence[str]) -> None:
 
 
 def check_tree(folder: Path) -> None:
-    """Refuses links and special files at any depth of an own folder."""
+    """Refuses links and special files at any depth."""
     check_file(folder)
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -171,7 +166,6 @@ def _is_folder(state: os.stat_result) -> bool:
 
 
 def _check(path: Path, state: os.stat_result) -> None:
-    """Passes a folder, and a regular file with no second name."""
     if _is_folder(state) or (stat.S_ISREG(state.st_mode) and state.st_nlink <= 1):
         return
     kinds = {stat.S_IFLNK: "a link", stat.S_IFREG: "one file with another (a hard link)"}
@@ -186,11 +180,7 @@ _LONGEST = 1024
 
 
 def pointer_note(data: bytes) -> str:
-    """A pointer in words, with the way to its file; "" for anything else.
-
-    Args:
-        data: the first 1,024 bytes of a file.
-    """
+    """Pointer in words, from the first 1,024 bytes of a file."""
     if not _POINTER.match(data):
         return ""
     size = _SIZE.search(data[:_LONGEST])
@@ -199,7 +189,7 @@ def pointer_note(data: bytes) -> str:
 
 
 def pointer_note_of(path: Path) -> str:
-    """The same of a file; "" also where it cannot be read."""
+    """Pointer note of a file; "" also where it cannot be read."""
     try:
         if not path.is_file():  # a pipe can be read once
             return ""

@@ -12,20 +12,11 @@ _NETWORK = ("httpx", "httpcore", "requests", "urllib3", "aiohttp")
 
 
 class NotFetched(Exception):
-    """A failed download; the reason on one line."""
+    """Failed download, with a one-line reason."""
 
 
 def fetch(name: str, revision: str | None = None, patterns: list[str] | None = None) -> Path:
-    """The folder of a data set of the Hub in the Hub's cache.
-
-    Args:
-        name: ORG/NAME.
-        revision: a branch, tag or commit; default the newest.
-        patterns: only files that match one of these.
-
-    Raises:
-        NotFetched: it is not there, or cannot be reached.
-    """
+    """Downloads a data set ORG/NAME, or its files that match `patterns`, into the Hub's cache; raises NotFetched."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -38,7 +29,6 @@ def fetch(name: str, revision: str | None = None, patterns: list[str] | None = N
 
 
 def _bars() -> Any:
-    """Shows the Hub's progress bars only on a terminal and only while they move (one call fetches many configs)."""
     from huggingface_hub.utils.tqdm import tqdm
 
     class Bars(tqdm):
@@ -50,7 +40,7 @@ def _bars() -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """The reason of a failed Hub call, on one line."""
+    """Reason of a failed Hub call."""
     cause = root(error)
     kind = type(cause).__name__
     if kind == "OfflineModeIsEnabled":
@@ -87,7 +77,7 @@ def is_no_hub(cause: BaseException) -> bool:
 
 
 def no_hub() -> str:
-    """The message for such an answer."""
+    """Message for such an answer."""
     return (
         f"what answers at {endpoint()} is no Hub, or something stands before it (a login page, a proxy): check the"
         " network and HF_ENDPOINT"

@@ -6,12 +6,11 @@
     light        a response or verdict without its texts, as JSON (`core.packed_rows`)
     task, question_id, trial, model, numbers: null where the line is no record
 
-Files of livek12 0.2.0 lack `light` and `model`, some later ones `versions`; there the lines are read.
+Files of livek12 0.2.0 lack `light` and `model`, some later ones `versions`.
 
-Contract: lines with a key are sorted by the order of the run, so that joins read each group of rows once; lines of one
-key keep their order. Readers ignore a journal that the file names, and no writer takes its name again, so a kill
-between packing and removing loses and doubles nothing. A file from elsewhere may name journals of its stem alone. Pages
-have checksums, and columns are compared with their lines before they make a mark, once on each machine.
+Contract: lines with a key are sorted by the order of the run; lines of one key keep their order. Readers ignore a
+journal that the file names, and no writer takes its name again. Columns are compared with their lines before they make
+a mark, once on each machine.
 """
 
 from __future__ import annotations
@@ -54,11 +53,7 @@ def packed_path(folder: Path, stem: str) -> Path:
 
 
 def packed_files(folder: Path, stem: str) -> dict[str, tuple[int, str]]:
-    """Size in bytes and SHA-256 of each packed journal, by name.
-
-    Raises:
-        UserError: the file is there and cannot be read.
-    """
+    """Size in bytes and SHA-256 of each packed journal, by name."""
     path = packed_path(folder, stem)
     try:
         state = path.stat()
@@ -82,7 +77,7 @@ def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
 
 
 def covers(places: list[tuple[int, int]], size: int) -> bool:
-    """Tells whether pieces (start, length) make up a whole of this size without gap or overlap."""
+    """Tells whether pieces (start, length) cover this size without gap or overlap."""
     end = 0
     for start, length in sorted(places):
         if start != end:
@@ -92,15 +87,10 @@ def covers(places: list[tuple[int, int]], size: int) -> bool:
 
 
 class PackedLines:
-    """The lines of a packed stem, in order or by row number.
+    """Lines of a packed stem, in order or by row number.
 
-    Args:
-        path: of the Parquet file.
-        light: leave out the texts of records, if the file has light ones.
-        source: an open file to read instead.
-
-    Raises:
-        UserError: it cannot be read, or would be too big unpacked.
+    `light` leaves out the texts of records, if the file has light ones; `source` is an open file to read instead of
+    `path`.
     """
 
     def __init__(self, path: Path, light: bool = False, source: Any = None) -> None:
@@ -117,7 +107,7 @@ class PackedLines:
             reason = "" if source else pointer_note_of(path)
             raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
         self._begins: list[int] = [sum(counts[:n]) for n in range(len(counts) + 1)]
-        # Versions are apart from light lines; files of earlier versions lack them, and so may copies without lines.
+        # Files of earlier versions lack versions, and so may copies without lines.
         self._light = light and LIGHT in self._types and (VERSIONS in self._types or "line" not in self._types)
         self._group_read: tuple[int, list[bytes]] = (-1, [])
 
@@ -132,13 +122,7 @@ class PackedLines:
         return len(self._begins) - 1
 
     def _trust(self) -> None:
-        """Compares all columns with the lines, unless this machine has done so for this very file.
-
-        A copy without lines (`write_light`) cannot be compared; fetching it warns.
-
-        Raises:
-            UserError: a column says other than its line, or the file cannot be read.
-        """
+        """A copy without lines (`write_light`) cannot be compared; fetching it warns."""
         if self._trusted or not self._local or "line" not in self._types:
             return
         if not is_checked(self._path):
@@ -166,11 +150,7 @@ class PackedLines:
             yield from self._group(number)
 
     def named(self) -> Iterator[tuple[str, int, bytes]]:
-        """Journal, offset there, and bytes of each line.
-
-        Raises:
-            UserError: the offset lies in no journal of the file.
-        """
+        """Journal, offset there, and bytes of each line."""
         journals = packed_files(self._path.parent, self._path.stem)
         for number in range(self.parts):
             group = self._read(number, ["file", "start", "line"])
@@ -180,7 +160,7 @@ class PackedLines:
                 yield file, start, line
 
     def keys(self, questions: Collection[tuple[str, str]] | None = None) -> Iterator[StoredKey | bytes | None]:
-        """The key of each line by the columns; the line itself where they are null, None for other questions."""
+        """Key of each line by the columns; the line itself where they are null, None for other questions."""
         if not {LIGHT, *KEYS} <= self._types.keys():
             yield from self
             return
@@ -198,11 +178,7 @@ class PackedLines:
                     yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
 
     def write_light(self, target: Path) -> bool:
-        """Writes the file without its lines; false if some line has no light one.
-
-        Raises:
-            UserError: it cannot be read.
-        """
+        """Writes the file without its lines; false if some line has no light one."""
         from pyarrow.parquet import ParquetWriter
 
         if not {LIGHT, VERSIONS, *KEYS} <= self.columns:
@@ -219,14 +195,14 @@ class PackedLines:
         return True
 
     def at(self, row: int) -> bytes:
-        """The line of a row."""
+        """Line of a row."""
         from bisect import bisect_right
 
         number = bisect_right(self._begins, row) - 1
         return self._group(number)[row - self._begins[number]]
 
     def _group(self, number: int) -> list[bytes]:
-        """The lines of a row group; the last group is kept."""
+        """The last group is kept."""
         if self._group_read[0] != number:
             self._group_read = -1, []  # before the next one is read
             self._group_read = number, self._lines(number)
@@ -263,11 +239,6 @@ class PackedLines:
             raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error
 
     def _check(self, number: int, columns: Sequence[str]) -> None:
-        """Checks the unpacked size of columns before reading them.
-
-        Raises:
-            ValueError: it exceeds a limit.
-        """
         group = self._file.metadata.row_group(number)
         if group.num_rows > MOST_ROWS:
             raise ValueError(f"{group.num_rows:,} rows, and {MOST_ROWS:,} are the most")
@@ -286,7 +257,7 @@ class PackedLines:
 
 
 def writing_options(schema: Any) -> dict[str, Any]:
-    """Options of `ParquetWriter` for packed files; page checksums detect flipped bits."""
+    """Options of `ParquetWriter`; page checksums detect flipped bits."""
     words = [field.name for field in schema if is_words(field.type)]
     return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
 
@@ -311,7 +282,7 @@ def _print(path: Path) -> str:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column; each dictionary value becomes one object."""
+    """Values of a column; each dictionary value becomes one object."""
     if not is_words(column.type):
         plain: list[Any] = column.to_pylist()
         return plain

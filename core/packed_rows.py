@@ -1,8 +1,7 @@
 """The columns of packed journals: keys, numbers, and light records (without their texts).
 
-Contract: the columns are a function of the line and the version of the records, so that those of a file from elsewhere
-can be compared with its lines. A light record equals the record in all that scores and comparisons read. Its lengths of
-texts are no longer read, but files have them.
+Contract: the columns are a function of the line and the version of the records, so that files from elsewhere can be
+checked. A light record equals the record in all that scores and comparisons read.
 """
 
 from __future__ import annotations
@@ -55,12 +54,7 @@ class StoredKey(NamedTuple):
 
 
 class LightResponse(Response):
-    """A response without text and thinking.
-
-    Attributes:
-        hash: its `sha256`; None with the text.
-        wide, narrow: see `size_of`.
-    """
+    """Response without text and thinking; `hash` is its `sha256`, `wide` and `narrow` see `size_of`."""
 
     hash: str | None = None
     wide: int = 0
@@ -95,7 +89,7 @@ def schema_of(stem: str) -> Schema:
 
 
 def columns_of(stem: str, rows: Iterable[PackedRow]) -> list[list[Any]]:
-    """The columns of rows in the order of the schema; null where a line is no record."""
+    """Columns of rows in the order of the schema; null where a line is no record."""
     columns: list[list[Any]] = [[] for _ in schema_of(stem)]
     for row in rows:
         record = _record(stem, row[2])  # with its texts: one at a time
@@ -123,18 +117,12 @@ def _record(stem: str, line: bytes) -> Any:
 
 
 def _fitting(value: Any) -> Any:
-    """A value for a column; None for a number beyond 64 bits."""
+    """None for a number beyond 64 bits."""
     return None if isinstance(value, int) and abs(value) >= 1 << 62 else value
 
 
 def contradiction(stem: str, rows: Sequence[PackedRow], stored: Mapping[str, Sequence[Any]]) -> tuple[int, str] | None:
-    """Row and column of the first value that differs from its line; None if all are equal.
-
-    Args:
-        stem: of the journal.
-        rows: the lines.
-        stored: the columns beside them; unknown ones are ignored.
-    """
+    """Row and column of the first value that differs from its line; None if all are equal."""
     for field, made in zip(schema_of(stem), columns_of(stem, rows), strict=True):
         for row, (here, line) in enumerate(zip(stored.get(field.name, made), made, strict=True)):
             if here != line and not (field.name == LIGHT and _same_light(stem, here, line)):
@@ -143,7 +131,7 @@ def contradiction(stem: str, rows: Sequence[PackedRow], stored: Mapping[str, Seq
 
 
 def _same_light(stem: str, stored: bytes | None, made: bytes | None) -> bool:
-    """Compares light lines as records: earlier versions left out empty fields."""
+    """Compares as records: earlier versions left out empty fields."""
     model = light_model(MODELS[stem])
     try:
         return bool(stored and made) and model.model_validate_json(stored or b"") == model.model_validate_json(
@@ -154,14 +142,14 @@ def _same_light(stem: str, stored: bytes | None, made: bytes | None) -> bool:
 
 
 def light_line(record: Record) -> bytes | None:
-    """A record without its texts, as JSON; None for records with short lines."""
+    """Record without its texts, as JSON; None for records with short lines."""
     if isinstance(record, Response):
         return to_json(_of_response(record))
     return to_json(_of_verdict(record)) if isinstance(record, Verdict) else None
 
 
 def light_model(model: type[R]) -> type[R]:
-    """The model of light lines of records of a model."""
+    """Model of light lines."""
     return cast("type[R]", LightResponse) if model is Response else model
 
 
@@ -200,7 +188,7 @@ def _of_verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def with_versions(line: bytes, versions: str | None) -> bytes:
-    """A light line with the versions from their own column."""
+    """Light line with the versions from their own column."""
     if versions in (None, "{}"):
         return line
     stated = b'"versions":' + str(versions).encode()

@@ -1,10 +1,8 @@
 """A supervised child process, and a pool of them: a crash, hang or excess costs one request.
 
-Contract: a child is a fresh interpreter that runs a function of a module at the other end of a connection. It never
-imports its caller's main module, so that a script needs no guard, and is no fork of a process with threads. It leads a
-session of its own: Ctrl-C is for the parent, and everything it starts ends with it. It ends with its parent, even if
-that is killed, whichever thread started it (Linux's signal at the parent's death comes at the end of that thread).
-Prints go to standard error or into the message about its end; the connection carries nothing but messages.
+Contract: a child is a fresh interpreter that runs a function of a module; it never imports its caller's main module. It
+leads a session of its own: Ctrl-C is for the parent, and everything it starts ends with it. It ends with its parent,
+even a killed one. The connection carries nothing but messages.
 
 Not pebble or loky: with them a worker that is killed while it waits breaks the whole pool, a busy one outlives its
 parent, the caller's main module is imported again, and results come back as pickles.
@@ -34,7 +32,7 @@ from livek12.core.text import one_line
 
 
 class OfOneProcess(Protocol):
-    """An owner of locks, threads or children, none of which a fork may use."""
+    """Owner of locks, threads or children, none of which a fork may use."""
 
     def after_fork(self) -> None:
         """Drops them, in the single-threaded fork."""
@@ -45,7 +43,7 @@ _told_of_forks: WeakSet[OfOneProcess] = WeakSet()
 
 
 def tell_of_forks(thing: OfOneProcess) -> None:
-    """Calls `after_fork` in each fork of this process while the object is alive (weakly referenced)."""
+    """Calls `after_fork` in each fork of this process while the object (weakly referenced) is alive."""
     _told_of_forks.add(thing)
 
 
@@ -73,11 +71,7 @@ _log = logging.getLogger(__name__)
 
 
 class Ended(Exception):
-    """A child is gone.
-
-    Attributes:
-        code: its exit code, negative for a signal; None where it was silent.
-    """
+    """Child is gone; `code` is its exit code, negative for a signal, None where it was silent."""
 
     def __init__(self, how: str, code: int | None = None) -> None:
         super().__init__(how)
@@ -85,31 +79,27 @@ class Ended(Exception):
 
 
 class NotStarted(Ended):
-    """A child was gone before it was ready."""
+    """Child was gone before it was ready."""
 
 
 class Closed(Ended):
-    """The pool was closed over the request."""
+    """Pool was closed over the request."""
 
 
 def cores() -> int:
-    """The number of cores this process may use."""
+    """Number of cores for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ChildProcess:
-    """The near end of a child.
+    """Near end of a child.
 
     Args:
         work: called there as `work(link, *given)`; a function of a module. It leaves the link open.
         given: pickled.
-        quiet: hides its prints; the last line goes into the message about its end. Otherwise they go to standard error.
-        memory_bytes: limit of its address space; None for none.
+        quiet: hides its prints; the last line goes into the message about its end.
+        memory_bytes: limit of its address space.
         environment: additional variables.
-
-    Attributes:
-        pid: its id, and that of its session.
-        ready: true after its first message.
     """
 
     def __init__(
@@ -146,7 +136,7 @@ class ChildProcess:
             self.send(first)
 
     def send(self, message: bytes, seconds: float | None = None) -> None:
-        """Writes a message; lost if the child is gone, which `receive` then reports.
+        """Writes a message; lost if the child is gone.
 
         Raises:
             TimeoutError: the child took nothing for so many seconds.
@@ -160,10 +150,7 @@ class ChildProcess:
             pass
 
     def receive(self, seconds: float | None = None) -> bytes:
-        """The next message.
-
-        Args:
-            seconds: wall-clock limit; None: the child's life.
+        """Next message.
 
         Raises:
             TimeoutError: nothing came in time; the child may still live.
@@ -209,7 +196,7 @@ class ChildProcess:
         return ending(self._process.returncode, self._last_line)
 
     def wait(self, seconds: float) -> None:
-        """Waits for its own end, so long at most."""
+        """Waits at most so long for its end."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
@@ -231,14 +218,14 @@ class ChildProcess:
 
 
 def _above_standard(end: socket.socket) -> socket.socket:
-    """Moves the end above the standard streams, which are replaced in a child; a parent may have none."""
+    """The standard streams are replaced in a child; a parent may have none."""
     from fcntl import F_DUPFD_CLOEXEC, fcntl
 
     return socket.socket(fileno=fcntl(end.fileno(), F_DUPFD_CLOEXEC, 3))
 
 
 def ending(code: int, last_line: str) -> str:
-    """The end of a process in words."""
+    """End of a process in words."""
     if code == -signal.SIGKILL:
         return "its process was killed (SIGKILL: by somebody, or by the system when memory ran out)"
     try:
@@ -249,7 +236,7 @@ def ending(code: int, last_line: str) -> str:
 
 
 class ProcessPool:
-    """A bounded, thread-safe pool of children, each serving one request at a time; a context manager.
+    """Bounded, thread-safe pool of children, each serving one request at a time; a context manager.
 
     Children start when first needed. One that ends or times out costs its request and is replaced.
 
@@ -258,8 +245,8 @@ class ProcessPool:
         given: to `work`.
         size: the most children at a time.
         quiet: see `ChildProcess`.
-        wall_seconds: limit for one request or the start of a child; None for no limit.
-        memory_bytes: address space of each child; None for no limit.
+        wall_seconds: limit for one request or the start of a child.
+        memory_bytes: address space of each child.
     """
 
     def __init__(
@@ -283,11 +270,7 @@ class ProcessPool:
         tell_of_forks(self)
 
     def ask(self, request: bytes, closed: int | None = None) -> bytes:
-        """The reply of a child.
-
-        Args:
-            request: to it.
-            closed: how often the pool had been closed when the request was made; default now.
+        """Reply of a child; `closed` is how often the pool had been closed when the request was made.
 
         Raises:
             NotStarted: it ended before it could take a request.
@@ -310,7 +293,7 @@ class ProcessPool:
             return reply
 
     def ask_again(self, request: bytes, closed: int | None = None) -> bytes:
-        """As `ask`, with one retry after a killed child, which says nothing of the request.
+        """As `ask`, with one retry after a killed child.
 
         A child killed at its start has not seen the request: other children get their turn.
         """
@@ -325,7 +308,7 @@ class ProcessPool:
                     raise
 
     def pids(self) -> list[int]:
-        """The ids of the current children."""
+        """Ids of the current children."""
         with self._lock:
             return [child.pid for child in self._all]
 
@@ -378,7 +361,7 @@ class ProcessPool:
             return child
 
     def _drop(self, child: ChildProcess, *, replace: bool) -> None:
-        """Ends a child; may start another at once, to spare the next request the wait."""
+        """`replace` starts another at once, to spare the next request the wait."""
         child.kill()
         with self._lock:
             was_here = child in self._all  # else the pool was closed meanwhile
@@ -415,7 +398,6 @@ def untimed() -> Iterator[None]:
 
 
 def _begin(link: Link) -> None:
-    """Runs the parent's work."""
     parent, memory_bytes = link.recv()
     os.set_inheritable(link.fileno(), False)
     os.dup2(2, 1)
@@ -434,7 +416,7 @@ def _begin(link: Link) -> None:
 
 
 def _end_with(parent: int, link: Link) -> None:
-    """Ends this session with the parent, seen by the closed link; a fork of the parent may hold it open."""
+    """A fork of the parent may hold the link open."""
     end = link.fileno()
     while os.getppid() == parent and not _is_left(end, WATCH_SECONDS):
         pass
@@ -442,7 +424,6 @@ def _end_with(parent: int, link: Link) -> None:
 
 
 def _is_left(end: int, seconds: float) -> bool:
-    """Returns true if the other end closes within the time; ignores messages."""
     hang_up = select.poll()
     hang_up.register(end, 0)
     return bool(hang_up.poll(1000 * seconds))

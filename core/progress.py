@@ -1,6 +1,6 @@
 """Progress on stderr: a bar on a terminal, a line now and then elsewhere.
 
-Of several launched processes only the first shows progress; each prints its own warnings.
+Of several launched processes only the first shows progress.
 """
 
 from __future__ import annotations
@@ -33,12 +33,7 @@ T = TypeVar("T")
 class Progress:
     """Counter of steps of one piece of work; a context manager.
 
-    Args:
-        what: the work.
-        total: number of steps, if known.
-        done: steps done already.
-        more: further status text, for slow steps.
-        patient: silent for the first few seconds.
+    `more` is further status text, for slow steps; `patient` is silent for the first few seconds.
     """
 
     def __init__(
@@ -117,10 +112,7 @@ class Progress:
 
 
 class WaitProgress:
-    """Shows the duration of a wait and its current stage; a context manager.
-
-    On a terminal from the third second on, elsewhere every ten seconds, and then also at the end.
-    """
+    """Duration of a wait and its current stage; a context manager."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -130,7 +122,7 @@ class WaitProgress:
         self._told = False
         silent = quiet or not this_rank().first or sys.stderr is None
         self._thread = None if silent else threading.Thread(target=self._wait, name="waiting", daemon=True)
-        # Asked now: while an engine is loaded, stderr may be a pipe that ends in the terminal.
+        # Read now: while an engine is loaded, stderr may be a pipe that ends in the terminal.
         self._terminal = not silent and sys.stderr.isatty()
 
     def _wait(self) -> None:
@@ -148,7 +140,6 @@ class WaitProgress:
         print(f"{self._what}: {seconds:.0f} s{self._doing()}", file=sys.stderr, flush=True)
 
     def _turn(self) -> None:
-        """Spins on the terminal until it is over."""
         from rich.console import Console
         from rich.progress import Progress as Bar
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -189,7 +180,7 @@ def tell_stage(words: str) -> None:
 
 
 def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items, with progress if taking them lasts longer than a few seconds."""
+    """Items, with progress if taking them lasts longer than a few seconds."""
     with Progress(what, total, patient=True) as progress:
         for item in items:
             yield item

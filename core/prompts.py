@@ -1,9 +1,8 @@
 """Prompt files, fences around data in prompts, and messages made of parts.
 
-Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules; the rest is
-the text with places in braces. Its hash covers the whole file; after a corrected citation a line `hashed` in the head
-keeps the old source, so that runs and replies stay valid. Values are filled in once and never parsed, so they cannot
-contain places or instructions to us. Outside data stands between two lines with a marker hashed from the data.
+Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules. Its hash
+covers the whole file; after a corrected citation a line `hashed` in the head keeps the old source, so that runs and
+replies stay valid. Values are filled in once and never parsed. Outside data is fenced by a marker hashed from the data.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from livek12.core.records import IMAGE_MARK, Image, Message, Part, Sampling
 
 
 def text_part(text: str) -> Part:
-    """A piece of text."""
+    """Piece of text."""
     return Part(type="text", text=text)
 
 
 def image_part(image: Image) -> Part:
-    """A picture, named by its hash."""
+    """Picture, named by its hash."""
     return Part(type="image", image=image.sha256)
 
 
 def joined_parts(parts: Iterable[Part]) -> list[Part]:
-    """The non-empty parts, with neighbouring texts joined."""
+    """Non-empty parts, with neighbouring texts joined."""
     joined: list[Part] = []
     for part in parts:
         if part.type == "text" and joined and joined[-1].type == "text":
@@ -43,18 +42,18 @@ def joined_parts(parts: Iterable[Part]) -> list[Part]:
 
 
 def text_message(role: Literal["system", "user", "assistant"], text: str) -> Message:
-    """A message of one text."""
+    """Message of one text."""
     return Message(role=role, content=[text_part(text)])
 
 
 def without_marks(text: str) -> str:
-    """A text without its image marks and the lines and spaces around them."""
+    """Text without its image marks and the space around them."""
     lines = ((line, re.sub(rf"[ \t]?{IMAGE_MARK}", "", line).strip(" \t")) for line in text.split("\n"))
     return "\n".join(rest if IMAGE_MARK in line else line for line, rest in lines if rest or IMAGE_MARK not in line)
 
 
 def conversation(messages: Sequence[Message], sampling: Sampling) -> list[Message]:
-    """The messages behind the system prompt of the sampling."""
+    """Messages behind the system prompt of the sampling."""
     if sampling.system_prompt is None:
         return list(messages)
     return [Message(role="system", content=joined_parts([text_part(sampling.system_prompt)])), *messages]
@@ -72,10 +71,8 @@ class PromptFile:
     """One prompt file.
 
     Attributes:
-        name: "livek12/en.image_only.txt".
         version: incremented with every change of a released file.
         source: of its rules.
-        text: after the head.
         sha256: of the whole file (see `hashed` above).
     """
 
@@ -86,12 +83,12 @@ class PromptFile:
     sha256: str
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """The text with a value at each place; KeyError for a missing one."""
+        """Text with a value at each place; KeyError for a missing one."""
         return _PLACE.sub(lambda match: values[match[1]], self.text)
 
 
 def parse_prompt(name: str, text: str) -> PromptFile:
-    """A prompt from the text of its file."""
+    """Prompt from the text of its file."""
     head = _HEAD.match(text)
     if head is None:
         raise UserError(f"prompt {name}: begins with no head (---, version: N, source: …, ---)")
@@ -102,25 +99,25 @@ def parse_prompt(name: str, text: str) -> PromptFile:
 
 @cache
 def load_prompt(package: str, file: str) -> PromptFile:
-    """The prompt `prompts/FILE` of a package."""
+    """Prompt `prompts/FILE` of a package."""
     text = resources.files(package).joinpath(FOLDER, file).read_text(encoding="utf-8")
     return parse_prompt(file, text)
 
 
 def fenced(text: str) -> tuple[str, str]:
-    """The text between two marker lines that it cannot contain, since they are hashed from it."""
+    """Text between two marker lines that it cannot contain, since they are hashed from it."""
     fence = marker(lambda salt: text + "\0" * salt, [text], 16)
     line = f"=== {fence} ==="
     return line, f"{line}\n{text}\n{line}"
 
 
 def marker(of: Callable[[int], str], texts: Iterable[str], digits: int) -> str:
-    """The first hash of `of(0)`, `of(1)`, … that occurs in none of the texts, as so many hex digits."""
+    """First hash of `of(0)`, `of(1)`, … that occurs in none of the texts."""
     contents = list(texts)
     hashes = (hashlib.sha256(of(salt).encode("utf-8", "replace")).hexdigest()[:digits] for salt in count())
     return next(digest for digest in hashes if not any(digest in text for text in contents))
 
 
 def harmless(text: str) -> str:
-    """The text with a space inside anything a chat template might take for a control token."""
+    """Text with a space inside anything a chat template might take for a control token."""
     return _CONTROL.sub(lambda match: match[0] + " ", text)

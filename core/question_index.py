@@ -1,7 +1,4 @@
-"""Index of a run's questions by id: offsets in memory, one read of the file a lookup.
-
-Contract: the same questions as `RunFolder.questions`; safe for threads; the file is open as long as an index lives.
-"""
+"""Index of a run's questions by id: offsets in memory, one read of the file a lookup; thread-safe."""
 
 from __future__ import annotations
 
@@ -18,13 +15,7 @@ HELD = 1024
 
 
 class QuestionIndex(Mapping[str, Question]):
-    """The questions of one task.
-
-    Args:
-        task: its name.
-        file: the open questions.jsonl.
-        places: offset of each question by task and id.
-    """
+    """Questions of one task; `places` has the offset of each question by task and id."""
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
         self._task, self._places = task, places
@@ -32,12 +23,6 @@ class QuestionIndex(Mapping[str, Question]):
         self._read = lru_cache(HELD)(partial(_read, file))
 
     def __getitem__(self, id: str) -> Question:
-        """The question; the same object for consecutive answers, as rules cache by it.
-
-        Raises:
-            KeyError: unknown id.
-            UserError: its line cannot be read.
-        """
         return self._read(id, self._places[self._task, id])
 
     def __iter__(self) -> Iterator[str]:
@@ -55,11 +40,7 @@ def _read(file: BinaryIO, id: str, place: int) -> Question:
 
 
 def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
-    """An index for each task of a run.
-
-    Raises:
-        UserError: its questions.jsonl cannot be read, or is not what the run began with.
-    """
+    """Index for each task of a run; UserError if questions.jsonl has changed since the run began."""
     places = run.asked()
     file = (run.path / QUESTIONS).open("rb")
     return {task.name: QuestionIndex(task.name, file, places) for task in run.spec().tasks}

@@ -1,8 +1,7 @@
-"""Question types: one row each, with its names in sources and the behaviour that all others read.
+"""Question types: one row each, with its names in sources and its behaviour.
 
-A type that is registered (`register`) is asked, extracted, judged and reported like those below, in this process; its
-worker processes need the same registration. `kind_of` reads the name of a type in a source, `settle` makes a canonical
-type of what it gives.
+A registered type is asked, extracted, judged and reported like those below, in this process; worker processes need the
+same registration.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class TypeRow:
     """One question type.
 
     Attributes:
-        name: in records; shown with spaces for underscores.
+        name: in records.
         names: in sources, in lower case, letters only. A Korean name is matched within a longer one (객관식(단일정답),
             주관식(단답형 수치)), particular ones first.
         answer: an answer is option labels, a truth value, values, or a text that must be read.
@@ -68,12 +67,12 @@ def register(row: TypeRow) -> TypeRow:
 
 
 def type_of(name: str) -> TypeRow:
-    """The row of a registered type."""
+    """Row of a registered type."""
     return _TYPES[name]
 
 
 def type_names() -> tuple[str, ...]:
-    """The names of all types."""
+    """Names of all types."""
     return tuple(_TYPES)
 
 
@@ -90,7 +89,6 @@ QuestionType = Annotated[str, BeforeValidator(_registered)]
 
 @lru_cache(maxsize=1)
 def _source_names() -> tuple[dict[str, str], list[str]]:
-    """The type, or loose kind, of each name in sources; the Korean names, loose ones last."""
     names = {CHOICE: _LOOSE_NAMES[CHOICE], **{row.name: row.names for row in _TYPES.values()}, FREE: _LOOSE_NAMES[FREE]}
     by_name = {name: kind for kind, words in names.items() for name in words.split()}
     korean = (name for name in by_name if re.search(r"[가-힣]", name))
@@ -99,7 +97,7 @@ def _source_names() -> tuple[dict[str, str], list[str]]:
 
 @lru_cache(maxsize=256)  # the rows of a source have few types between them
 def kind_of(raw: str | None) -> str | None:
-    """A canonical type, `CHOICE` or `FREE` (the key decides) for the name of a type; None for an unknown name."""
+    """Canonical type, `CHOICE` or `FREE` (the key decides); None for an unknown name."""
     if raw in _TYPES:
         return raw
     name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower().strip()))
@@ -109,7 +107,7 @@ def kind_of(raw: str | None) -> str | None:
 
 
 def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
-    """The canonical type of a kind."""
+    """Canonical type of a kind."""
     if kind == CHOICE:
         return "multiple_choice" if several else "single_choice"
     if kind == FREE:
@@ -118,7 +116,7 @@ def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
 
 
 def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | None]:
-    """The type of a question, and its name, without its key.
+    """Type of a question without its key.
 
     An own name that depends on the key may have been settled by it, so only its kind is used.
     """

@@ -2,8 +2,7 @@
 
 Contract: a data set is a folder with a card (README.md whose YAML names configs, splits and Parquet files), or
 ORG/NAME[@REVISION] on the Hub, of which one commit and only the wanted configs are fetched. Rows are streamed with the
-image bytes as stored. `join_pages` adds page images, `with_answers` answers held back elsewhere. `Facts` are read from
-their columns alone, without texts or picture bytes; columns that an older data set lacks count as empty.
+image bytes as stored. Columns that an older data set lacks count as empty.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Facts(NamedTuple):
-    """The fields of a `Question` that selections use; `images` and `knowledge_points` only have a length."""
+    """Fields of a `Question` for selections; of `images` and `knowledge_points` only the length."""
 
     benchmark: str | None
     language: str | None
@@ -48,7 +47,7 @@ _WORDS = ("benchmark", "language", "release", "subject", "question_type", "diffi
 
 
 def facts_of(parquet: pq.ParquetFile, group: int) -> list[Facts]:
-    """The facts of the questions of one row group, in order."""
+    """Facts of the questions of one row group, in order."""
     table = parquet.read_row_group(group, columns=_leaves(parquet))
     rows = table.num_rows
     words = [_values(table, name, rows) for name in _WORDS]
@@ -64,7 +63,7 @@ def _values(table: pa.Table, name: str, rows: int) -> list[Any]:
 
 
 def _leaves(parquet: pq.ParquetFile) -> list[str]:
-    """The stored columns to read: pictures' names, where they have names, not their bytes."""
+    """Pictures' names, where they have names, not their bytes."""
     paths = [parquet.schema.column(index).path for index in range(len(parquet.schema))]
     wanted = {*_WORDS, "subsets", "knowledge_points"}
     leaves = [path for path in paths if path.split(".")[0] in wanted]
@@ -80,9 +79,7 @@ Q = TypeVar("Q", Question, Mapping[str, Any])
 def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator[tuple[Q, list[Any]]]:
     """Each question with the images of its pages, in page order.
 
-    Args:
-        questions: `Question` records, or rows of config `image_only` as `datasets` gives them.
-        pages: from `load_pages`, or `Page` records, or rows of config `pages` (one split, or a dict of splits).
+    Takes records, or rows of `datasets`; `pages` also as a dict of splits.
     """
     images = page_index(pages)
     for question in questions:
@@ -90,7 +87,7 @@ def join_pages(questions: Iterable[Q], pages: Pages | Iterable[Any]) -> Iterator
 
 
 def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
-    """The images of a question's pages, in page order; UserError if a page is missing."""
+    """Images of a question's pages, in page order; UserError if a page is missing."""
     id, paper, numbers = (_field(question, name) for name in ("id", "paper_id", "page_numbers"))
     if not paper or not numbers:
         raise UserError(f"question {id} names no paper or pages; it cannot be asked from page images")
@@ -101,10 +98,7 @@ def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
 
 
 def paper_order(question: Question) -> tuple[Any, ...]:
-    """Sort key for lists of questions: by paper, then number (2 before 10, 10 before 10a).
-
-    Questions without a paper come last, those without a number last in their paper, in their given order.
-    """
+    """Sort key by paper, then number (2 before 10, 10 before 10a); questions without either come last."""
     return (_natural(question.paper_id), _natural(question.number))
 
 
@@ -114,7 +108,7 @@ def _natural(name: str | None) -> tuple[bool, list[tuple[int, int, str]]]:
 
 
 def page_index(pages: Pages | Iterable[Any]) -> Pages:
-    """Page images by paper and page number; `pages` as for `join_pages`."""
+    """Page images by paper and page number."""
     if isinstance(pages, Mapping):
         if all(isinstance(key, tuple) for key in pages):
             return pages
@@ -123,7 +117,6 @@ def page_index(pages: Pages | Iterable[Any]) -> Pages:
 
 
 def _field(row: Any, name: str) -> Any:
-    """A field of a record or of a row of `datasets`."""
     return row[name] if isinstance(row, Mapping) else getattr(row, name)
 
 
@@ -138,7 +131,7 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 class NoConfig(UserError):
-    """The data set has none of the requested configs."""
+    """Data set has none of the requested configs."""
 
 
 def load_questions(
@@ -149,14 +142,14 @@ def load_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> list[Question]:
-    """The questions of the first of `configs` that the data set has with this benchmark.
+    """Questions of the first of `configs` that the data set has with this benchmark.
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-        configs: names to look for, best first; merged data sets prefix them with the benchmark. `A+B` concatenates two.
+        configs: best first; merged data sets prefix them with the benchmark. `A+B` concatenates two.
         benchmark: of the questions.
-        language: only questions in this language; None for all.
-        releases: only questions of these releases; None for all.
+        language: only questions in this language.
+        releases: only questions of these releases.
         wanted: filter by `Facts`; other questions are not read any further.
     """
     return list(iter_questions(data, configs, benchmark, language, releases, wanted))
@@ -170,7 +163,7 @@ def iter_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> Iterator[Question]:
-    """The same as `load_questions`, as a stream."""
+    """Stream of `load_questions`."""
     opened = _Opened(data)
 
     def takes(facts: Facts) -> bool:
@@ -181,22 +174,13 @@ def iter_questions(
 
 
 def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkName) -> Iterator[Facts]:
-    """The facts of the questions that `iter_questions` gives, from their columns alone.
-
-    Raises:
-        NoConfig: it has none of the configs.
-    """
+    """Facts of the questions that `iter_questions` gives, from their columns alone."""
     opened = _Opened(data)
     yield from opened.facts(opened.config_of(configs, benchmark))
 
 
 def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None) -> dict[tuple[str, int], Image]:
-    """Page images by paper and page number; none if the data set has no pages.
-
-    Args:
-        data: as for `load_questions`.
-        keys: only these pages; None for all.
-    """
+    """Page images by paper and page number; none if the data set has no pages."""
     opened = _Opened(data)
     if PAGES_CONFIG not in opened.configs:
         return {}
@@ -206,11 +190,9 @@ def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None
 
 
 def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> list[Question]:
-    """The questions, with missing answers from the rows of the same id in `held`.
+    """Questions, with missing answers from the rows of the same id in `held`.
 
-    Args:
-        questions: of a data set whose newest answers are held back.
-        held: complete rows of the same questions; UserError if one is another question than that of its id.
+    UserError if a row is another question than that of its id.
     """
     rows = {question.id: question for question in held}
     filled = []
@@ -229,7 +211,7 @@ def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> s
     """SHA-256 of the content of questions and pages in any order.
 
     Pictures count by their bytes; empty fields do not count, so that a new field does not change it, nor do the boxes
-    of questions on pages, which are never asked.
+    of questions on pages.
     """
     dumped = (question.model_dump(exclude_defaults=True, exclude={"boxes"}) for question in questions)
     digests = [hashlib.sha256(canonical_json(_content(fields)).encode()) for fields in dumped]
@@ -238,7 +220,7 @@ def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> s
 
 
 def read_card(folder: Path) -> Configs:
-    """The configs in a data set's card; UserError for files outside the folder."""
+    """Configs in a data set's card; UserError for files outside the folder."""
     card = folder / CARD
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "no such folder"
@@ -249,7 +231,7 @@ def read_card(folder: Path) -> Configs:
 
 
 def configs_of(text: str, where: str) -> Configs:
-    """The configs of questions and pages in the text of a card, without flat rows; `where` is its name in messages."""
+    """Configs of questions and pages in the text of a card."""
     import yaml
 
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
@@ -264,17 +246,13 @@ def configs_of(text: str, where: str) -> Configs:
 
 
 def open_card(data: str | Path) -> tuple[str, Configs]:
-    """A stable address of a data set, and the configs in its card.
-
-    Returns:
-        ORG/NAME@COMMIT for one on the Hub, else the absolute path of the folder; its configs.
-    """
+    """Stable address of a data set (ORG/NAME@COMMIT, or an absolute path), and the configs in its card."""
     opened = _Opened(data)
     return opened.place, opened.configs
 
 
 def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = False) -> list[Path]:
-    """The files of a split, in the order of patterns and names; each pattern must match unless optional."""
+    """Files of a split, in the order of patterns and names; each pattern must match unless optional."""
     matches = []
     for pattern in patterns:
         files = sorted(folder.glob(pattern))
@@ -285,12 +263,12 @@ def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = Fals
 
 
 def parts_of(config: str) -> list[str]:
-    """The configs that a task's config name stands for: `A+B` for two."""
+    """Configs that a task's config name stands for: `A+B` for two."""
     return config.split("+")
 
 
 class _Opened:
-    """A data set whose card is read; files come from the folder, or on demand from the Hub."""
+    """Files come from the folder, or on demand from the Hub."""
 
     def __init__(self, data: str | Path) -> None:
         self._data = data
@@ -306,11 +284,7 @@ class _Opened:
         return f"{self._name}@{self._revision}" if self._on_hub else str(self._folder.resolve())
 
     def config_of(self, configs: Sequence[str], benchmark: BenchmarkName) -> str:
-        """The first of `configs` that is there and holds this benchmark, in each of its parts.
-
-        Raises:
-            NoConfig: none of them does.
-        """
+        """First of `configs` that holds this benchmark in each of its parts."""
         for config in configs:
             if all(self._holds(part, benchmark) for part in parts_of(config)):
                 return config
@@ -357,7 +331,7 @@ class _Opened:
 
 
 def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> Iterator[R]:
-    """The records of one Parquet file; of questions, only the wanted ones."""
+    """Records of one Parquet file; of questions, only the wanted ones."""
     for number, row in _read_rows(record, file, wanted):
         try:
             yield from_row(record, row)
@@ -368,7 +342,7 @@ def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> I
 
 
 def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The wanted rows of one Parquet file with their numbers (from 1), only the columns of the record."""
+    """Rows with their numbers (from 1), only the columns of the record."""
     with _parquet(file) as parquet:
         columns, end = _known_columns(record, parquet.schema_arrow), 0
         for group in range(parquet.num_row_groups):
@@ -382,7 +356,7 @@ def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Itera
 
 
 def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
-    """The rows to keep; packs their mask itself, since `pyarrow.array` imports pandas where it is installed."""
+    """Packs the mask itself, since `pyarrow.array` imports pandas where it is installed."""
     import pyarrow as pa
 
     bits = sum(bit << place for place, bit in enumerate(keep)).to_bytes((len(keep) + 7) // 8, "little")
@@ -402,14 +376,14 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
 
 
 def unread_parquet(file: Path, error: Exception) -> str:
-    """The error for an unreadable Parquet file, with its remedy."""
+    """Error for an unreadable Parquet file, with its remedy."""
     if note := pointer_note_of(file):
         return f"{file}: is {note}"
     return f"{file}: damaged or not Parquet ({one_line(error, 200)}); build or fetch it again"
 
 
 def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of one row group after the other: asked for all, pyarrow keeps each until the last is read."""
+    """Batches by row group: asked for all, pyarrow keeps each until the last is read."""
     for group in range(parquet.num_row_groups):
         yield from parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 
@@ -419,7 +393,6 @@ def _known_columns(record: type[Record], columns: pa.Schema) -> list[str]:
 
 
 def _splits(listed: Any) -> dict[str, list[str]]:
-    """`data_files` in any of the forms the Hub knows."""
     if isinstance(listed, str) or (isinstance(listed, list) and all(isinstance(item, str) for item in listed)):
         listed = [{"split": "train", "path": listed}]
     splits = {}
@@ -433,7 +406,7 @@ def _splits(listed: Any) -> dict[str, list[str]]:
 
 
 def _content(value: Any) -> Any:
-    """A dumped record with every picture replaced by its hash."""
+    """Pictures are replaced by their hashes."""
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
     if isinstance(value, Mapping):
@@ -445,7 +418,7 @@ def _content(value: Any) -> Any:
 
 
 def _is_same(question: Question, row: Question) -> bool:
-    """Compares two rows as one question; options of one may stand in the text of the other."""
+    """Options of one may stand in the text of the other."""
     apart = bool(question.options) and not row.options and row.question.startswith(question.question)
     return row.benchmark == question.benchmark and (apart or row.question == question.question)
 

@@ -1,9 +1,7 @@
 """Rank of this process in a launch (accelerate, torchrun, mpirun, srun).
 
-Contract: launched processes run the same command on one run folder and share its work through `core.run.claims`, by
-file locks alone, never in a collective of torch.distributed: those time out after 10 to 30 minutes, and one long answer
-on a slow device takes longer. The first process makes the folder, writes run.json, and finishes after the asking; it
-waits for the others by their file locks, which end with their processes.
+Contract: launched processes share one run folder by file locks, never by a collective of torch.distributed: those time
+out after 10 to 30 minutes, and one long answer on a slow device takes longer.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Rank:
 
 
 def this_rank(environment: Mapping[str, str] = os.environ) -> Rank:
-    """The rank by the launcher's variables; alone without a launcher."""
+    """Rank by the launcher's variables."""
     count, number = _read(environment, _COUNT), _read(environment, _NUMBER)
     if count is None or number is None or not 0 <= number < count:
         return Rank()
@@ -63,8 +61,7 @@ def only_one_started(environment: Mapping[str, str] = os.environ) -> bool:
 def join_launch(folder: Path) -> Rank:
     """Joins a launch before touching run folder or data set; returns this process's rank.
 
-    Others wait up to an hour for the first one's run.json: then the folder is made and the data set cached. A process
-    that the launcher ends, as it does with all after a death, prints what to do.
+    Others wait up to an hour for the first one's run.json.
     """
     rank = this_rank()
     if rank.alone:
@@ -87,10 +84,7 @@ def _ended_by_launcher(number: int, frame: object) -> None:
 def wait_until(ready: Callable[[], bool], say: Callable[[float], str], seconds: float | None = None) -> bool:
     """Polls twice a second, with a line on stderr every half minute; returns true if it became ready.
 
-    Args:
-        ready: the condition.
-        say: the line to show, from the seconds waited so far.
-        seconds: time limit; None where the end is certain.
+    `say` makes the line from the seconds waited; `seconds` None where the end is certain.
     """
     began = spoken = time.monotonic()
     while not ready():
@@ -105,5 +99,4 @@ def wait_until(ready: Callable[[], bool], say: Callable[[float], str], seconds: 
 
 
 def _read(environment: Mapping[str, str], names: tuple[str, ...]) -> int | None:
-    """The first of the variables that holds a number."""
     return next((int(environment[name]) for name in names if environment.get(name, "").isdecimal()), None)

@@ -1,8 +1,8 @@
 """The records that cross a boundary: Question, Request, Response, Verdict and their parts.
 
-Contract: a record is an immutable pydantic model; unknown fields are refused; missing values stay empty (None, "" or an
-empty list). `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and
-hashes hold. `core.features` derives the Arrow columns from these classes.
+Contract: a record is an immutable pydantic model; unknown fields are refused; missing values are None, "" or an empty
+list. `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and hashes
+hold.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Message(Record):
 
 
 class Key(Record):
-    """The name of one answer of a run: task, question and trial."""
+    """Name of one answer of a run: task, question and trial."""
 
     task: str
     question_id: str
@@ -107,9 +107,8 @@ class Key(Record):
 class Request(Record):
     """One request to a model. `images` maps the sha256 used in the messages to the picture.
 
-    `answer_schema` is a JSON schema for engines with constrained decoding (vllm, endpoints with `response_format`);
-    others ignore it, so the prompt must state the form too. `together` groups requests with a common prefix for one
-    engine.
+    `answer_schema` is a JSON schema for constrained decoding; engines without it ignore it, so the prompt must state
+    the form too. `together` groups requests with a common prefix for one engine.
     """
 
     key: Key
@@ -121,15 +120,15 @@ class Request(Record):
 
     @property
     def prompt_sha256(self) -> str:
-        """Hash of everything the model sees (texts, roles, image hashes) and of the sampling."""
-        # Without a thinking budget the hash is that of records from before there were any.
+        """Hash of everything the model sees and of the sampling."""
+        # Without a thinking budget the hash is that of older records.
         unset: Any = {"sampling": {"thinking_budget"}} if self.sampling.thinking_budget is None else None
         payload = self.model_dump_json(include={"messages", "sampling"}, exclude=unset)
         return hashlib.sha256(payload.encode()).hexdigest()
 
 
 class EarlierReply(Record):
-    """The reply to a request before the question's own, with its own counts."""
+    """Reply to a request before the question's own, with its own counts."""
 
     text: str
     finish_reason: str | None = None
@@ -142,10 +141,10 @@ class EarlierReply(Record):
 
 
 class Response(Record):
-    """The reply of a model. Token counts are None where the engine does not tell; none is estimated.
+    """Reply of a model. Token counts are None where the engine does not tell; none is estimated.
 
-    `finish_reason`: "length" where the token limit cut it off, "stop" or another word otherwise; None if unknown, which
-    reports count apart. `earlier`: the reply to the request before, in tasks that make two; not in the counts here.
+    `finish_reason`: "length" where the token limit cut it off; None if unknown. `earlier`: the reply to the request
+    before, in tasks that make two; not in the counts here.
     """
 
     key: Key
@@ -178,9 +177,9 @@ class Response(Record):
 
 
 class Failure(Record):
-    """A request without a response; sent again on resume.
+    """Request without a response; sent again on resume.
 
-    `final`: the request itself is refused (too long, a picture to a text model), so a retry would fail again.
+    `final`: the request itself is refused, so a retry would fail again.
     """
 
     key: Key
@@ -218,7 +217,7 @@ class Call(Record):
 
 
 class Vote(Record):
-    """One judge's vote on one part; `raw` is its text as received. `Verdict.calls` has the cost."""
+    """One judge's vote on one part; `raw` is its text as received."""
 
     judge: str
     decision: Literal["accept", "reject", "undecided"]
@@ -255,7 +254,7 @@ class ProcessError(Record):
 
 
 class Process(Record):
-    """The process audit of one response: mean presence (0 to 1) of each error type over the critics."""
+    """Process audit of one response: mean presence (0 to 1) of each error type over the critics."""
 
     cie: float
     lae: float
@@ -270,7 +269,7 @@ UNMARKED = "none"
 
 
 class Verdict(Record):
-    """The marking of one response.
+    """Marking of one response.
 
     `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` of `max_points` is None with
     undecided parts, whose bounds are [`low`, `high`]; `correct` likewise. `response_sha256` identifies the marked
@@ -309,7 +308,7 @@ class Verdict(Record):
 
     @property
     def waits(self) -> bool:
-        """True if it is open for a judge that could not be asked, so that a retry makes sense."""
+        """True if it is open for a judge that could not be asked."""
         return self.is_open and any(call.waits for call in self.calls)
 
     @model_serializer(mode="wrap")
@@ -338,7 +337,7 @@ class Option(Record):
 
 
 class Variable(Record):
-    """A typed answer variable (CFE-Bench, section 3.3)."""
+    """Typed answer variable (CFE-Bench, section 3.3)."""
 
     name: str
     description: str = ""
@@ -347,7 +346,7 @@ class Variable(Record):
 
 
 class FlowStep(Record):
-    """One unit of a reasoning flow: a sub-question and its verifiable answer (CFE-Bench, section 5.1)."""
+    """Sub-question of a reasoning flow and its verifiable answer (CFE-Bench, section 5.1)."""
 
     step: str
     answer: str
@@ -377,7 +376,6 @@ class Attributes(Record):
 
     Attributes:
         macro_subject: group of subjects.
-        task: kind of task.
         visual_modality: super-category of its pictures (KMMMU-Bench, table 14).
         topic: within the subject.
         visual_subcategory: sub-category of its pictures (tables 14 and 25, `diagram_circuit`).
@@ -406,7 +404,7 @@ class Review(Record):
 
 
 class Source(Record):
-    """The source of a question."""
+    """Source of a question."""
 
     url: str | None = None
     licence: str | None = None
@@ -414,7 +412,7 @@ class Source(Record):
 
 
 class Variant(Record):
-    """The relation of a question to the one it was made from.
+    """Relation of a question to the one it was made from.
 
     Attributes:
         of: id of the original.
@@ -437,7 +435,7 @@ time, which a factory spares it.)"""
 
 
 class PageBox(Record):
-    """A question's rectangle on a page (number from 1) of its paper, in fractions of width and height."""
+    """Question's rectangle on a page (number from 1) of its paper, in fractions of width and height."""
 
     page: int
     left: float

@@ -1,8 +1,7 @@
 """Strict reading of a model's JSON.
 
-Contract: nothing is evaluated, repaired, guessed or taken from half an answer. A reply is one JSON object, bare or in
-one code fence; "False" is no truth value; duplicate fields and text around the object are refused with `Unreadable`,
-whose message completes "the reply …".
+Contract: nothing is evaluated, repaired or guessed. A reply is one JSON object, bare or in one code fence; anything
+else is `Unreadable`, whose message completes "the reply …".
 """
 
 from __future__ import annotations
@@ -19,15 +18,11 @@ _FENCE = "```"
 
 
 class Unreadable(ValueError):
-    """A malformed reply; the message is one line."""
+    """Malformed reply."""
 
 
 def parse_object(text: str) -> Json:
-    """The one JSON object of a reply, bare or in one code fence.
-
-    Raises:
-        Unreadable: anything else, a duplicate field, or a number that JSON does not know.
-    """
+    """One JSON object of a reply; `Unreadable` for duplicate fields and numbers that JSON does not know."""
     if len(text) > MAX_REPLY:
         raise Unreadable(f"is {len(text)} characters long")
     try:
@@ -42,7 +37,6 @@ def parse_object(text: str) -> Json:
 
 
 def _bare(text: str) -> str:
-    """The content of the code fence around the whole, else the text."""
     bare = text.strip()
     if len(bare) < 2 * len(_FENCE) or not (bare.startswith(_FENCE) and bare.endswith(_FENCE)):
         return bare
@@ -72,7 +66,7 @@ def object_schema(**properties: Json) -> Json:
 
 
 def fields_of(value: Any, *names: str) -> Json:
-    """The object, which must have exactly these fields."""
+    """Object, which must have exactly these fields."""
     entry = an_object(value, "an entry")
     if set(entry) != set(names):
         raise Unreadable(f"has the fields {one_line(sorted(entry), 100)} instead of {sorted(names)}")
@@ -80,41 +74,41 @@ def fields_of(value: Any, *names: str) -> Json:
 
 
 def an_object(value: Any, what: str) -> Json:
-    """The value, which must be an object."""
+    """Value as an object."""
     if not isinstance(value, dict):
         raise Unreadable(f"gives for {what} no object but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_list(value: Any, what: str) -> list[Any]:
-    """The value, which must be a list."""
+    """Value as a list."""
     if not isinstance(value, list):
         raise Unreadable(f"gives for {what} no list but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_text(value: Any, what: str) -> str:
-    """The value, which must be a text."""
+    """Value as a text."""
     if not isinstance(value, str):
         raise Unreadable(f"gives for {what} no text but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_bool(value: Any, what: str) -> bool:
-    """The value, which must be true or false, no text."""
+    """Value as a truth value."""
     if not isinstance(value, bool):
         raise Unreadable(f"gives for {what} neither true nor false but {glimpse(json.dumps(value))}")
     return value
 
 
 def a_count(value: Any, what: str) -> int:
-    """The value, which must be a whole number from 0."""
+    """Value as a whole number from 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise Unreadable(f"gives for {what} no count but {glimpse(json.dumps(value))}")
     return value
 
 
 def glimpse(text: str) -> str:
-    """The beginning of a text, quoted on one line, for a message."""
+    """Beginning of a text, quoted on one line."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 100 else line[:99] + "…")

@@ -24,21 +24,21 @@ _FORBIDS = re.compile(
 
 
 def refusal(question: Question) -> str:
-    """The reason why a question may not be shown; "" where it may."""
+    """Reason why a question may not be shown; "" where it may."""
     if question.review.state not in REVIEWED:
         return "rejected in review" if question.review.state == "rejected" else "nobody reviewed it"
     return licence_refusal(question.source.licence)
 
 
 def licence_refusal(licence: str | None) -> str:
-    """The reason why a row's licence forbids passing it on; "" where it does not."""
+    """Reason why a licence forbids passing a row on, or ""."""
     if not is_stated(licence):
         return NO_LICENCE
     return FORBIDDEN if _FORBIDS.search(licence or "") else ""
 
 
 def is_stated(licence: str | None) -> bool:
-    """Returns true for a stated licence."""
+    """True for a stated licence."""
     return (licence or "").strip().lower() not in NOT_STATED
 
 
@@ -47,7 +47,7 @@ Name = tuple[str, str]
 
 
 def made_from(question: Question) -> list[Name]:
-    """The originals of a translation or variant: its key reveals theirs."""
+    """Originals of a translation or variant: its key reveals theirs."""
     others = (question.translation_of, question.variant.of if question.variant else None)
     return [(question.benchmark, other) for other in others if other]
 

@@ -9,7 +9,7 @@ from livek12.core.records import UNMARKED, Failure, Question, Response, State, V
 
 @dataclass(frozen=True)
 class Row:
-    """One answer that a run asked for, in whatever state it ended (`verdict` None: failed or unsupported, `why`).
+    """One answer that a run asked for (`verdict` None: failed or unsupported, `why`).
 
     `judged` is the judges' verdict, where a person set another mark in its place (`core.run.markings`).
     """

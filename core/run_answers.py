@@ -1,7 +1,7 @@
 """The answers of a run in columns, and the table that keeps them on this machine.
 
 Contract: the table is derived and disposable. It lies in the cache, so that no table from elsewhere makes a mark, and
-is used while the run's files are unchanged; it repeats the problems that reading them told. Small runs have none.
+is used while the run's files are unchanged; it repeats the problems of reading them. Small runs have none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LAYOUT = 1
 
 
 class AnswerOrigin(NamedTuple):
-    """Judge and engine of an answer, with versions; None without a verdict, or a response."""
+    """Judge and engine of an answer, with versions."""
 
     judge: str | None
     marked_with: str | None
@@ -60,12 +60,7 @@ class AnswerMaking(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoredAnswers:
-    """The answers of a run.
-
-    Attributes:
-        outcomes: in the order of the run.
-        making: index into `makings`, length n.
-    """
+    """Answers of a run; `making` has an index into `makings` for each outcome."""
 
     outcomes: Outcomes
     making: Codes
@@ -102,7 +97,7 @@ class ScoredAnswers:
 
 
 class RowPicker(Protocol):
-    """Picks rows for a page (`report.shown`), those of some questions."""
+    """Picks rows of some questions for a page (`report.shown`)."""
 
     @property
     def questions(self) -> Collection[tuple[str, str]]:
@@ -113,11 +108,7 @@ class RowPicker(Protocol):
 
 
 def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
-    """Collects rows, none of which is kept.
-
-    Raises:
-        UserError: as `Slim`.
-    """
+    """Collects rows, none of which is kept."""
     import numpy as np
 
     outcomes, makings, codes = OutcomeColumns(), Numbers[AnswerMaking](), array("l")
@@ -137,14 +128,7 @@ def read_answers(
 ) -> ScoredAnswers:
     """Reads the answers of a run from its table, or from its rows, of which a table is made then.
 
-    Args:
-        run: the run.
-        slim: shared by runs that are compared.
-        takes: the questions whose answers are returned; default all.
-        picker: receives rows with texts.
-
-    Raises:
-        UserError: a file cannot be read, or a verdict contradicts itself.
+    `slim` is shared by runs that are compared; `takes` filters questions; `picker` receives rows with texts.
     """
     spec = run.spec()
     total = sum(task.questions for task in spec.tasks) * spec.trials
@@ -173,7 +157,7 @@ def read_answers(
 
 
 def _kept(run: RunFolder, stamp: str, slim: Slim, takes: Callable[[Question], bool] | None) -> ScoredAnswers | None:
-    """The answers in the table; None if it is of other files."""
+    """None if the table is of other files."""
     import numpy as np
 
     table = _table(run)
@@ -269,7 +253,6 @@ def _file(run: RunFolder) -> Path:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, at any depth."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 

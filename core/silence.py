@@ -1,8 +1,4 @@
-"""Telemetry of libraries, switched off.
-
-A command connects only where it was told to. `silence` is called at the package's import, before any library loads, and
-child processes inherit it. Variables that the user has set are kept.
-"""
+"""Telemetry of libraries, switched off at the package's import; variables that the user has set are kept."""
 
 from __future__ import annotations
 

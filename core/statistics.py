@@ -44,9 +44,6 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
     """Score interval of a proportion (Wilson 1927): good for small n and near 0 and 1.
 
     centre = (p + z²/2n) / (1 + z²/n), half-width = z/(1 + z²/n) · √(p(1-p)/n + z²/4n²).
-
-    Raises:
-        ValueError: n < 1 or successes outside 0..n.
     """
     from statistics import NormalDist
 
@@ -73,9 +70,6 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     """Chance that k of n samples, drawn without replacement, include one of the c correct ones.
 
     1 - C(n-c, k) / C(n, k), the unbiased estimator of pass@k (Chen et al. 2021, equation 1).
-
-    Raises:
-        ValueError: unless 0 ≤ c ≤ n and 1 ≤ k ≤ n.
     """
     if not (0 <= c <= n and 1 <= k <= n):
         raise ValueError(f"pass@{k} of {n} samples with {c} correct does not exist")
@@ -90,12 +84,7 @@ def grouped_sums(codes: Indices, values: Floats, groups: int) -> Floats:
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
-    """Two-sided exact McNemar test: p = min(1, 2·P(X ≤ min(only_a, only_b))), X ~ Binomial(only_a + only_b, 1/2).
-
-    Args:
-        only_a: questions that only the first run has right.
-        only_b: questions that only the second run has right.
-    """
+    """Two-sided exact McNemar test: p = min(1, 2·P(X ≤ min(only_a, only_b))), X ~ Binomial(only_a + only_b, 1/2)."""
     n, k = only_a + only_b, min(only_a, only_b)
     log_all = math.lgamma(n + 1) - n * math.log(2)
     terms = (math.exp(log_all - math.lgamma(i + 1) - math.lgamma(n - i + 1)) for i in range(k + 1))
@@ -103,21 +92,13 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 
 
 def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int = 0) -> list[float]:
-    """Two-sided paired permutation tests by sign flips.
+    """Two-sided paired permutation tests by sign flips, one a column of `differences` (n, tests).
 
     The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). Up to 13 differences
     other than 0 all 2^m sign patterns are tried; beyond, a random sample, the observed pattern included: p = (1 + hits)
     / (1 + permutations) (Phipson & Smyth 2010). p is at most 3.178 times the normal tail at Σd / √Σd², which bounds
     every such test (Bentkus & Dzindzalieta 2015, theorem 1.1): many pairs of runs need a p far below one in ten
-    thousand. The sample depends on n and the seed alone, so the p of one test does not depend on the others.
-
-    Args:
-        differences: those of each test in a column, shape (n, tests).
-        permutations: sampled sign patterns.
-        seed: of the sample.
-
-    Returns:
-        The p of each test.
+    thousand. The sample depends on n and the seed alone.
     """
     import numpy as np
 
@@ -147,7 +128,7 @@ def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
 
 
 def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
-    """The sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 keeps a sign, 0 flips it."""
+    """Sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 keeps a sign, 0 flips it."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -158,7 +139,7 @@ def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
 
 
 def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> Floats:
-    """The p of sampled flips from the hits, Σd and Σd² of each test (`sign_flip_tests`)."""
+    """P of sampled flips from the hits, Σd and Σd² of each test."""
     import numpy as np
 
     sampled = (1 + hits) / (1 + permutations)
@@ -174,13 +155,9 @@ def seen_sum(d: Floats) -> Floats:
 
 
 def clustered_t_test(differences: Floats, clusters: Indices) -> float:
-    """Two-sided t test of a mean difference of 0, by clusters (Liang & Zeger 1986, with G - 1 degrees of freedom).
+    """Two-sided t test of a mean difference of 0, by G clusters (Liang & Zeger 1986, G - 1 degrees of freedom).
 
     The variance is that of the clusters' sums, and never less than that of single differences.
-
-    Args:
-        differences: of each question.
-        clusters: of each question, 0 to G - 1, G ≥ 2.
     """
     groups = int(clusters.max()) + 1
     variance = len(differences) ** 2 * _mean_variance(differences, clusters)
@@ -223,7 +200,7 @@ def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0
 
 
 def _mean_variance(differences: Floats, clusters: Indices) -> float:
-    """Variance of the mean difference: the larger of that over single ones and that over clusters."""
+    """The larger of the variance over single differences and that over clusters."""
     import numpy as np
 
     n, residuals = len(differences), differences - differences.mean()
@@ -263,10 +240,7 @@ class Spread:
     Attributes:
         value: Σ numerators / Σ weights, shape (m,).
         low: lower ends, shape (m,); NaN for one question alone.
-        high: upper ends.
-        influence: of each cluster (without clusters: each question) on the ratio, as a share of `most`, shape
-            (clusters,
-            m); sums to 0.
+        influence: of each cluster on the ratio, as a share of `most`, shape (clusters, m); sums to 0.
         size: effective number of questions, shape (m,).
     """
 
@@ -325,19 +299,7 @@ def mean_interval(
     most: float = 1.0,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """A (weighted) mean of values between `least` and `most`, and its interval; see `ratio_spread`.
-
-    Args:
-        values: shape (questions,).
-        weights: as many; None: equal.
-        clusters: of each value, from 0; None: each is its own.
-        least: lower bound of a value.
-        most: upper bound.
-        level: nominal coverage.
-
-    Returns:
-        Mean, lower end, upper end (NaN for one value alone).
-    """
+    """A (weighted) mean of values between `least` and `most`, and its interval (NaN for a single value)."""
     import numpy as np
 
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -371,12 +333,7 @@ def correlation(a: Floats, b: Floats) -> Floats:
 
 
 def t_quantile(freedom: Floats, level: float) -> Floats:
-    """The `level` quantile of |t| of Student (Hill 1970, algorithm 396).
-
-    Args:
-        freedom: degrees of freedom, at least 1, not necessarily whole.
-        level: like 0.95.
-    """
+    """The `level` quantile of |t| of Student (Hill 1970, algorithm 396); `freedom` need not be whole."""
     from statistics import NormalDist
 
     import numpy as np
@@ -420,7 +377,7 @@ def _worth(share: Floats, variance: Floats, size: Floats, design: Floats | float
 
 
 def _freedom(influence: Floats) -> Floats:
-    """Degrees of freedom of the variance of cluster sums, from their fourth moments (matching a χ²)."""
+    """From the fourth moments of cluster sums (matching a χ²)."""
     import numpy as np
 
     groups = len(influence)
@@ -443,11 +400,10 @@ def _score_ends(share: Floats, doubt: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """A fit of y on a constant and some columns.
+    """Fit of y on a constant and some columns.
 
     Attributes:
         coefficients: of the constant, then of each column.
-        errors: their standard errors.
         p: two-sided (Student's t) of each being 0; None without degrees of freedom.
         r2: explained share of the variance of y.
         freedom: observations less coefficients.
@@ -461,7 +417,7 @@ class LeastSquares:
 
 
 def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> LeastSquares | None:
-    """Ordinary least squares; None where columns and constant depend on each other, or for too few observations."""
+    """Ordinary least squares."""
     import numpy as np
 
     seen = np.asarray(y, dtype=np.float64)
@@ -489,7 +445,7 @@ def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> Lea
 
 
 def unit_variance(column: Sequence[float]) -> list[float] | None:
-    """The values less their mean, over their standard deviation (n in the denominator); None where all are equal."""
+    """Values less their mean, over their standard deviation (n in the denominator)."""
     mean = math.fsum(column) / len(column)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in column) / len(column))
     return [(value - mean) / deviation for value in column] if deviation > 1e-12 else None

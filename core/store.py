@@ -1,9 +1,8 @@
 """Cache on disk, so that equal inputs are decided once across runs and processes.
 
 Contract: a store maps a text (hashed) to a text, for any number of threads and processes; values survive `kill -9`. It
-holds at most `limit` entries, oldest dropped first. A store that is damaged, of another layout, or on a full or
-read-only disk is made anew or bypassed; no caller ever sees an error. The folder is LIVEK12_CACHE, else `livek12` in
-the user's cache.
+holds at most `limit` entries, oldest dropped first. A damaged store is made anew or bypassed; no caller ever sees an
+error.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ WAITING = 200
 
 
 def cache_folder() -> Path:
-    """The folder of stores: LIVEK12_CACHE, else the user's cache folder."""
+    """Folder of stores: LIVEK12_CACHE, else the user's cache folder."""
     own = os.environ.get("LIVEK12_CACHE")
     if own:
         return Path(own)
@@ -47,13 +46,7 @@ def cache_folder() -> Path:
 
 
 class Store:
-    """One file of cached values.
-
-    Args:
-        name: of the file.
-        folder: default `cache_folder()`.
-        limit: of entries; default `LIMIT`.
-    """
+    """One file of cached values."""
 
     def __init__(self, name: str, folder: Path | None = None, limit: int = LIMIT) -> None:
         self.path = (folder or cache_folder()) / f"{name}-{LAYOUT}.sqlite"
@@ -66,7 +59,7 @@ class Store:
         self._since_prune = 0
 
     def get(self, key: str) -> str | None:
-        """The value of a key; None if unknown or unreadable."""
+        """Value of a key; None if unknown or unreadable."""
         digest = _digest(key)
         with self._lock:
             if digest in self._waiting:
@@ -136,7 +129,6 @@ class Store:
         return False
 
     def _prune(self) -> None:
-        """Drops the oldest entries beyond the limit."""
         self._since_prune = 0
         db = self._connection()
         if db is None:

@@ -1,11 +1,7 @@
 """Lines and delimited tables (CSV, TSV): reading in bounded memory, and CSV that is safe in spreadsheets.
 
 Contract: an overlong line or row, an unclosed quote, a row that does not fit the header, and bytes that are not UTF-8
-cost one problem each, with their line, and reading goes on behind them. Quoted fields may hold line breaks; a byte
-order mark is skipped.
-
-All our CSV is written here and read back by `bare` (tests/test_house.py): a text that begins like a formula, behind any
-apostrophes, gets an apostrophe before it; numbers stay numbers.
+cost one problem each. In our CSV a text that begins like a formula gets an apostrophe before it, which `bare` removes.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class BadLine(ValueError):
-    """A line that is no row; `line` counts from 1, `id` is the row's own where it could be read."""
+    """Line that is no row; `line` counts from 1, `id` is the row's own where it could be read."""
 
     def __init__(self, line: int, why: str, id: str | None = None) -> None:
         super().__init__(why)
@@ -32,7 +28,7 @@ class BadLine(ValueError):
 
 
 def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1; one longer than `MAX_LINE` is cut to one byte more."""
+    """Lines of a file with their numbers from 1; one longer than `MAX_LINE` is cut to one byte more."""
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
@@ -43,10 +39,10 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
-    """The rows of a CSV or TSV file (by its suffix) as column → text, each with its first line's number.
+    """Rows of a CSV or TSV file (by its suffix) as column → text, each with its first line's number.
 
-    Empty fields are left out as missing. So are numbers in a column without a name (an index that some programs write);
-    other cells of such a column are `column N`, from 1.
+    Empty fields and numbers in a column without a name (an index) are left out; other cells of such a column are
+    `column N`, from 1.
     """
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     csv.field_size_limit(MAX_LINE)
@@ -93,7 +89,7 @@ def _is_utf8(*texts: str) -> bool:
 
 
 class _Rows:
-    """The rows of a delimited file; behind a broken one it goes on at the next line."""
+    """Behind a broken row it goes on at the next line."""
 
     def __init__(self, stream: BinaryIO, delimiter: str) -> None:
         self._stream, self._delimiter = stream, delimiter
@@ -118,7 +114,6 @@ class _Rows:
             self._line, self._too_long = line, ""
 
     def _texts(self) -> Iterator[str]:
-        """The lines of the file; remembers where a row begins, to skip a broken one."""
         for _, raw in read_lines(self._stream):
             self._line += 1
             if not self._first:
@@ -138,17 +133,17 @@ _FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r\n]")
 
 
 def safe(value: Any) -> Any:
-    """A cell as written."""
+    """Cell as written."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def bare(cell: str) -> str:
-    """The text of a written cell."""
+    """Text of a written cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def csv_text(rows: Iterable[Sequence[Any]], quoted: bool = False) -> str:
-    """Rows as CSV; None is an empty cell. `quoted` puts quotes around every cell."""
+    """Rows as CSV; `quoted` puts quotes around every cell."""
     text = io.StringIO(newline="")
     plain = csv.writer(text, lineterminator="\n")
     whole = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -159,6 +154,6 @@ def csv_text(rows: Iterable[Sequence[Any]], quoted: bool = False) -> str:
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
-    """The rows of our CSV by column; missing cells are empty."""
+    """Rows of our CSV by column."""
     rows: Iterable[Mapping[str | None, Any]] = csv.DictReader(io.StringIO(text, newline=""), restval="")
     return [{name: bare(cell) for name, cell in row.items() if name} for row in rows]

@@ -34,12 +34,12 @@ def of_short(function: Callable[[str], _R]) -> Callable[[str], _R]:
 
 
 def narrow(text: str) -> str:
-    """Full-width ASCII (Ａ, （, ！) as plain ASCII; nothing else is changed."""
+    """Full-width ASCII (Ａ, （, ！) as plain ASCII."""
     return text.translate(_NARROW)
 
 
 def compatible(text: str) -> str:
-    """The text in normal form NFKC; four times as fast where only full-width signs change."""
+    """Normal form NFKC; four times as fast where only full-width signs change."""
     if text.isascii():
         return text
     for sign, plain in _USUAL:
@@ -48,17 +48,17 @@ def compatible(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Compatible forms (NFKC: full width, ligatures, ①) unified, and case folded."""
+    """Normal form NFKC (full width, ligatures, ①), case folded."""
     return compatible(text).casefold()
 
 
 def squeezed(text: str) -> str:
-    """Compatible forms unified and white space removed: equal for two printings of one text."""
+    """Normal form NFKC without white space: equal for two printings of one text."""
     return "".join(compatible(text).split())
 
 
 def one_line(error: object, limit: int = 300) -> str:
-    """A reason on a single line of at most `limit` characters; an exception without words names its type."""
+    """Reason on a single line of at most `limit` characters."""
     text = " ".join(clean(str(error)).split())
     if isinstance(error, BaseException) and not text:
         text = type(error).__name__
@@ -66,7 +66,7 @@ def one_line(error: object, limit: int = 300) -> str:
 
 
 def public(address: str) -> str:
-    """An address without user, password, query and fragment; "…" for anything else."""
+    """Address without user, password, query and fragment; "…" for anything else."""
     try:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
@@ -77,12 +77,12 @@ def public(address: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 cannot encode, as question marks."""
+    """Lone surrogates, which UTF-8 cannot encode, as question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
 def clean_json(value: Any) -> Any:
-    """A value of JSON without lone surrogates."""
+    """Value of JSON without lone surrogates."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
@@ -97,11 +97,11 @@ _WIDE: Final = late(r"[\u2e80-\U0010ffff]")
 
 
 def tokens_in(text: str) -> float:
-    """Estimated tokens of a text: one a character in Chinese, Japanese and Korean, else one for four."""
+    """Estimated tokens: one a character in Chinese, Japanese and Korean, else one for four."""
     wide = wide_in(text)
     return wide + (len(text) - wide) / 4
 
 
 def wide_in(text: str) -> int:
-    """The number of characters that are about a token each."""
+    """Number of characters that are about a token each."""
     return 0 if text.isascii() else len(_WIDE.findall(text))

@@ -1,8 +1,7 @@
 """Text for people's eyes: hidden or reordering characters appear as code points, as [U+202E].
 
-Contract: the one function for everything people see: terminal, reports, the review page, cards. Line breaks and tabs
-are kept, and so are shapeless signs that belong to writing: a joiner inside a word or an emoji, a variation selector
-behind its letter; a row of them is shown. Data for machines (JSON, journals, data sets) is unchanged.
+Contract: the one function for everything people see. Line breaks, tabs and shapeless signs that belong to writing are
+kept: a joiner inside a word or an emoji, a variation selector behind its letter. Data for machines is unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ IN_JAVASCRIPT: Final = re.sub(r"\\U000(\w{5})", r"\\u{\1}", _UNSEEN.pattern)
 
 
 def visible(text: str) -> str:
-    """The text with characters that could hide, reorder or break text as code points in brackets."""
+    """Text with characters that could hide, reorder or break text as code points in brackets."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)

@@ -1,7 +1,7 @@
-"""The Python API: what `import livek12` offers, besides the records and `Run`.
+"""The Python API behind `import livek12`, besides the records and `Run`.
 
-Contract: each function does what the command of its kind does, with the same defaults, so that a run made here goes on
-there. A mistake of the caller is a `UserError` of one line. Nothing here is imported by `import livek12` itself.
+Contract: each function does the work of its command, with the same defaults. A mistake of the caller is a `UserError`
+of one line.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def list_tasks() -> list[str]:
-    """The names of all listed tasks, benchmark by benchmark. More work besides, such as `TASK@0.5` (a token budget)."""
+    """Names of all listed tasks, benchmark by benchmark; others exist, such as `TASK@0.5` (a token budget)."""
     return list(all_tasks())
 
 
 def include(*folders: str | Path) -> None:
-    """Adds benchmarks that lie in folders, as `--include` does; installed ones are known anyway.
+    """Adds benchmarks in folders, as `--include` does.
 
     Raises:
         UserError: there is no such folder, or it holds no benchmark.
@@ -37,15 +37,12 @@ def include(*folders: str | Path) -> None:
 
 
 def load(data: str | Path, task: str | Task, limit: int | None = None) -> list[Question]:
-    """The questions that a task asks, in asking order, with their pictures.
+    """Questions that a task asks, in asking order, with their pictures.
 
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
         task: the task or its name.
         limit: only the first so many.
-
-    Raises:
-        UserError: no such task or data set, or no question of the task in it.
     """
     from livek12.evaluation.task_data import check_whole
     from livek12.tasks.loading import questions_of
@@ -74,7 +71,7 @@ def evaluate(
     judge_repeats: int = 1,
     **sampling: Any,
 ) -> Run:
-    """Asks, marks, scores and reports, as `livek12 run` does; called again with the same folder, it goes on.
+    """Asks, marks, scores and reports, as `livek12 run` does; called again with the same folder, it resumes.
 
     Args:
         task: a task or its name, or several.
@@ -85,23 +82,20 @@ def evaluate(
         engine_args: arguments of the engine, by name or as "K=V,…".
         limit: only the first so many questions of each task.
         trials: answers drawn for each question; None: as the tasks have it, mostly 1.
-        questions: only those that the model failed in a run, as ("failed-in", RUN); None for all.
-        judge: who marks what the rules leave open: "rules" (nobody), models as `MODEL[@ENGINE[:K=V,…]][,…]`, or
+        questions: only those that the model failed in a run, as ("failed-in", RUN).
+        judge: marks what the rules leave open: "rules" (nothing more), models as `MODEL[@ENGINE[:K=V,…]][,…]`, or
             FILE.yaml.
         judge_engine: of judges that name none; default auto.
         judge_engine_args: of judges that name no engine.
         judge_method: default the task's own.
         judge_prompt: the file with the prompt of a published verifier (methods "compass" and "xverify").
-        judge_scope: "open", the default (judges see what the rules leave open), or "all" (every answer).
-        judge_repeats: how often judge models are asked about each answer; the first time makes the marks.
+        judge_scope: "open" (judges see what the rules leave open) or "all" (every answer).
+        judge_repeats: number of times that judge models are asked about each answer; the first makes the marks.
         **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the
             defaults of the tasks.
 
-    Returns:
-        The run, with report.json and report.html written.
-
     Raises:
-        UserError: an argument that cannot be, an engine or a judge that cannot run, or a folder of something else.
+        UserError: an impossible argument, an engine or a judge that cannot run, or a folder of something else.
     """
     from livek12.evaluation.options import JudgingOptions, RunOptions
     from livek12.evaluation.reporting import score_run
@@ -130,17 +124,14 @@ def evaluate(
 
 
 def compare(runs: Sequence[Run | str | Path], where: str = "") -> Comparison:
-    """Runs beside each other: each metric with its interval, and each pair with the difference and a paired test.
+    """Compares runs: each metric with its interval, and each pair with the difference and a paired test.
 
     Args:
         runs: run folders, two or more.
         where: only some questions: "FIELD=VALUE[,VALUE]".
 
     Returns:
-        What `livek12 compare --json` prints (see `livek12.core.scoring.Comparison`).
-
-    Raises:
-        UserError: fewer than two runs, a folder that holds none, or a run without such a question.
+        The content of `livek12 compare --json` (see `livek12.core.scoring.Comparison`).
     """
     from livek12.evaluation.comparing import compare_runs
     from livek12.evaluation.run import Run
@@ -161,24 +152,21 @@ def judge(
     model: str = "",
     finish_reason: str | None = "stop",
 ) -> Verdict:
-    """The verdict on one response to a question.
+    """Verdict on one response to a question.
 
     Thinking between a model's tags is split off and never graded. The rules decide alone unless `judge` names models;
-    what nobody decides is ungraded, with `low` and `high` as the points that it may be worth. Models are loaded for the
-    call and closed after it: for many responses `evaluate` with recorded answers, or `livek12 judge-pairs`, is quicker.
+    undecided answers are ungraded, with `low` and `high` as their possible points. Models are loaded for each call: for
+    many responses `evaluate` with recorded answers, or `livek12 judge-pairs`, is quicker.
 
     Args:
         question: with its key.
-        response: what the model said.
-        task: whose rule for partly right choices and whose judging protocol count; default an exact match.
+        response: of the model.
+        task: its rule for partly right choices and its judging protocol count; default an exact match.
         judge: as for `evaluate`.
         judge_method: as for `evaluate`.
         judge_prompt: as for `evaluate`.
-        model: who wrote the response, which never judges itself.
+        model: author of the response, which never judges itself.
         finish_reason: "length" for a response that was cut off at its token limit.
-
-    Raises:
-        UserError: no such task, or a judge that cannot be asked.
     """
     from livek12.engines.thinking import Thinking
     from livek12.evaluation.options import JudgingOptions
@@ -189,34 +177,24 @@ def judge(
         raise UserError(f"question {question!r:.60}: give a livek12.Question; Question(**fields) makes one of a dict")
     if not isinstance(response, str):
         raise UserError(f"response {response!r:.60}: give the text that the model said")
-    asked = Task("", question.benchmark, (), "text_only", "") if task is None else _task(task)
-    split, key = Thinking().split(response), Key(task=asked.name, question_id=question.id)
-    said = Response(
+    judged_task = Task("", question.benchmark, (), "text_only", "") if task is None else _task(task)
+    split, key = Thinking().split(response), Key(task=judged_task.name, question_id=question.id)
+    answer = Response(
         key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="python", model=model
     )
     authors = (model,) if model else ()
     with Jury(JudgingOptions(judge, judge_method=judge_method, judge_prompt=judge_prompt).judges()) as judges:
-        scorer = Scorer.of(judges, asked.judge, asked.partial_credit, authors)
-        return scorer.mark(question, said, authors)
+        scorer = Scorer.of(judges, judged_task.judge, judged_task.partial_credit, authors)
+        return scorer.mark(question, answer, authors)
 
 
 def _name(task: str | Task) -> str:
-    """The name of a task that others find by it.
-
-    Raises:
-        UserError: by that name another task is known: a run names its tasks, so that it can be gone on with.
-    """
     if isinstance(task, Task) and get_task(task.name) != task:
         raise UserError(f"task {task.name}: is not the one that is known by this name; give it as a benchmark's task")
     return task if isinstance(task, str) else task.name
 
 
 def _place(data: object) -> str:
-    """The place of a data set.
-
-    Raises:
-        UserError: it is no place.
-    """
     if not isinstance(data, str | Path):
         raise UserError(f"data {data!r:.60}: give the folder of a data set, or ORG/NAME on the Hub")
     return str(data)

@@ -1,8 +1,8 @@
 """Tables of the articles: their shapes as data, and their cells as estimates or reasons why there is none.
 
 A table has a row for each run (and language), unless it is `by_paper`. Numbers follow the articles' final versions; a
-table without a number there is named after its content. Of answers asked in one way (and language: `BY_LANGUAGE`), each
-question and trial counts once. Budgets and derived tasks are in no table. Accuracies are from 0 to 1, marks to 100.
+table without a number there is named after its content. Each question and trial counts once. Accuracies are from 0 to
+1, marks to 100.
 """
 
 from __future__ import annotations
@@ -70,8 +70,6 @@ class ColumnBlock:
     """Columns of one kind: each metric, over the whole part and for each value of the axes.
 
     Attributes:
-        metrics: shown.
-        part: of the answers.
         minus: subtracted, on the same questions asked in another way.
         by: axes; a column for each combination of values in the runs.
         head: of the whole part; with axes, "" omits that column.
@@ -86,16 +84,7 @@ class ColumnBlock:
 
 @dataclass(frozen=True)
 class TableShape:
-    """One table.
-
-    Attributes:
-        name: for `--table`.
-        benchmark: of the answers.
-        source: place in the article.
-        title: of the table.
-        blocks: columns.
-        by_paper: a row for each paper and run.
-    """
+    """One table; `by_paper` has a row for each paper and run, `source` is its place in the article."""
 
     name: str
     benchmark: BenchmarkName
@@ -112,7 +101,6 @@ def _on(axis: str, value: str, way: str = STANDARD) -> Slice:
 def _two_ways(
     metrics: tuple[Metric, ...], heads: tuple[str, str], first: Slice, other: Slice
 ) -> tuple[ColumnBlock, ...]:
-    """Each of two ways of asking, and the difference: other minus one."""
     return (
         ColumnBlock(metrics, first, head=heads[0]),
         ColumnBlock(metrics, other, head=heads[1]),
@@ -291,7 +279,7 @@ SHAPES: tuple[TableShape, ...] = (
 
 
 def shape_named(name: str) -> TableShape:
-    """The shape of that name."""
+    """Shape of that name."""
     for shape in SHAPES:
         if shape.name == name:
             return shape
@@ -305,13 +293,13 @@ _ABOUT = frozenset({"subset", "korean_specific"})
 
 @dataclass(frozen=True)
 class FoundTables:
-    """The tables of some runs, and `missing` ones with the reason."""
+    """Tables of some runs, and `missing` ones with the reason."""
 
     tables: list[ArticleTable]
     missing: dict[str, str]
 
     def some(self) -> FoundTables:
-        """The tables; refuses to give none."""
+        """Tables; UserError if there are none."""
         if not self.tables:
             raise UserError("the runs have no answers for a table: " + "; ".join(map(": ".join, self.missing.items())))
         return self
@@ -334,7 +322,6 @@ def article_tables(
 
 
 def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
-    """The axis that a table is about and no run has, or ""."""
     for block in shape.blocks:
         about = Slice(block.part.way, tuple(where for where in block.part.where if where[0] in _ABOUT))
         if about != Slice() and not any(sitter.picked(about) for sitter in sitters):
@@ -347,8 +334,6 @@ def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) ->
 
 
 class _Pool:
-    """The answers of one run asked in one way."""
-
     def __init__(self, rows: Outcomes, profile: Profile, parameters: Parameters) -> None:
         self.rows, self._profile, self.parameters = rows, profile, parameters
         self._having: dict[str, dict[str, list[int]]] = {}
@@ -397,14 +382,12 @@ class _Pool:
         return estimates(draw({metric: self.terms[metric]}, self.table, self.units, picked))[metric]
 
     def difference(self, metric: str, first: Sequence[int], other: Sequence[int]) -> Estimate:
-        """A metric over some questions minus the same over others."""
         a, b = (answers_of(self.table, questions) for questions in (first, other))
         if metric not in self.terms:
             return absent("the answers have no such metric", len(first))
         return estimates(group_difference({metric: self.terms[metric]}, self.table, self.units, a, b))[metric]
 
     def _errors(self, place: int, picked: Indices) -> Estimate:
-        """Number of answers with an error of a type."""
         findings, of = self.table.rows.findings, self.table.rows.finding[picked]
         audited = of[findings.audited[of]]
         if findings.presence is None or not len(audited):
@@ -418,8 +401,6 @@ class _Pool:
 
 
 class _Sitter:
-    """One run of a benchmark in one language."""
-
     def __init__(self, name: str, benchmark: str, ways: Mapping[str, _Pool], profile: Profile) -> None:
         self.name, self.benchmark, self.ways, self._profile = name, benchmark, ways, profile
         self._pairs: dict[tuple[Slice, Slice], dict[str, Estimate] | None] = {}
@@ -469,7 +450,7 @@ class _Sitter:
 
 
 def _as_paired(metric: str) -> str:
-    """The metric's name among differences: OCS is the mark."""
+    """OCS is the mark."""
     return "mark" if metric == "OCS" else metric
 
 
@@ -523,7 +504,6 @@ def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice]]:
-    """Values of the block's axes in the runs, with their answers."""
     parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
@@ -571,12 +551,12 @@ def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def absent(reason: str, n: int = 0) -> Estimate:
-    """A cell without a number."""
+    """Cell without a number."""
     return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
 
 
 def negated(estimate: Estimate) -> Estimate:
-    """The negative of a difference."""
+    """Negative of a difference."""
 
     def minus(number: float | None) -> float | None:
         return None if number is None else 0 - number

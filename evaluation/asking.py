@@ -1,7 +1,7 @@
-"""Asking: opens the run folder for what a command would run, and fills it with what is missing.
+"""Asking: opens the run folder of a command and asks its missing answers.
 
-Contract: nothing is written before tasks, arguments and engine are checked; a run that was begun goes on; and a folder
-whose command fails is free for the next one.
+Contract: nothing is written before tasks, arguments and engine are checked; an existing run is resumed; the folder of a
+failed command is free for the next one.
 """
 
 from __future__ import annotations
@@ -45,19 +45,7 @@ if TYPE_CHECKING:
 
 
 def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = None) -> tuple[RunFolder, TaskData]:
-    """Opens the run folder for these options and asks what is missing.
-
-    Args:
-        run: the model, the questions and the folder.
-        sampling: set over the defaults of the tasks.
-        overlap: may mark meanwhile.
-
-    Returns:
-        The run, and what it asks.
-
-    Raises:
-        UserError: an option that cannot be, an engine that cannot run, or a folder that holds something else.
-    """
+    """Opens the run folder for these options and asks what is missing."""
     model, out, trials = run.model, run.out, run.trials
     if not model.strip():
         raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
@@ -93,11 +81,7 @@ def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = 
 
 
 def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCost]:
-    """The cost of what `ask` with the same options would ask, by task; asks and writes nothing.
-
-    Raises:
-        UserError: an option that cannot be, or no such data set.
-    """
+    """Cost of the same `ask`, by task; asks and writes nothing."""
     from livek12.evaluation.prompt_cost import expected_cost
 
     tasks = get_tasks(run.tasks)
@@ -108,7 +92,7 @@ def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCo
 
 
 def cost_lines(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> Iterator[str]:
-    """The expected cost of the requests, in words."""
+    """Expected cost of the requests, in words."""
     from livek12.evaluation.prompt_cost import expected_cost, sentences
 
     return sentences(expected_cost(exam, asked_in_order(exam), trials, samplings))
@@ -123,7 +107,6 @@ def _fill(
     recorded: Engine | None,
     overlap: Overlap | None,
 ) -> None:
-    """Asks what is missing of an engine that is made for it, unless nothing is."""
     began, tried, answered = time.time(), folder.tries(), folder.follow()
     waiting = _asked(folder.spec()) - len(answered())
     if not waiting:
@@ -141,7 +124,7 @@ def _fill(
 
 
 def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> None:
-    """Refuses limits that contradict each other, or that nobody could keep."""
+    """Refuses limits that contradict each other or cannot be kept."""
     limited = [task.name for task in tasks if task.budget is not None]
     if limited and "max_tokens" in sampling:
         raise UserError(f"--max-tokens and the budget of {limited[0]} are two limits of one answer: give one of them")
@@ -152,11 +135,10 @@ def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> N
 
 
 def _for_thinking(engine: str, args: Mapping[str, str], spec: RunSpec) -> dict[str, str]:
-    """Engine arguments that a thinking budget needs."""
-    asked = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
-    if not asked or engine != "vllm" or args.get("base_url"):
+    samplings = [task.sampling for task in spec.tasks if task.sampling.thinking_budget is not None]
+    if not samplings or engine != "vllm" or args.get("base_url"):
         return {}
-    optional = all(sampling.thinking_optional for sampling in asked)
+    optional = all(sampling.thinking_optional for sampling in samplings)
     return {"thinking_budgets": "true", **({"thinking_optional": "true"} if optional else {})}
 
 
@@ -171,21 +153,17 @@ def generate(
 ) -> None:
     """Asks everything that has no response yet and stores each outcome as it comes.
 
-    Of several launched processes (`core.ranks`) the first returns when all has been asked; what one that ended early
-    left, it asks itself. It holds no journal while it waits: another launch on this folder may wait for it. Any other
-    process leaves their questions to those who live, and waits only where it cannot tell yet whether they do.
+    Of several launched processes (`core.ranks`) the first returns when all has been asked, and asks what a dead one
+    left. It holds no journal while it waits: another launch on this folder may wait for it.
 
     Args:
         run: the run folder.
-        exam: what is asked.
-        engine: who is asked.
-        ready: called when run.json says all about the engine, before anything is asked.
-        tried: `run.tries()` when the command began; default now. What failed since then is not asked again.
+        exam: the questions.
+        engine: answers them.
+        ready: called when run.json describes the engine, before anything is asked.
+        tried: `run.tries()` when the command began; later failures are not asked again.
         answered: `run.follow()`, where the answers have been read before.
         ended: called with each outcome.
-
-    Raises:
-        UserError: the engine's versions are not those of the run, nothing can run at all, or the disk is full.
     """
     from livek12.tasks.prompting import asked_together
 
@@ -211,7 +189,7 @@ def generate(
         return stored() | (run.tries() - before).keys()
 
     def ask() -> set[str]:
-        """Asks what nobody else is at, and lets go; to whom some was left."""
+        """Returns the other processes that keep some of the work."""
         with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
             make = _two_requests(run, exam, engine, stack)
             claims = Claims(responses.path, "responses", over, together)
@@ -231,7 +209,7 @@ def generate(
         return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
 
     def left_to(others: set[str]) -> bool:
-        """Waits for others as far as it has to; whether some of theirs may be left."""
+        """True if some of their work may be left."""
         if not others or not rank.first:
             return False
         if not rank.alone:
@@ -245,7 +223,6 @@ def generate(
 
 
 def _tokens(outcome: Outcome) -> int | None:
-    """Completion tokens of an answer and of the reply before it; None where they are not stated, or were only read."""
     if isinstance(outcome, Failure):
         return 0
     if kind_of(outcome.engine).is_recorded:
@@ -255,12 +232,11 @@ def _tokens(outcome: Outcome) -> int | None:
 
 
 def _asked(spec: RunSpec) -> int:
-    """The number of answers that a run asks for."""
     return sum(task.questions for task in spec.tasks) * spec.trials
 
 
 def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
-    """Task by task; what is asked side by side question by question, so that their common prompt is read once."""
+    """Question by question within tasks of one exam, so that their common prompt is read once."""
     from livek12.tasks.prompting import requests
 
     samplings = {task.name: task.sampling for task in spec.tasks}
@@ -271,43 +247,41 @@ def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Req
 def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
     """Each question of each task in the order of the requests.
 
-    Budgets of one task are asked question by question, and what is derived from one question stands together.
+    Budgets of one task are asked question by question, and so is what is derived from one question.
     """
     from livek12.tasks.prompting import asking_order
 
     for together in side_by_side(exam.tasks):
         groups = siblings(together)
-        asked = [_by_source(asking_order(group[0], exam.questions[group[0].name])) for group in groups]
-        for source in dict.fromkeys(source for questions in asked for source in questions):
-            for group, questions in zip(groups, asked, strict=True):
+        sources = [_by_source(asking_order(group[0], exam.questions[group[0].name])) for group in groups]
+        for source in dict.fromkeys(source for questions in sources for source in questions):
+            for group, questions in zip(groups, sources, strict=True):
                 for question in questions.get(source, ()):
                     yield from ((task, question) for task in group)
 
 
 def _by_source(questions: Iterable[Question]) -> dict[str, list[Question]]:
-    found: dict[str, list[Question]] = {}
+    by_source: dict[str, list[Question]] = {}
     for question in questions:
-        found.setdefault(source_of(question), []).append(question)
-    return found
+        by_source.setdefault(source_of(question), []).append(question)
+    return by_source
 
 
 Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
 
 
 def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitStack) -> Make:
-    """The function from requests to outcomes: the engine's, or both requests of tasks that make two for an answer."""
     if not any(task.first_style for task in exam.tasks):
         return engine.generate
     from livek12.evaluation.two_requests import outcomes
 
     journal = stack.enter_context(run.writer("earlier"))
-    return lambda asked: outcomes(engine, asked, run, exam, journal)
+    return lambda requests: outcomes(engine, requests, run, exam, journal)
 
 
-def _outcomes(make: Make, asked: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
-    """Outcomes of the requests, with failures of the questions that cannot be asked among them."""
+def _outcomes(make: Make, requests: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
     unaskable: list[Failure] = []
-    for outcome in make(_askable(asked, unaskable)):
+    for outcome in make(_askable(requests, unaskable)):
         yield outcome
         while unaskable:
             yield unaskable.pop()
@@ -315,7 +289,6 @@ def _outcomes(make: Make, asked: Iterable[Request | Failure]) -> Iterator[Respon
 
 
 def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) -> Iterator[Request]:
-    """Passes requests on and puts questions that cannot be asked aside."""
     for outcome in outcomes:
         if isinstance(outcome, Failure):
             unaskable.append(outcome)

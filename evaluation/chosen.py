@@ -1,8 +1,8 @@
 """Choices of questions: `--questions failed-in RUN`, and `--where FIELD=VALUE`.
 
 A question counts as failed where more than half of its trials are decided and not fully right (no answer is not right);
-as solved where at least half are decided and right; as undecided where open trials could still make it either: it is
-left out and named in run.json. Of a derived task it is the question it is derived from.
+as solved where at least half are decided and right; else as undecided, left out and named in run.json. Of a derived
+task it is the question it is derived from.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_VALUES = 12
 
 @dataclass
 class OutcomeSplit:
-    """The questions of one task of a run, by how the model fared; ids in the order they were asked."""
+    """Questions of one task of a run by outcome; ids in the order they were asked."""
 
     failed: list[str]
     solved: list[str]
@@ -54,23 +54,14 @@ class OutcomeSplit:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The questions that a run asks or derives from, by task, and the same for run.json."""
+    """Questions that a run asks or derives from, by task, and the same for run.json."""
 
     ids: Mapping[str, Collection[str]]
     noted: ChosenQuestions
 
 
 def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], model: str = "") -> Chosen | None:
-    """The choice of `--questions HOW RUN`; None where nothing is given.
-
-    Args:
-        given: how, and the run folder.
-        tasks: that are to be asked.
-        model: that is to be asked, for a warning where the run is of another one.
-
-    Raises:
-        UserError: another way to choose, no run folder, a run that asked none of the questions, or nothing failed.
-    """
+    """Choice of `--questions HOW RUN`; None for no choice."""
     if given is None:
         return None
     how, path = given
@@ -103,7 +94,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
 
 
 def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
-    """The questions of each task by how they went."""
+    """Questions of each task by outcome."""
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
     for row in rows:
         low, high = outcome_bounds(row)[1]
@@ -126,7 +117,7 @@ def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
-    """The chosen questions of a run by task; None where it asked all."""
+    """Chosen questions of a run by task; None where it asked all."""
     if folder.spec().chosen is None:
         return None
     ids: defaultdict[str, set[str]] = defaultdict(set)
@@ -141,7 +132,6 @@ def _is_derived(name: str) -> bool:
 
 
 def _asked_in(task: Task, names: Collection[str], path: Path) -> str:
-    """The task of the run that asked the questions end to end."""
     looked_for = list(dict.fromkeys(_bases(task)))
     for name in looked_for:
         if name in names:
@@ -153,7 +143,6 @@ def _asked_in(task: Task, names: Collection[str], path: Path) -> str:
 
 
 def _bases(task: Task) -> Iterator[str]:
-    """The names under which the questions were asked end to end, best first."""
     if task.derive:
         yield task.asked_with
     else:
@@ -168,11 +157,8 @@ def _named(split: OutcomeSplit) -> str:
     return f" ({names}{more})"
 
 
-# --- `--where FIELD=VALUE[,VALUE]`: questions of a run, named by one of their fields --------------------------------
-
-
 class Where:
-    """The questions that have one of the values, all without a text; raises UserError for no field or value."""
+    """Questions that have one of the values; UserError for no field or value."""
 
     def __init__(self, text: str = "") -> None:
         field, _, listed = text.partition("=")
@@ -184,7 +170,6 @@ class Where:
         self._values = {value.strip() for value in listed.split(",")}
 
     def __bool__(self) -> bool:
-        """Tells whether it leaves out anything."""
         return self._values_of is not None
 
     def takes(self, question: Question) -> bool:
@@ -192,7 +177,7 @@ class Where:
         return self._values_of is None or not self._values.isdisjoint(self._values_of(question))
 
     def nothing(self, name: str, run: RunFolder) -> UserError:
-        """The error for a run without such a question."""
+        """Error for a run without such a question."""
         values_of = self._values_of or (lambda question: ())
         values = sorted({value for _, question in run.each_question() for value in values_of(question) if value})
         more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""

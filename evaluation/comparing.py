@@ -27,7 +27,7 @@ MOST_PAIRS = 15
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """The folders by the shortest names that tell them apart."""
+    """Folders by the shortest names that tell them apart."""
     short = {path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
 
@@ -70,12 +70,12 @@ class _Shown(Watch):
 
 
 def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
-    """The outcomes of each run, by its name."""
+    """Outcomes of each run, by its name."""
     return _read(run_names(runs), Where(), {})
 
 
 def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
-    """Each pair of runs by axis, and Δ of variants: only of one model, or the Δ would have two causes."""
+    """Only of one model, or the Δ would have two causes."""
     pairs = list(combinations(runs, 2))
     if len(pairs) > MOST_PAIRS:
         return []
@@ -102,7 +102,6 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
 
 
 def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCounts]) -> dict[str, Outcomes]:
-    """The outcomes of the runs' answers to the questions in `where`; `changes` collects marks set by people."""
     for path in runs.values():  # all are there before the first is read
         RunFolder.open(path, warn)
     slim = Slim()

@@ -2,7 +2,7 @@
 
 Contract: prompts are those of `livek12 run` (`tasks.prompting`). A question is left out if no single letter, number or
 expression decides it, if it is withdrawn, or if its answers are held back; a text is never changed to fit. Several
-pictures become one, below each other, numbered as the prompt names them.
+pictures become one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|
 
 
 def flat_tasks(data: Path) -> Iterator[FlatTask]:
-    """A data set's flat tasks, which share no question; none without such questions."""
+    """Data set's flat tasks, which share no question; none without such questions."""
     census, withheld = Census(str(data)), _held_release(data)
     for task in map(get_task, disjoint()):
         if task.first_style or not census.count(task):
@@ -55,7 +55,7 @@ def flat_tasks(data: Path) -> Iterator[FlatTask]:
 
 
 def target_of(question: Question) -> str:
-    """The letters, number or expression that decides a question; "" if none does."""
+    """Letters, number or expression that decides a question; "" if none does."""
     if question.answer_images or len(question.part_points) > 1:
         return ""
     if question.variables:
@@ -82,7 +82,6 @@ def _value(key: str) -> str:
 
 
 def _held_release(data: Path) -> str | None:
-    """The held-back release, from `held_back.json`."""
     file = data / "held_back.json"
     return str(json.loads(file.read_bytes())["release"]) if file.is_file() else None
 
@@ -103,7 +102,7 @@ def _form(task: Task, chosen: Sequence[Question], decided: dict[str, str]) -> Fo
 
 
 def _prints_choices(question: Question, target: str) -> bool:
-    """Tests whether a harness can print the choices: one is right, and they are texts labelled from A on."""
+    """A harness can print the choices: one is right, and they are texts labelled from A on."""
     labels = [option.label for option in question.options]
     texts = [option.text.strip() for option in question.options]
     return (
@@ -162,7 +161,6 @@ def _row(question: Question, text: str, target: str, choices: list[str], picture
 
 
 def _named(text: str, pictures: int) -> str:
-    """The text with names for its marks: `[image]`, or `[image 1]` and so on."""
     pieces = text.split(IMAGE_MARK)
     if len(pieces) != pictures + 1:
         return text

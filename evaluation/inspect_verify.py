@@ -1,9 +1,8 @@
 """The entry point of Inspect: our tasks, and `livek12/verify`, the judge of `livek12.verify` as a scorer for any task.
 
-Contract: the scorer judges the last message of a model against the sample's target, with the question, the choices and,
-where the sample's metadata have them, `question_type`, `unit` and `subject`; several targets are alternatives. An
-undecided sample has NaN for its accuracy, never 0. Metrics see every epoch: `accuracy` counts what is undecided as
-wrong, `accuracy_high` as right, `undecided` is its share.
+Contract: the scorer uses the question, the choices and, in the sample's metadata, `question_type`, `unit` and
+`subject`; several targets are alternatives. An undecided sample is NaN, never 0: `accuracy` counts it as wrong,
+`accuracy_high` as right.
 """
 
 from __future__ import annotations
@@ -46,12 +45,7 @@ def _verify_metrics() -> Metric:
 
 
 def _verify(judge: str | list[str] = "", partial: bool = False) -> Scorer:
-    """Marks by our rules.
-
-    Args:
-        judge: models for what the rules leave open, as `livek12.Verifier` takes them; "" for the rules alone.
-        partial: whether the share of the points counts, rather than right or wrong.
-    """
+    """Marks by our rules."""
     models = ",".join(judge) if isinstance(judge, list) else judge
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -76,7 +70,6 @@ verify = scorer(metrics=[verify_metrics()], name="verify")(_verify)
 
 
 def _row(state: TaskState, target: Target) -> dict[str, Any]:
-    """The row that `livek12.verify` is given."""
     choices = [choice.value for choice in state.choices] if state.choices else []
     fields = {name: state.metadata[name] for name in _KNOWN if isinstance((state.metadata or {}).get(name), str)}
     golds = [text for text in target.target if text.strip()]

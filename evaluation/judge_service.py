@@ -1,8 +1,8 @@
 """The judge over HTTP, for any program: `POST /verify`, `POST /verify/batch`, `GET /health`.
 
 Contract: every answer is JSON: judgements as by `Verifier`, or {"error": one line} with a status (413, 415, 421, 422:
-the request's fault; 503: ask again later). Bodies, rows and requests in hand are bounded, in time that grows with the
-body alone. Nothing of a request is written, and no picture is read from a file.
+the request's fault; 503: retry later). Bodies, rows and concurrent requests are bounded. Requests are not stored, and
+no picture is read from a file.
 """
 
 from __future__ import annotations
@@ -83,13 +83,9 @@ class Health(BaseModel):
 
 
 def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
-    """Answers until SIGINT or SIGTERM ends it; requests in hand are answered first, for a while.
+    """Answers until SIGINT or SIGTERM; requests in hand are answered first, for a while.
 
-    It is the last work of its process: a later signal ends that at once. `ready` gets the address and the judges'
-    version.
-
-    Raises:
-        UserError: the address cannot be taken, or FastAPI or uvicorn is not installed.
+    It is the last work of its process. `ready` gets the address and the judges' version.
     """
     listening = listen(host, port)
     (first,) = verifier.batch([{"gold": "1", "response": "1"}])
@@ -106,8 +102,8 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     config.timeout_graceful_shutdown = GRACE_SECONDS
     server = uvicorn.Server(config)
     config.callback_notify = Idlers(server.server_state.connections).close
-    # uvicorn hands a signal on to the handlers from before. An exception of theirs, or of a second signal, would meet
-    # its loop while that closes.
+    # uvicorn hands a signal on to the handlers from before; an exception of theirs would meet its loop while that
+    # closes.
     _handle_signals(server.handle_exit)
     ready(f"http://{shown_host(host)}:{listening.getsockname()[1]}", health.judge)
     server.run(sockets=[listening])
@@ -127,7 +123,7 @@ def _models(judge: str | None) -> list[str]:
 
 
 def make_app(verifier: Verifier, health: Health) -> FastAPI:
-    """The application, without its gate."""
+    """Application, without its gate."""
     from fastapi import Body, FastAPI
 
     problems: Any = {status: {"model": Problem} for status in (408, 413, 415, 422, 503)}
@@ -185,7 +181,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 class Gate:
-    """The layer around the app that bounds requests: browsers send forms and plain text unasked, but no JSON."""
+    """Layer around the app that bounds requests: browsers send forms and plain text unasked, but no JSON."""
 
     def __init__(self, app: App, host: str) -> None:
         self._app, self._names = app, OwnNames(host)
@@ -207,10 +203,7 @@ class Gate:
             await self._with_body(scope, receive, send, headers.get("content-length", ""))
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send, declared: str) -> None:
-        """Reads the whole body, within the bounds, for the app.
-
-        Of one that is too large some is read and dropped: a client that still writes does not read our answer.
-        """
+        """Of a body that is too large some is read and dropped: a client that still writes does not read our answer."""
         if declared.isdecimal() and int(declared) > READ_AT_MOST:
             await _refuse(send, 413, _TOO_LARGE)
             return
@@ -233,7 +226,7 @@ class Gate:
             self._in_hand -= len(body)
 
     async def _read(self, body: bytearray, receive: Receive) -> int | None:
-        """Reads into `body` within the bounds; returns the bytes that came in all, None from a client that has gone."""
+        """Returns the bytes received, None from a client that has gone."""
         seen, more = 0, True
         while more and seen <= READ_AT_MOST:
             message = await receive()
@@ -279,9 +272,6 @@ async def _refuse(send: Send, status: int, text: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-# --- requests: rows as `livek12.Verifier` takes them, within bounds ------------------------------------------------
-
-
 class PairRow(BaseModel):
     """One answer beside its key; the fields are those of docs/judge-pairs.md, and null is as good as none."""
 
@@ -314,7 +304,7 @@ class PairRows(BaseModel):
 
 
 class BadRequest(Exception):
-    """A request that cannot be answered; the message says why."""
+    """Request that cannot be answered, with the reason."""
 
 
 def describe(described: Json) -> None:
@@ -338,13 +328,13 @@ def too_many_values(body: bytes | bytearray) -> bool:
 
 
 def one_row(body: Any) -> Any:
-    """The row in a body; raises BadRequest beyond the bounds."""
+    """Row in a body; raises BadRequest beyond the bounds."""
     _check(body, "")
     return body
 
 
 def many_rows(body: Any) -> list[Any]:
-    """The rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
+    """Rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
     rows = body.get("rows") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(body) > 1:
         raise BadRequest('a batch is an object with nothing but a list of rows: {"rows": […]}')

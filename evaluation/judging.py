@@ -1,7 +1,4 @@
-"""Judges of commands: their options, their costs, and the scorer of a run, with which any number of threads may mark.
-
-Contract: nothing is opened here (see `judges.jury`).
-"""
+"""Judges of commands: their options, their costs, and the thread-safe scorer of a run."""
 
 from __future__ import annotations
 
@@ -35,13 +32,7 @@ if TYPE_CHECKING:
 
 
 def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
-    """Refuses, before anything is asked, a panel that could decide nothing about this model.
-
-    `here`: this machine has to be able to run the judges.
-
-    Raises:
-        UserError: too few judges may judge this model, or one cannot run.
-    """
+    """Refuses a panel that could decide nothing about this model; `here`: this machine must run the judges."""
     if options.panel is None:
         return
     from livek12.engines import check_engine
@@ -61,7 +52,7 @@ def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = Fa
 
 
 class Waiting(Protocol):
-    """Something to be marked, and the key that it is claimed by."""
+    """Item to be marked, and the key that it is claimed by."""
 
     @property
     def key(self) -> Key:
@@ -84,7 +75,7 @@ def in_rounds(
     progress: Progress | None,
     claimed_by: Callable[[Verdict], Key] = lambda verdict: verdict.key,
 ) -> Iterator[Verdict]:
-    """The verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
+    """Verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
 
     `stream` begins anew each time, with None where none waits at the moment; `claimed_by` gives the key of the claim.
     """
@@ -112,7 +103,7 @@ def in_rounds(
 
 
 def unanswered(verdict: Verdict) -> bool:
-    """Tests whether something is ungraded for want of a reply."""
+    """True if something is ungraded for want of a reply."""
     return verdict.is_open and any(call.raw is None for call in verdict.calls)
 
 
@@ -161,7 +152,7 @@ class JudgeUsage:
 
 @dataclass(frozen=True)
 class RunScorer:
-    """The scorer of each task of a run, with questions and pictures."""
+    """Scorer of each task of a run, with questions and pictures."""
 
     questions: dict[str, Mapping[str, Question]]
     pages: Pages
@@ -174,11 +165,7 @@ class RunScorer:
 
     @classmethod
     def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
-        """Reads questions, keys and, by `exam` if a judge needs them, pictures.
-
-        Raises:
-            UserError: a panel that may not judge this model, or keys that are not those of the run.
-        """
+        """Reads questions, keys and, by `exam` if a judge needs them, pictures."""
         spec = run.spec()
         tasks = {task.name: get_task(task.name) for task in spec.tasks}
         authors = tuple(name for name in (spec.model, spec.model_revision) if name)
@@ -196,7 +183,7 @@ class RunScorer:
         return cls(questions, pages, authors, scorers, versions, words)
 
     def check_keys(self, spec: RunSpec) -> None:
-        """Raises UserError where a run is marked by the keys of another data set."""
+        """Refuses to mark a run by the keys of another data set."""
         before = [version.partition(KEYS)[2] for version in (*spec.judged_by, *spec.judges.values())]
         mine = {version.partition(KEYS)[2] for version in self.versions.values()} - {""}
         if mine and (last := next((keys for keys in reversed(before) if keys), None)) and last not in mine:
@@ -206,7 +193,7 @@ class RunScorer:
             )
 
     def is_settled(self, response: Response, verdict: Verdict) -> bool:
-        """Tests whether these judges have nothing to add to a verdict of others, nor newer rules."""
+        """True if these judges have nothing to add to a verdict of others, nor newer rules."""
         task, question = response.key.task, self._question(response)
         if other_rules(verdict, self.versions[task]):
             return False
@@ -218,12 +205,12 @@ class RunScorer:
         return scorer.auditor is None or verdict.process is not None or not response.text.strip()
 
     def critiques(self, task: str) -> int:
-        """The most critics of each answer to a task."""
+        """Most critics of each answer to a task."""
         auditor = self.scorers[task].auditor
         return auditor.panel.most(self.authors, auditor.size) if auditor else 0
 
     def by_rules(self, response: Response) -> Verdict:
-        """The verdict of the rules."""
+        """Verdict of the rules."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
             from livek12.evaluation.pairs import JudgedPair, rule_verdict
@@ -233,14 +220,14 @@ class RunScorer:
         return self._named(scorer.by_rules(question, response))
 
     def unmarked(self, response: Response, why: str) -> Verdict:
-        """The verdict on a response over which the rules broke off."""
+        """Verdict on a response over which the rules broke off."""
         question, scorer = self._question(response), self.scorers[response.key.task]
         gold = "; ".join(question.answer)
         part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
         return self._named(stamped(total(question, response.key, [part], scorer.config), response))
 
     def mark(self, response: Response, repeat: int = 0) -> Verdict:
-        """The verdict of the rules and, where they leave something open, of models, asked `repeat` times before."""
+        """Verdict of the rules and, on open parts, of models, asked `repeat` times before."""
         verdict = self.by_rules(response)
         if not self.scorers[response.key.task].is_open(self._question(response), response, verdict):
             return verdict
@@ -261,7 +248,7 @@ class RunScorer:
 
 
 def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
-    """The questions of each task, an index where models need no more: there may be many."""
+    """An index where models need no more: there may be many questions."""
     by_rules = options.panel is None and not options.answers
     if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
         return {**question_indexes(run)}
@@ -285,11 +272,7 @@ def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapp
 
 
 def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
-    """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions.
-
-    Raises:
-        UserError: it has no key for any question of a task, or that of another text.
-    """
+    """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions."""
     from livek12.core.questions import fingerprint, load_questions, with_answers
 
     used: list[Question] = []

@@ -1,6 +1,6 @@
-"""The corrected marks of a run whose planned answers people have labelled: for its report and for comparisons.
+"""Corrected marks of a run whose planned answers people have labelled.
 
-Contract: labels that cannot be used, or are too few yet, are a note and never an end of scoring.
+Contract: unusable or too few labels are a note and never an end of scoring.
 """
 
 from __future__ import annotations
@@ -13,11 +13,7 @@ from livek12.evaluation.studies.label_plan import PLAN
 
 
 def corrected_marks(run: RunFolder) -> dict[str, Any]:
-    """The corrected accuracy of each labelled task with its sentence (`said`); {} without a plan or labels.
-
-    Returns:
-        {"tasks": {task: figures}} or {"note": why there are none}.
-    """
+    """Corrected accuracy as {"tasks": {task: figures}} or {"note": reason}; {} without labels."""
     plan, labels = run.path / PLAN, sorted(run.path.glob("labels-*.jsonl"))
     if not plan.is_file() or not labels:
         return {}
@@ -37,6 +33,6 @@ def corrected_marks(run: RunFolder) -> dict[str, Any]:
 
 
 def corrected_lines(marks: dict[str, Any]) -> list[str]:
-    """A line for each task."""
+    """Line for each task."""
     lines = [f"{task}, corrected by people's labels: {row['said']}" for task, row in marks.get("tasks", {}).items()]
     return [*lines, *([marks["note"]] if "note" in marks else [])]

@@ -1,8 +1,7 @@
 """The judge of `livek12.verify` as a `Verifier` of lmms-eval (0.7.3 or newer), for the marks of any task there.
 
-Contract: importing this module puts it into lmms-eval's registry as `livek12`. Fields of a row of `livek12 judge-pairs`
-that a task passes on are used. An undecided answer is not `confident`, so that a `CompositeVerifier` goes on to the
-next; alone, it has score 0 and says `undecided` in its metadata.
+Contract: importing this module puts it into lmms-eval's registry as `livek12`. An undecided answer is not `confident`,
+so that a `CompositeVerifier` goes on to the next; alone, it has score 0.
 """
 
 from __future__ import annotations
@@ -21,27 +20,13 @@ NAME: Final = "livek12"
 
 
 class RulesVerifier(LmmsVerifier):  # type: ignore[misc]
-    """Marks by our rules; threads may share one.
-
-    Args:
-        judge: models for what the rules leave open, as `livek12.Verifier` takes them; "" for the rules alone.
-
-    Raises:
-        UserError: judges that cannot be.
-    """
+    """Marks by our rules; `judge` names models for what they leave open, as `livek12.Verifier` takes them."""
 
     def __init__(self, judge: str = "") -> None:
         self._verifier = Verifier(judge=judge or None)
 
     def verify(self, question: str, prediction: str, ground_truth: Any, **kwargs: Any) -> VerifyResult:
-        """Judges one prediction.
-
-        Args:
-            question: its text.
-            prediction: a whole response, or what an extractor took from it.
-            ground_truth: the key: a text, or a list with one entry a blank or sub-question.
-            kwargs: `question_type`, `options`, `unit`, … where the task knows them; others are passed over.
-        """
+        """Judges one prediction; `ground_truth` is a text, or a list with one entry a blank or sub-question."""
         fields = {name: value for name, value in kwargs.items() if name in FIELDS}
         row = {**fields, "gold": ground_truth, "response": clean(prediction), "question": clean(question)}
         (judgement,) = self._verifier.batch([row])

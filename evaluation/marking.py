@@ -1,8 +1,8 @@
-"""The second stage of a run, marking: at its end, or beside the first one.
+"""The second stage of a run, marking: at its end, or during the first one.
 
 Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
 Older marks count until then (`core.run.markings`). Each response is marked once by the same judges, whatever runs
-beside. Responses wait on disk: only those in hand are in memory.
+beside.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WORTH_A_PROCESS = 100
 
 @dataclass
 class Marked:
-    """The result: responses that wait for a judge that could not be asked, and the cost."""
+    """Responses that wait for a judge that could not be asked, and the cost."""
 
     lost: int = 0
     spent: JudgeUsage = field(default_factory=JudgeUsage)
@@ -63,20 +63,7 @@ def mark(
     workers: int | None = None,
     ray: str = "",
 ) -> Marked:
-    """Marks what waits in a run folder.
-
-    Args:
-        run: the run folder.
-        options: the judges.
-        exam: reads the questions with their pictures, if a judge has some to look at.
-        again: mark everything anew; finishes a marking that the same judges broke off.
-        over: marks responses as they come, and quietly, until this is true.
-        workers: processes for the rules where no models judge; default the cores of this machine.
-        ray: the Ray cluster that these run on; "" for this machine.
-
-    Raises:
-        UserError: a judge cannot be asked or may not judge, or the marks are by other keys and `again` is not set.
-    """
+    """Marks the waiting answers of a run folder."""
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
         share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers, ray)
         while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here
@@ -86,8 +73,6 @@ def mark(
 
 @dataclass
 class _Share:
-    """The share of one command, marked again while other processes leave something."""
-
     marking: _Marking
     judges: Jury
     over: Callable[[], bool] | None
@@ -97,7 +82,6 @@ class _Share:
     begun: bool = False
 
     def mark(self) -> bool:
-        """Marks what no other process has claimed; returns whether something was left to others."""
         run, by_rules = self.marking.run, self.judges.panel is None
         with ExitStack() as stack:
             writer = stack.enter_context(run.writer("verdicts"))
@@ -163,15 +147,11 @@ class _Share:
 
 
 def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
-    """The response lines of this process, claimed a chunk at a time."""
     lines = run.response_lines()
     while some := dict(islice(lines, CHUNK)):
         if progress is not None:
             progress.beat()
         yield from (some[key] for key in claims.take_all(some))
-
-
-# ---- processes that mark by the rules ----
 
 
 def mark_pool(
@@ -186,7 +166,7 @@ def mark_pool(
 
 
 def processes(limit: int | None, waiting: int) -> int:
-    """The number of processes worth their start, within the user's limit; 0 where this one is quicker alone."""
+    """Number of processes worth their start, within the user's limit; 0 where this one is quicker alone."""
     most = min(limit or default_size(), waiting // WORTH_A_PROCESS)
     return most if most > 1 else 0
 
@@ -194,7 +174,7 @@ def processes(limit: int | None, waiting: int) -> int:
 def mark_responses(
     link: Link, run: Path | Mapping[str, bytes], options: JudgeOptions, number: int, seconds: float
 ) -> None:
-    """The work of `mark_pool`; on another node `run` holds the files that are read, by name."""
+    """Work of `mark_pool`; on another node `run` holds the files that are read, by name."""
     with Jury(options) as judges:
         if isinstance(run, Path):
             scorer = RunScorer.open(RunFolder(run), judges)
@@ -229,8 +209,6 @@ def _waited(run: RunFolder, seconds: float) -> str:
 
 @dataclass(frozen=True)
 class _Marking:
-    """The marking of a run by one command, and its number (`core.run.markings`)."""
-
     run: RunFolder
     scorer: RunScorer
     again: bool
@@ -239,7 +217,6 @@ class _Marking:
 
     @classmethod
     def of(cls, run: RunFolder, scorer: RunScorer, again: bool) -> _Marking:
-        """The marking that goes on or, with `again`, a new one, unless these judges broke one off."""
         spec = run.spec()
         if not again:
             scorer.check_keys(spec)
@@ -250,7 +227,6 @@ class _Marking:
         return marking if broken_off else replace(marking, number=spec.marking + 1)
 
     def finished(self) -> KeySet:
-        """The keys to whose mark its judges have nothing to add."""
         if not has_lines(self.run.path, "verdicts"):
             return KeySet()
         done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
@@ -264,7 +240,7 @@ class _Marking:
         return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
 
     def begin(self, judges: Jury, waiting: Counter[str] | None) -> bool:
-        """Notes the judges once they can be asked; returns whether there is work.
+        """Notes the judges once they can be asked; returns true if there is work.
 
         `waiting` counts the answers of each task; None where they are still to come.
         """
@@ -305,7 +281,7 @@ def _asked(judges: Jury) -> str:
 
 
 def _arriving(run: RunFolder, over: Callable[[], bool]) -> Iterator[Response | None]:
-    """The responses as they are stored, each key once; None where none waits at the moment."""
+    """Each key once; None where none waits at the moment."""
     expected, stored, seen = run.expected(), Tail(run.path, "responses", Response), KeySet()
     while not over():
         for response in stored.fresh():
@@ -327,22 +303,10 @@ def judge(
     workers: int | None = None,
     ray: str = "",
 ) -> int:
-    """Marks what is not marked yet, what was left open, and what waits for a judge that did not answer.
+    """Marks unmarked answers, open ones, and those that wait for a judge that did not answer.
 
-    Args:
-        run: the run folder.
-        again: mark everything anew, whoever marked it.
-        options: the judges; default the rules alone.
-        exam: the questions with their pictures; by default read when judges need them.
-        before: what was marked while the model was asked, for the account.
-        workers: as for `mark`.
-        ray: as for `mark`.
-
-    Returns:
-        How many responses stay open because a judge could not be asked; the same command asks again.
-
-    Raises:
-        UserError: as `mark`.
+    `again` marks everything anew; `before` is the account of marks made during the asking. Returns the number of
+    responses that wait for a judge.
     """
     options, began = options or JudgeOptions(), time.time()
 

@@ -1,7 +1,4 @@
-"""Options of runs as models: what is asked, how it is drawn, who judges. The command line is made from their fields.
-
-Nothing heavy is imported here: `scripts.options` reads the fields for `--help`.
-"""
+"""Options of runs as models, from whose fields the command line is made. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -21,16 +18,9 @@ STAGES: tuple[Stages, ...] = get_args(Stages)
 
 @dataclass(frozen=True)
 class Flag:
-    """An option of the command line, in the annotation of a field.
+    """Option of the command line, in the annotation of a field.
 
-    Attributes:
-        group: its heading in `--help`.
-        help: its text.
-        name: such as "--cache/--no-cache"; default made of the field's name.
-        min: of a number.
-        envvar: variable that is read where the option is missing.
-        metavar: of its value.
-        type: of the command line's value, if the field takes more.
+    `type` is that of the command line's value, if the field takes more.
     """
 
     group: str
@@ -44,7 +34,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The model, the questions and the folder of a run.
+    """Model, the questions and the folder of a run.
 
     `engine_args` are given by name or as "K=V,…". Without `trials`, recorded answers are taken as often as they were
     recorded, and questions are asked as often as the tasks have it by default.
@@ -72,17 +62,13 @@ class RunOptions:
 
     @property
     def tasks(self) -> str:
-        """Names of the tasks with their budgets, comma-separated.
-
-        Raises:
-            UserError: no such task or budget.
-        """
+        """Names of the tasks with their budgets, comma-separated."""
         from livek12.tasks.registry import with_budgets
 
         return with_budgets(self.task, self.budgets)
 
     def with_trials(self) -> RunOptions:
-        """The same with the tasks' own number of trials, if none is given."""
+        """Copy with the tasks' own number of trials, if none is given."""
         from livek12.tasks.registry import default_trials, get_tasks
 
         return self if self.trials else replace(self, trials=default_trials(get_tasks(self.tasks)))
@@ -90,7 +76,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """The sampling that is set over the defaults of the tasks."""
+    """Sampling set over the defaults of the tasks."""
 
     max_tokens: Annotated[int | None, Flag(SAMPLING, "Token budget of an answer.", min=1)] = None
     temperature: Annotated[float | None, Flag(SAMPLING, "Sampling temperature.", min=0.0)] = None
@@ -101,11 +87,7 @@ class SamplingOptions:
     thinking_budget: Annotated[int | None, Flag(SAMPLING, "The most tokens of thinking in an answer.", min=0)] = None
 
     def given(self) -> dict[str, Any]:
-        """The numbers that are set.
-
-        Raises:
-            UserError: a number that no model could draw by.
-        """
+        """Sampling that is set."""
         from livek12.evaluation.task_data import sampling_set
 
         return sampling_set(vars(self))
@@ -113,7 +95,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True)
 class JudgingOptions:
-    """The judges as they are named; `judges` looks them up."""
+    """Judges as they are named; `judges` looks them up."""
 
     judge: Annotated[
         str,
@@ -171,14 +153,10 @@ class JudgingOptions:
     ] = "auto"
 
     def judges(self, answers: str = "", data: str = "") -> JudgeOptions:
-        """The judges, of which none is opened yet.
+        """Judges, none of which is opened yet.
 
-        Args:
-            answers: data set with the reference answers, if the run's questions have none.
-            data: place of the data set, if it was moved.
-
-        Raises:
-            UserError: they name no judge that could be.
+        `answers` is the data set with the reference answers, if the run's questions have none; `data` its place, if it
+        was moved.
         """
         from livek12.core.arguments import one_of
         from livek12.core.errors import UserError

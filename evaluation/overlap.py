@@ -1,7 +1,7 @@
-"""Marking beside the asking: a child process marks what the engine has answered so far.
+"""Marking during the asking: a child process marks the stored answers.
 
-Contract: it reads the responses from the run folder, so the engine never waits for it. When the asking ends, it ends
-with what it has in hand; the rest is marked afterwards. Neither it nor the engines of its judges outlive the command.
+Contract: it reads the responses from the run folder, so the engine never waits for it. Neither it nor the engines of
+its judges outlive the command.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAVE_SECONDS = 10.0
 
 
 def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], options: JudgeOptions, waiting: int) -> bool:
-    """Decides whether marking runs beside the asking of `waiting` requests.
+    """Decides about marking during the asking of `waiting` requests.
 
     With `auto`: when no judge needs the device, and the model runs elsewhere or on a device. One that runs on these
     very cores loses more than the marking wins, and recorded answers come at once.
@@ -54,7 +54,7 @@ def _has_device() -> bool:
 
 
 class Overlap:
-    """The process, where it is worth it, and its result; an error in the context ends it at once."""
+    """Process, where it is worth it, and its result; an error in the context ends it at once."""
 
     def __init__(self, options: JudgeOptions, stages: Stages) -> None:
         from livek12.evaluation.marking import Marked

@@ -1,8 +1,7 @@
-"""A file of pairs becomes a file of decisions: streaming, in order, and going on where it was stopped.
+"""Judges a file of pairs: streaming, in order, and resumable.
 
-Contract: OUT has one line for each line of IN that is not blank, in the same order, each written whole. An OUT of
-another IN or of other judges is refused; decisions of the same judges by older code stand. A row that cannot be judged,
-or repeats an id, gets a line that says so. A bounded number of rows is in memory.
+Contract: OUT has one line for each line of IN that is not blank, in the same order. An OUT of another IN or of other
+judges is refused. A row that cannot be judged, or repeats an id, gets a line with the reason.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ MAX_LINE = 128 * 2**20
 
 @dataclass
 class PairCounts:
-    """The counts over all rows of OUT."""
+    """Counts over all rows of OUT."""
 
     accepted: int = 0
     rejected: int = 0
@@ -67,25 +66,13 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of IN, its number, and the problem with it as a whole."""
-
     number: int
     text: bytes
     problem: str = ""
 
 
 def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = "") -> PairCounts:
-    """Judges all pairs of a file that have no decision yet; returns the counts over the whole of OUT.
-
-    Args:
-        source: IN.
-        target: OUT; made, or gone on with.
-        options: the judges.
-        author: the model that wrote the responses, where it is known.
-
-    Raises:
-        UserError: a file cannot be read or written, or OUT belongs to another IN or to other judges.
-    """
+    """Judges all pairs of a file that have no decision yet; returns the counts over the whole of OUT."""
     total = _count(source)
     with ExitStack() as stack:
         judges = stack.enter_context(Jury(options))
@@ -132,7 +119,6 @@ def _by_rules(rules: MarkPool[Reply], lines: Iterable[_Line]) -> Iterator[tuple[
 def _settled(
     replies: Iterator[tuple[_Line, Reply]], judges: Jury, models: PairModels, stack: ExitStack
 ) -> Iterator[_Judged]:
-    """The lines of OUT, in their order; models are asked about many at a time."""
     if judges.panel is None:
         return (_judged(line, reply, models) for line, reply in replies)
     flow: Flow[tuple[_Line, Reply], _Judged] = Flow(
@@ -157,11 +143,7 @@ def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
     return _Judged(verdict_row(pair, verdict), verdict.calls)
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
-
-
 def _numbered(source: Path) -> Iterator[_Line]:
-    """The lines that are not blank; one over the limit comes cut, with the problem."""
     refuse_pointer(source)
     try:
         with source.open("rb") as stream:
@@ -180,7 +162,6 @@ def _numbered(source: Path) -> Iterator[_Line]:
 
 
 def _count(source: Path) -> int | None:
-    """The number of lines, for the progress bar; None for a pipe."""
     try:
         if not source.is_file() and not source.is_dir() and source.exists():
             return None
@@ -235,7 +216,7 @@ class _Output(LineFile):
 
 
 class _Seen:
-    """The ids so far, on disk where they are many (SQLite spills a nameless database by itself)."""
+    """On disk where they are many (SQLite spills a nameless database by itself)."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)
@@ -245,7 +226,6 @@ class _Seen:
         self._db.execute("BEGIN")
 
     def checked(self, line: _Line) -> _Line:
-        """The line, with the problem where its id came before."""
         name = None if line.problem else line_id(line.text)
         if name is None:
             return line
@@ -262,14 +242,11 @@ class _Seen:
         self._db.close()
 
 
-# --- judge models --------------------------------------------------------------------------------------------------
-
-
 NAMED: Final = {"cfe": NamedJudge("s2s"), "livek12": NamedJudge("count")}
 
 
 class PairModels:
-    """The scorers of rows; any number of threads may use it. Equal versions mark equally."""
+    """Scorers of rows; thread-safe. Equal versions mark equally."""
 
     def __init__(self, judges: Jury, folder: Path | None, author: str = "") -> None:
         self._folder = folder
@@ -279,7 +256,7 @@ class PairModels:
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
     def settle(self, line: bytes, by_rules: Json) -> tuple[JudgedPair, Verdict]:
-        """The verdict on a readable row; models decide what its verdict by the rules leaves open."""
+        """Verdict on a readable row; models decide what its verdict by the rules leaves open."""
         pair, verdict = read_pair(line, self._folder), Verdict.model_validate(by_rules)
         scorer = self._scorers[pair.question.benchmark]
         if scorer.has_more(pair.question, pair.response, verdict):
@@ -300,11 +277,7 @@ class HeldModels:
         tell_of_forks(self)
 
     def submit(self, lines: Sequence[bytes], replies: Sequence[Reply]) -> list[Future[list[Reply]]]:
-        """Futures of the replies, in order; models decide what those of the rules leave open.
-
-        Raises:
-            UserError: the models cannot be asked.
-        """
+        """Futures of the replies, in order; models decide the open ones."""
         return [self._submit(line, reply) for line, reply in zip(lines, replies, strict=True)]
 
     def close(self) -> None:

@@ -1,8 +1,7 @@
-"""Rows of `livek12 judge-pairs`: a line of JSON becomes a question with its key and a response, and a verdict a line.
+"""Rows of `livek12 judge-pairs`: JSON lines with questions, keys and responses, and their verdicts.
 
-Contract: the fields are those of docs/judge-pairs.md. What cannot be read raises `BadPair`. Nothing in a row is
-evaluated, and images come from the row or from beside the file. Rows are marked as responses of a run, but a bare
-answer needs no commitment, and a longer response without an answer is undecided: nobody has read it.
+Contract: nothing in a row is evaluated, and images come from the row or from beside the file. Rows are marked as
+responses of a run, but a bare answer needs no commitment, and a longer response without an answer is undecided.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ Json = dict[str, Any]
 
 
 class BadPair(Exception):
-    """A line that is no pair; the message says why on one line."""
+    """Line that is no pair, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,7 @@ class JudgedPair:
 
 
 def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
-    """A line as a pair; `folder` is that of image files, None for none.
-
-    Raises:
-        BadPair: it is no pair.
-    """
+    """Line as a pair; `folder` is that of image files."""
     row = _row(line)
     name = row_id(row)
     if name is None:
@@ -99,13 +94,13 @@ def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
 
 
 def row_id(row: Mapping[str, Any]) -> str | int | None:
-    """The id of a row; None where it has no usable one."""
+    """Id of a row; None where it has no usable one."""
     value = row.get("id")
     return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
 
 def line_id(line: bytes) -> str | int | None:
-    """The id in a line; None where it has no usable one."""
+    """Id in a line; None where it has no usable one."""
     try:
         return row_id(_row(line))
     except BadPair:
@@ -147,7 +142,7 @@ def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Qu
 
 
 def _committed(question: Question) -> list[str]:
-    """The key, where it is a worked solution: the value that it commits to, as in a response."""
+    """Of a worked solution the value that it commits to, as in a response."""
     gold = question.answer[0]
     if question.question_type in CHOICE_TYPES:
         if read_labels(gold) is not None or any(gold.strip() == option.text.strip() for option in question.options):
@@ -163,7 +158,7 @@ def _committed(question: Question) -> list[str]:
 
 
 def _says(gold: str, value: str, method: str) -> bool:
-    """Tests whether a short key is a sentence that commits to a value, rather than a value or prose itself."""
+    """True for a sentence that commits to a value, rather than a value or prose itself."""
     if method == "boxed":
         marked = boxes(gold)
         before, after = (gold[: marked[-1].start], gold[marked[-1].end :]) if marked else ("", gold)
@@ -249,7 +244,7 @@ def _points(row: Json) -> list[Any]:
 
 
 def _options(value: Any, golds: Sequence[str], language: Language) -> list[Option]:
-    """Options as {label, text}, as a mapping of labels to texts, or as texts.
+    """{label, text}, a mapping of labels to texts, or texts.
 
     Those are A, B, C, … ("B. text" keeps its B), or 1, 2, 3, … where the key is plainly such a number.
     """
@@ -277,7 +272,7 @@ _NUMBER_OF_OPTION = re.compile(r"[①-⑨]|번")
 
 
 def _is_number_of(golds: Sequence[str], texts: Sequence[Any], language: Language) -> bool:
-    """Tests whether the key is the number of an option: ③, 3번, or 3 on a Korean paper; else 3 may count from zero."""
+    """③, 3번, or 3 on a Korean paper; else 3 may count from zero."""
     labels = {label for gold in golds for label in read_labels(gold) or ("",)}
     printed = language == "ko" or any(map(_NUMBER_OF_OPTION.search, golds))
     places = {str(place) for place in range(1, len(texts) + 1)}
@@ -298,7 +293,6 @@ def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
 
 
 def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:
-    """The canonical type: as stated; else a choice by its options, a truth by its key, or a short answer."""
     stated = row.get("question_type")
     kind = kind_of(stated) if isinstance(stated, str) else None
     chosen = [read_labels(gold) or frozenset() for gold in golds]
@@ -312,12 +306,12 @@ def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> Questio
 
 
 def _is_truth(gold: str) -> bool:
-    """Tests whether a key answers a yes-or-no question; "right" may be a side, "NO" a gas."""
+    """Excludes "right", which may be a side, and "NO", which may be a gas."""
     return gold.strip() != "NO" and gold.strip().lower() != "right" and read_truth(gold, signs=False) is not None
 
 
 def _as_choice(question: Question, response: str) -> Question:
-    """The question as a choice where its key is a letter and the response commits to a letter as to an option.
+    """A choice where its key is a letter and the response commits to a letter as to an option.
 
     Several letters may be a side of a triangle: they are options where the response speaks of choosing.
     """
@@ -373,11 +367,8 @@ def _image(entry: Any, folder: Path | None) -> Image:
         raise BadPair("has an image that is no base64") from None
 
 
-# --- the rules ------------------------------------------------------------------------------------------------------
-
-
 def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
-    """The verdict on a pair; raises UserError where this machine cannot run the rules."""
+    """Verdict on a pair; raises UserError where this machine cannot run the rules."""
     return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
 
 
@@ -403,7 +394,7 @@ def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
 
 
 def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) -> Json:
-    """The reply to a row (`workers.Reply`), `whole` with the verdict; raises as `rule_verdict`."""
+    """Reply to a row (`workers.Reply`), `whole` with the verdict."""
     try:
         pair = read_pair(line, folder)
     except BadPair as error:
@@ -414,15 +405,12 @@ def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) ->
 
 
 def open_reply(line: bytes, by: str, reason: str) -> Json:
-    """The reply to a row that nobody could judge."""
+    """Reply to an undecided row."""
     return {"row": open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
 
 
-# --- verdicts as lines ----------------------------------------------------------------------------------------------
-
-
 def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
-    """The line of a pair that was judged."""
+    """Line of a judged pair."""
     decision = {True: "accept", False: "reject", None: "undecided"}[verdict.correct]
     parts = verdict.parts
     deciding = [part for part in parts if part.decision == decision] or parts
@@ -452,16 +440,16 @@ def _numbered(parts: Sequence[Any]) -> list[str]:
 
 
 def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Json:
-    """The line of a row that could not be judged."""
+    """Line of an unreadable row."""
     return open_row(name, "input", f"line {number}: {problem}", judge)
 
 
 def open_row(name: str | int | None, by: str, reason: str, judge: str) -> Json:
-    """The line of an undecided row."""
+    """Line of an undecided row."""
     return {"id": name, "decision": "undecided", "decided_by": by, "reason": reason, "score": None, "judge": judge}
 
 
 def extracted(pair: JudgedPair, verdict: Verdict) -> list[str]:
-    """The answers in a response: one a part, or all where these fit no part."""
+    """Answers in a response: one a part, or all where these fit no part."""
     answers = [part.answer for part in verdict.parts if part.answer is not None]
     return answers or extract(pair.response.text, pair.question, pair.response.finish_reason).answers

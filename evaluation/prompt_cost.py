@@ -1,9 +1,8 @@
-"""The expected cost of a run: requests, prompt tokens, and how many of them are read once only.
+"""Expected cost of a run: requests, prompt tokens, and shared prefixes.
 
-Contract: the prompts are the very ones that would be sent, in their order; their tokens are estimated from their text
-(`core.text.tokens_in`), pictures are counted and not estimated. Shared is what a prompt has in common with the
-beginning of one that comes before it, trials of the same question included: a prefix cache need not read it again. Of
-tasks that make two requests for an answer only the first is known.
+Contract: the prompts are those of the run, in order; their tokens are estimated from their text
+(`core.text.tokens_in`), pictures are counted and not estimated. Of tasks that make two requests for an answer only the
+first is known.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _CUT_PICTURE = re.compile(r"\0[0-9a-f]{0,63}\Z")
 
 @dataclass
 class PromptCost:
-    """Of one task: its requests, what they read and how much of it is shared, and what they may write at most."""
+    """Requests of one task, their tokens and shared tokens, and the most that they may write."""
 
     requests: int = 0
     cannot: int = 0
@@ -46,28 +45,21 @@ class PromptCost:
 def expected_cost(
     exam: TaskData, order: Iterable[tuple[Task, Question]], trials: int, samplings: Mapping[str, Sampling]
 ) -> dict[str, PromptCost]:
-    """By task, what would be asked.
-
-    Args:
-        exam: what is asked.
-        order: each question of each task in the order of the requests (`asking.asked_in_order`).
-        trials: answers to each question.
-        samplings: of each task.
-    """
-    found = {task.name: PromptCost() for task in exam.tasks}
+    """Expected requests by task; `order` is that of `asking.asked_in_order`."""
+    costs = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None
     for task, question in order:
         # The prompts of one question are compared with each other: those of others share no more than the frame.
         if source != (source := (task.asked_with, source_of(question))):
             before = []
-        own = found[task.name]
+        own = costs[task.name]
         for request in requests(task, [question], 1, samplings[task.name], exam.pages, lambda key: True):
             if isinstance(request, Failure):
                 own.cannot += trials
                 continue
             _put(own, request, trials, before)
-    return found
+    return costs
 
 
 def _put(own: PromptCost, request: Request, trials: int, before: list[str]) -> None:
@@ -88,48 +80,47 @@ def _said(request: Request) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without what stands for pictures, also where it is cut within."""
     return _CUT_PICTURE.sub("", _PICTURE.sub("", text))
 
 
 def _shared(text: str, before: list[str]) -> str:
-    """The longest beginning that the text has in common with one of the sorted texts: with a neighbour of its place."""
+    """With a neighbour of its place among the sorted texts."""
     place = bisect_left(before, text)
     return max((_common(text, other) for other in before[max(0, place - 1) : place + 1]), key=len, default="")
 
 
-def _common(one: str, other: str) -> str:
-    low, high = 0, min(len(one), len(other))
+def _common(first: str, other: str) -> str:
+    low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if first[:middle] == other[:middle]:
             low = middle
         else:
             high = middle - 1
-    return one[:low]
+    return first[:low]
 
 
 def total(found: Iterable[PromptCost]) -> PromptCost:
     """All tasks together."""
     summed = PromptCost()
-    for one in found:
+    for cost in found:
         for name in summed.__dataclass_fields__:
-            setattr(summed, name, getattr(summed, name) + getattr(one, name))
+            setattr(summed, name, getattr(summed, name) + getattr(cost, name))
     return summed
 
 
 def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
-    """The costs of each task and of all."""
-    return {"tasks": {name: one.rounded for name, one in found.items()}, "all": total(found.values()).rounded}
+    """Costs of each task and of all."""
+    return {"tasks": {name: cost.rounded for name, cost in found.items()}, "all": total(found.values()).rounded}
 
 
 def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
-    """The costs in words, a line for each task and one for all."""
-    for name, one in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
-        share = 100 * one.shared_tokens / one.prompt_tokens if one.prompt_tokens else 0.0
-        pictures = f" and {one.pictures:,} pictures" if one.pictures else ""
-        cannot = f"; {one.cannot:,} cannot be asked" if one.cannot else ""
+    """Costs in words, a line for each task and one for all."""
+    for name, cost in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
+        share = 100 * cost.shared_tokens / cost.prompt_tokens if cost.prompt_tokens else 0.0
+        pictures = f" and {cost.pictures:,} pictures" if cost.pictures else ""
+        cannot = f"; {cost.cannot:,} cannot be asked" if cost.cannot else ""
         yield (
-            f"{name}: {one.requests:,} requests, about {round(one.prompt_tokens):,} prompt tokens{pictures}, of which"
-            f" {share:.0f} % are shared with a prompt before; at most {one.completion_tokens:,} tokens written{cannot}"
+            f"{name}: {cost.requests:,} requests, about {round(cost.prompt_tokens):,} prompt tokens{pictures}, of which"
+            f" {share:.0f} % are shared with a prompt before; at most {cost.completion_tokens:,} tokens written{cannot}"
         )

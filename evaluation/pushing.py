@@ -1,10 +1,8 @@
-"""A finished run to a data set of the Hub, or to any folder that fsspec can write.
+"""Pushes a finished run to a data set of the Hub, or to any folder that fsspec can write.
 
-Contract: what goes out is what the run is read from, and report.json. On the Hub it is one commit; elsewhere a manifest
-(`push.json`) says first that a push is going on and last which files it has, so that readers see the old run, the new
-one, or a line that says why neither. Nothing of questions whose answers are held back, or of what was made from them,
-goes out unless that is asked for; nothing without a licence goes to a public data set. A place that holds another run
-is left alone. No secret and no address of an endpoint stands in the run.json that goes out.
+Contract: a push is one commit on the Hub; elsewhere a manifest (`push.json`) marks it as unfinished until it is whole.
+Questions with held-back answers, and those made from them, are pushed only on request; nothing without a licence goes
+to a public data set. The pushed run.json has no secret and no address of an endpoint.
 """
 
 from __future__ import annotations
@@ -64,11 +62,11 @@ class PushWishes:
     """Options of a push.
 
     Attributes:
-        refuses: why the rights of a question forbid that others see it; "" where they do not.
+        refuses: the reason why the rights of a question forbid that others see it; "" where they do not.
         hold: releases that are held back; None: those that the run's data sets hold back.
-        reveal: whether what is held back goes out all the same.
-        unfinished: whether a run may have answers that are missing or not marked.
-        public: whether a data set that is not there yet is made a public one.
+        reveal: push held-back answers too.
+        unfinished: push a run with missing or unmarked answers.
+        public: make a missing data set public.
     """
 
     refuses: Callable[[Question], str]
@@ -80,7 +78,7 @@ class PushWishes:
 
 @dataclass(frozen=True)
 class Pushed:
-    """A finished push: files, their bytes, the address, and the commit where there is one."""
+    """Finished push: files, their bytes, the address, and the commit where there is one."""
 
     files: int
     bytes: int
@@ -89,16 +87,7 @@ class Pushed:
 
 
 def push(folder: Path, address: str, wishes: PushWishes) -> Pushed:
-    """Sends a run.
-
-    Args:
-        folder: of the run.
-        address: `hf://datasets/ORG/NAME[/FOLDER]`, or a folder of another file system.
-        wishes: how.
-
-    Raises:
-        UserError: it is not finished, may not go out, somebody is at work in it, or the address cannot be written.
-    """
+    """Sends a run to `hf://datasets/ORG/NAME[/FOLDER]`, or to a folder of another file system."""
     if not is_address(address):
         raise UserError(f"{address}: give an address: hf://datasets/ORG/NAME[/FOLDER], s3://BUCKET/FOLDER, …")
     hub = _HUB.fullmatch(address)
@@ -116,24 +105,19 @@ def push(folder: Path, address: str, wishes: PushWishes) -> Pushed:
 
 
 def _check_finished(run: RunFolder) -> None:
-    spec, found = run.spec(), Counter[str]()
+    spec, counts = run.spec(), Counter[str]()
     total = sum(task.questions for task in spec.tasks) * spec.trials
     for row in watched(run.judged_rows(), "reading answers", total):
-        found["missing"] += row.state == "failed"
-        found["not marked"] += row.verdict is not None and row.verdict.judge == UNMARKED
-    if left := [f"{count:,} answers are {what}" for what, count in found.items() if count]:
+        counts["missing"] += row.state == "failed"
+        counts["not marked"] += row.verdict is not None and row.verdict.judge == UNMARKED
+    if left := [f"{count:,} answers are {what}" for what, count in counts.items() if count]:
         raise UserError(f"{run.path}: {' and '.join(left)}; finish the run, or push it as it is with --unfinished")
 
 
 def _check_held(run: RunFolder, wishes: PushWishes) -> str:
-    """Why some questions may not be public, in words; "" where all may.
-
-    Raises:
-        UserError: answers are held back, and nobody said that they may go out.
-    """
     spec = run.spec()
-    held = frozenset() if wishes.reveal else held_releases(spec) if wishes.hold is None else wishes.hold
-    hidden = Hidden(wishes.refuses, held)
+    releases = frozenset() if wishes.reveal else held_releases(spec) if wishes.hold is None else wishes.hold
+    hidden = Hidden(wishes.refuses, releases)
     hidden.look((question for _, question in run.each_question()), not wishes.reveal and keys_from_elsewhere(spec))
     hidden.settle()
     first, counts = dict[str, str](), Counter[str]()
@@ -150,18 +134,17 @@ def _check_held(run: RunFolder, wishes: PushWishes) -> str:
 
 
 def _files(run: RunFolder) -> dict[str, Path | bytes]:
-    """The files of a push by name; run.json last."""
-    found: dict[str, Path | bytes] = {}
+    files: dict[str, Path | bytes] = {}
     dead = {path.name for stem in STEMS for path in run.path.glob(f"{stem}-*.jsonl")}
     dead -= {path.name for stem in STEMS for path in journal_files(run.path, stem)}
     for path in sorted(run.path.iterdir()):
         wanted = (RUN_FILE.fullmatch(path.name) and path.name not in dead) or path.name == REPORT
         if wanted and path.is_file() and not path.is_symlink():
-            found[path.name] = path
+            files[path.name] = path
     spec = run.spec()
     args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
-    found.pop("run.json")
-    return found | {
+    files.pop("run.json")
+    return files | {
         "run.json": (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
     }
 
@@ -176,19 +159,18 @@ def _account(file: Path | bytes) -> PushedFile:
 
 
 def _check_same(address: str, files: Any, there: Mapping[str, Stored], spec: RunSpec) -> None:
-    """Refuses a place with another run."""
     if "run.json" not in there:
         return
     try:
         with files.open(there["run.json"].path, "rb") as file:
-            found = read_spec(Path(shown(address)), file.read(_MOST_SPEC))
+            stored_spec = read_spec(Path(shown(address)), file.read(_MOST_SPEC))
     except UserError:
         raise
     except ValueError:
         raise UserError(f"{shown(address)}: holds a run.json that cannot be read; name another folder") from None
     except Exception as error:
         raise failure(address, error) from None
-    if different := differences(found, spec):
+    if different := differences(stored_spec, spec):
         raise UserError(f"{shown(address)}: holds another run: {'; '.join(different)}; name another folder")
 
 
@@ -251,7 +233,6 @@ def _to_hub(
 
 
 def _made(api: HfApi, repo: str, public: bool) -> Any:
-    """The data set as it stands, made where it is not there."""
     try:
         api.create_repo(repo, repo_type="dataset", private=not public, exist_ok=True)
         return api.repo_info(repo, repo_type="dataset")

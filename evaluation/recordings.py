@@ -15,7 +15,7 @@ Trials = dict[tuple[str, str], set[int]]
 
 
 def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
-    """The most trials of a question; in a begun run, the run's."""
+    """Most trials of a question; in a begun run, the run's."""
     if (out / "run.json").is_file():
         return RunFolder.open(out).spec().trials
     return max(1, *(len(trials) for trials in _asked(recorded, exam).values()))
@@ -41,7 +41,7 @@ def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
 
 
 def _asked(recorded: ReplayEngine, exam: TaskData) -> Trials:
-    """Recorded trials of each question of the run; a recording without a task serves every task."""
+    """A recording without a task serves every task."""
     tasks: defaultdict[str, list[str]] = defaultdict(list)
     for task, questions in exam.questions.items():
         for question in questions:

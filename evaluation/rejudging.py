@@ -1,8 +1,7 @@
-"""A log of any task of another harness becomes a run folder like any other, marked here and comparable.
+"""Makes a run folder of another harness's log of any task, marked here and comparable.
 
-Contract: what cannot be read costs a warning and is counted, a missing answer fails, and a missing key leaves its
-answers to nobody. One question is in memory at a time. The same log goes on where it was stopped; another one is
-another run. Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
+Contract: an unreadable entry costs a warning, a missing answer fails, and a missing key leaves its answers undecided.
+Marks are those of `livek12 judge-pairs`; the harness's own are kept in `harness_marks`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
 
 @dataclass
 class _Spool:
-    """The content of a log, on disk, task by task."""
+    """Content of a log, on disk, task by task."""
 
     questions: dict[str, IO[bytes]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -104,19 +103,7 @@ class _Kept:
 def rejudge(
     log: Path, source: str, out: Path, given: Mapping[str, str], *, task: str = "", model: str = ""
 ) -> RunFolder:
-    """Makes the run folder of a log, or goes on with it; nothing is marked yet.
-
-    Args:
-        log: a file, or a folder of a harness's logs.
-        source: the harness, one of `evaluation.logs.READERS`.
-        out: the run folder.
-        given: paths of `question`, `gold`, `response`, `type`, `options` and `score` in an entry; "" for the default.
-        task: its name; default as in the log.
-        model: keeps only its answers; or names the model where the log names none.
-
-    Raises:
-        UserError: no such log, none of its entries can be used, answers of several models, or another run in `out`.
-    """
+    """Makes the run folder of a log, or resumes it; nothing is marked yet."""
     check_out(out)
     with ExitStack() as stack:
         spool = _Spool()

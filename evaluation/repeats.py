@@ -1,4 +1,4 @@
-"""The same judges asked again about the same answers: how far they agree with themselves (LiveK12Bench, appendix C).
+"""Repeated judging of the same answers, for the judges' self-agreement (LiveK12Bench, appendix C).
 
 Contract: repeat 0 is the marking of the run. Repeat k puts each of its requests once more, as another draw (seed and
 cache entry differ, the identity of the judges does not). Its verdicts go to repeats-N.jsonl and make no mark.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Again:
-    """A response that judges are asked about for the `repeat`-th time after the first."""
+    """Response for its `repeat`-th judging after the first."""
 
     response: Response
     repeat: int
@@ -43,11 +43,7 @@ def _key(key: Key, repeat: int) -> Key:
 def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
     """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
 
-    Returns:
-        How many verdicts wait for a judge that could not be asked, and what was spent.
-
-    Raises:
-        UserError: a judge cannot be asked.
+    Returns the number of verdicts that wait for a judge, and the cost.
     """
     lost, spent = 0, JudgeUsage()
     with ExitStack() as stack:
@@ -98,7 +94,6 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
 
 
 def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:
-    """Announces the cost of the repeats; returns how many verdicts are to be made."""
     made, wanted, requests, tokens = KeySet(done), 0, 0, 0
     for key, verdict in first:
         missing = sum(str(key.model_copy(update={"trial": repeat})) not in made for repeat in range(1, repeats))
@@ -115,7 +110,7 @@ def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, do
 
 
 def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
-    """The answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
+    """Answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
     first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
     for verdict in run.repeats():
         before = verdicts.get((str(verdict.key), verdict.repeat))
@@ -130,7 +125,7 @@ def _name(row: Row) -> str:
 
 
 def _with(row: Row, again: Verdict | None) -> Row:
-    """The answer with the verdict of a repeat, if that is of the same judges and answer."""
+    """If it is of the same judges and answer."""
     first = row.verdict
     fits = again and first and (again.judge, again.marking) == (first.judge, first.marking)
     if fits and again and first and again.response_sha256 == first.response_sha256:

@@ -1,4 +1,4 @@
-"""The last step of a run: its scores, and the two files that show them, report.json and report.html."""
+"""The last step of a run: its scores in report.json and report.html."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of a run; `scores` is the content of report.json.
+    """Scores of a run; `scores` is the content of report.json.
 
     `write_page` writes report.html with its further pages and returns the files; None where only scores were asked for.
     """
@@ -47,7 +47,7 @@ class Scored:
 
     @cached_property
     def text(self) -> str:
-        """The text of report.json."""
+        """Text of report.json."""
         return json.dumps(self.scores, ensure_ascii=False, indent=1)
 
     def count(self, state: str) -> int:
@@ -98,7 +98,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 
 
 def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
-    """The page images of an exam, with those of questions that have places on them."""
+    """Page images of an exam, with those of questions that have places on them."""
     from livek12.core.questions import load_pages
     from livek12.report.scan import page_keys
 
@@ -107,12 +107,11 @@ def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
 
 
 def score(run: RunFolder, profile: Profile = "article") -> dict[str, Any]:
-    """The content of report.json; writes nothing."""
+    """Content of report.json; writes nothing."""
     return _scored(run, profile)[0]
 
 
 def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tuple[dict[str, Any], Outcomes]:
-    """The content of report.json and its inputs; `shown` picks the rows of the page."""
     from livek12.core.scoring.report import score_outcomes
     from livek12.tasks.registry import find_task
 
@@ -160,7 +159,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
 
 
 def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
-    """The rows of a run, with or without texts; shows progress where reading takes long."""
+    """Rows of a run; shows progress where reading takes long."""
     spec = run.spec()
     return watched(run.rows(texts), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
 

@@ -1,7 +1,7 @@
-"""Rewards of trainers: their calls become rows of pairs, and judgements the values that they take.
+"""Rewards of trainers: their calls become rows of pairs, and judgements their values.
 
 Contract: equal settings share one `Verifier` for as long as the process lives. Rows keep their order. A row that cannot
-be judged is undecided as well, and the `Verifier` warns of it.
+be judged is undecided, with a warning.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ _SEEN = 200
 
 
 class _Verifiers:
-    """One `Verifier` for equal settings."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._made: dict[tuple[int | None, str | None], Verifier] = {}
@@ -60,7 +58,6 @@ class _Verifiers:
             return self._made[workers, judge]
 
     def after_fork(self) -> None:
-        """Replaces the lock, which a thread of the parent may hold."""
         self._lock = threading.Lock()
 
 
@@ -68,26 +65,23 @@ _verifiers = _Verifiers()
 
 
 def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[Judgement]:
-    """The judgements of rows, in their order."""
+    """Judgements of rows, in their order."""
     return _verifiers.of(workers or _share(), judge).batch(rows)
 
 
 def _share() -> int | None:
-    """The cores of this process where a launcher started several on this machine; None for all of them."""
+    """The cores of this process where a launcher started several on this machine."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     return max(1, min(MOST, cores() // int(ranks))) if ranks.isdecimal() and int(ranks) > 1 else None
 
 
 def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list[float | None]:
-    """The share of the points of each, and `undecided` for those that are open."""
+    """Share of the points of each; `undecided` for open ones."""
     return [undecided if judgement.score is None else judgement.score for judgement in judgements]
 
 
-# --- TRL ------------------------------------------------------------------------------------------------------------
-
-
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
-    """The rows of a call of TRL; raises UserError without keys, or for a column of another length."""
+    """Rows of a call of TRL; UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
     if not any(name in there for name in (*KEYS, "variables")):
@@ -120,13 +114,12 @@ def tell_trl(
 
 
 def last_asked(prompt: str) -> str:
-    """The question in a prompt that is one text, behind the examples before it."""
+    """Question in a prompt that is one text, behind the examples before it."""
     turns = [match.end() for match in _TURN.finditer(prompt)]
     return prompt[turns[-1] :].strip() if turns else prompt
 
 
 def _last_said(value: Any, role: str) -> str:
-    """The text of a prompt or completion: of a conversation, the last message of the role."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Sequence):
@@ -140,11 +133,8 @@ def _last_said(value: Any, role: str) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-# --- verl -----------------------------------------------------------------------------------------------------------
-
-
 def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any] | None) -> list[Row]:
-    """The rows of a call of verl, whose columns may be numpy's."""
+    """Rows of a call of verl, whose columns may be numpy's."""
     rows = []
     for response, key, info in zip(responses, keys, [None] * len(keys) if infos is None else infos, strict=True):
         besides = {name: info[name] for name in info if name not in KEYS} if isinstance(info, Mapping) else {}
@@ -153,7 +143,7 @@ def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any
 
 
 def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
-    """The values for verl: a score, and fields that it logs or writes down."""
+    """Scores for verl, with fields that it logs."""
     return [
         {
             "score": reward,
@@ -166,11 +156,8 @@ def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
     ]
 
 
-# --- OpenRLHF -------------------------------------------------------------------------------------------------------
-
-
 def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
-    """The rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
+    """Rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
     rows = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", last_asked(prompt))
@@ -184,7 +171,7 @@ def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequen
 
 
 def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[str, Any]:
-    """The values for OpenRLHF."""
+    """Values for OpenRLHF."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -196,7 +183,7 @@ def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[
 
 
 def response_in(query: str, prompt: str) -> str | None:
-    """The text behind the prompt in a query; None where the prompt is not in it.
+    """Text behind the prompt in a query.
 
     A query is decoded from tokens: its white space may differ from the prompt's, and only the prompt's end may be in
     it.
@@ -207,9 +194,6 @@ def response_in(query: str, prompt: str) -> str | None:
     seen = [place for place, sign in enumerate(query) if not sign.isspace()]
     at = "".join(query.split()).find(end)
     return None if not end or at < 0 else query[seen[at + len(end) - 1] + 1 :]
-
-
-# --- rows -----------------------------------------------------------------------------------------------------------
 
 
 def _row(columns: Mapping[str, Any], response: str, prompt: str) -> Row:
@@ -232,7 +216,7 @@ def _first(values: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def _options(value: Any) -> Any:
-    """Options as rows of pairs have them; ARC has the texts and the labels in two lists."""
+    """ARC has the texts and the labels in two lists."""
     if not isinstance(value, Mapping) or set(value) != {"text", "label"}:
         return value or []
     texts, labels = listed(value["text"]), listed(value["label"])
@@ -241,11 +225,8 @@ def _options(value: Any) -> Any:
     return [{"label": label, "text": text} for label, text in zip(labels, texts, strict=True)]
 
 
-# --- guides --------------------------------------------------------------------------------------------------------
-
-
 def trainer_guide(trainer: str) -> Guide:
-    """The call of a trainer of `TRAINERS` with the rules as its reward."""
+    """Call of a trainer of `TRAINERS` with the rules as its reward."""
     from livek12.tasks.plugins.harness_task import Guide
 
     file = str(Path(livek12.__file__).resolve().with_name("rewards.py"))

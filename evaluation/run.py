@@ -1,7 +1,6 @@
-"""A run folder as Python sees it: its scores, its answers as a table, its report.
+"""A run folder in Python: its scores, its answers as a table, its report.
 
-Contract: everything is read from the records of the folder, so that a run made by the command, on another machine or by
-an earlier version reads the same. Nothing here writes but `write_report`.
+Contract: everything is read from the records of the folder, whatever made it; only `write_report` writes.
 """
 
 from __future__ import annotations
@@ -22,14 +21,7 @@ if TYPE_CHECKING:
 
 
 class Scores(Mapping[str, "float | None"]):
-    """The metrics of one task by name: `scores["accuracy"]`.
-
-    A metric is None as long as an answer it depends on is undecided: `bounds` then says between which numbers it lies.
-
-    Args:
-        task: the name of the task.
-        estimates: the metrics as report.json has them.
-    """
+    """Metrics of one task by name: `scores["accuracy"]`; None while undecided (see `bounds`)."""
 
     def __init__(self, task: str, estimates: Mapping[str, Any]) -> None:
         self.task, self._estimates = task, dict(estimates)
@@ -48,7 +40,7 @@ class Scores(Mapping[str, "float | None"]):
         return f"Scores({self.task!r}, {dict(self)!r})"
 
     def estimate(self, metric: str) -> Mapping[str, Any]:
-        """All that report.json says of a metric: low, high, value, ci, unit, clusters, n, std, note.
+        """Fields of a metric in report.json: low, high, value, ci, unit, clusters, n, std, note.
 
         Raises:
             KeyError: the task has no such metric; names the nearest.
@@ -60,24 +52,21 @@ class Scores(Mapping[str, "float | None"]):
             raise KeyError(f"task {self.task} has no metric {metric!r}; it has {', '.join(near)}") from None
 
     def bounds(self, metric: str) -> tuple[float, float] | None:
-        """The metric with all that is undecided at its worst and at its best; None where it is not available."""
-        found = self.estimate(metric)
-        return None if found["low"] is None else (found["low"], found["high"])
+        """Metric with undecided answers at their worst and at their best; None where it is not available."""
+        estimate = self.estimate(metric)
+        return None if estimate["low"] is None else (estimate["low"], estimate["high"])
 
     def interval(self, metric: str) -> tuple[float, float] | None:
-        """The 95 % interval, undecided answers included (see `livek12.core.scoring`); None where there is none."""
-        found = self.estimate(metric)["ci"]
-        return None if found is None else (found[0], found[1])
+        """The 95 % interval, undecided answers included (see `livek12.core.scoring`)."""
+        ends = self.estimate(metric)["ci"]
+        return None if ends is None else (ends[0], ends[1])
 
 
 class Run:
-    """A run folder.
+    """Run folder.
 
     Args:
         path: the folder, or its address (`hf://…`, `s3://…`), of which a copy is read.
-
-    Raises:
-        UserError: it holds no run, or one that this version cannot read.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -95,17 +84,17 @@ class Run:
 
     @property
     def spec(self) -> RunSpec:
-        """The content of run.json: model, tasks, data and versions."""
+        """Content of run.json: model, tasks, data and versions."""
         return self.folder.spec()
 
     @property
     def tasks(self) -> list[str]:
-        """The names of its tasks."""
+        """Names of its tasks."""
         return [task.name for task in self.spec.tasks]
 
     @property
     def report(self) -> dict[str, Any]:
-        """The content of report.json, computed from the records (see `livek12.core.scoring` for its shape)."""
+        """Content of report.json, computed from the records."""
         from livek12.evaluation.reporting import score
 
         sizes = {file.name: file.stat().st_size for file in self.path.glob("*.jsonl")}
@@ -115,46 +104,32 @@ class Run:
 
     @property
     def scores(self) -> Scores:
-        """The metrics of its one task.
-
-        Raises:
-            UserError: it has several; `scores_of` takes the name of one.
-        """
+        """Metrics of its only task; UserError if there are several."""
         if len(self.tasks) > 1:
             raise UserError(f"{self.path}: has the tasks {', '.join(self.tasks)}: ask for the scores_of one of them")
         return self.scores_of(self.tasks[0])
 
     def scores_of(self, task: str) -> Scores:
-        """The metrics of one of its tasks.
-
-        Raises:
-            UserError: it has no such task.
-        """
+        """Metrics of one of its tasks."""
         if task not in self.report["tasks"]:
             raise UserError(f"{self.path}: has no task {task!r}; it has {', '.join(self.tasks)}")
         return Scores(task, self.report["tasks"][task]["metrics"])
 
     @property
     def report_json(self) -> Path:
-        """The scores as a file; there once the run was reported."""
+        """File of the scores, once the run was reported."""
         return self.path / "report.json"
 
     @property
     def report_html(self) -> Path:
-        """The graded paper as a page; there once the run was reported."""
+        """Page of the graded paper, once the run was reported."""
         return self.path / "report.html"
 
     def write_report(self, data: str = "") -> Path:
-        """Writes report.json and report.html anew.
+        """Writes report.json and report.html anew; returns the page.
 
         Args:
-            data: where the data set lies now, if it was moved, for the pictures.
-
-        Returns:
-            The page.
-
-        Raises:
-            UserError: a file cannot be written, or `data` is another data set.
+            data: the new place of the data set, if it was moved, for the pictures.
         """
         from livek12.evaluation.reporting import score_run
         from livek12.evaluation.task_data import reload_task_data
@@ -164,17 +139,16 @@ class Run:
         return self.report_html
 
     def rows(self) -> Iterator[Row]:
-        """Every answer that the run asked for, with its question, response and verdict, those that never came too."""
+        """Every requested answer with its question, response and verdict, missing ones too."""
         return self.folder.rows()
 
     def to_pandas(self) -> pd.DataFrame:
-        """The answers as a table, a row each.
+        """Answers as a table, a row each.
 
-        Columns: task, question_id, trial, state (graded, no_answer, ungraded, failed or unsupported), correct (NA
-        while undecided, so that its mean is of the decided answers alone), correct_low and correct_high (0 or 1; their
-        means are the ends of the accuracy over all answers), points, low, high, max_points, response, answer (as
-        extracted), key, reason, finish_reason, completion_tokens, judge, and subject, question_type, language,
-        difficulty and release of the question. Types are nullable.
+        Columns: task, question_id, trial, state (graded, no_answer, ungraded, failed or unsupported), correct (NA while
+        undecided), correct_low and correct_high (0 or 1; their means are the ends of the accuracy over all answers),
+        points, low, high, max_points, response, answer (as extracted), key, reason, finish_reason, completion_tokens,
+        judge, and subject, question_type, language, difficulty and release of the question. Types are nullable.
         """
         import pandas as pd
 
@@ -202,7 +176,6 @@ _COLUMNS = {
 
 
 def _cells(row: Row) -> dict[str, Any]:
-    """The cells of an answer, in the order of `_COLUMNS`."""
     from livek12.core.scoring.outcomes import outcome_bounds
 
     question, response, verdict = row.question, row.response, row.verdict

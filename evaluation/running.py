@@ -1,7 +1,4 @@
-"""A whole run in one call: ask, mark, score and report; what `livek12 run` and `livek12.evaluate` share.
-
-Contract: called again with the same folder it goes on where it stopped, as every step by itself does.
-"""
+"""A whole run in one call: ask, mark, score and report; shared by `livek12 run` and `livek12.evaluate`."""
 
 from __future__ import annotations
 
@@ -23,13 +20,7 @@ from livek12.judges.jury import JudgeOptions
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that was asked and marked.
-
-    Attributes:
-        folder: the run.
-        exam: what it asks, with pictures.
-        lost: responses that wait for a judge that did not answer; the same call asks again.
-    """
+    """Run that was asked and marked; `lost` responses wait for a judge that did not answer."""
 
     folder: RunFolder
     exam: TaskData
@@ -39,25 +30,12 @@ class FinishedRun:
 def ask_and_mark(
     run: RunOptions, sampling: Mapping[str, Any], judges: JudgeOptions, stages: Stages = "auto"
 ) -> FinishedRun | None:
-    """Asks and marks what is missing in a run folder.
-
-    Args:
-        run: the model, the questions and the folder.
-        sampling: set over the defaults of the tasks.
-        judges: who marks.
-        stages: whether marking runs beside the asking (see `evaluation.overlap`).
-
-    Returns:
-        The run; None in all but the first of several launched processes, which goes on alone.
-
-    Raises:
-        UserError: an option that cannot be, an engine or a judge that cannot run, or a folder that holds other things.
-    """
+    """Asks and marks what is missing; returns None in all but the first of several launched processes."""
     overlap = Overlap(judges, stages)
     check_judges(judges, run.model, run.tasks, here=not has_responses(run.out))
     first = this_rank().first
-    asked = ask(run, sampling, overlap if first else None)
+    outcome = ask(run, sampling, overlap if first else None)
     if not first:
         return None
-    folder, exam = asked
+    folder, exam = outcome
     return FinishedRun(folder, exam, judge(folder, options=judges, exam=exam, before=overlap.marked))

@@ -1,8 +1,8 @@
-"""The sieve of studies: of the answers of runs those that were asked in one way, each question and trial once.
+"""The sieve of studies: the answers of runs that were asked in one way, each question and trial once.
 
-Contract: a way is all that differs between a task and the standard one of its benchmark (`tasks.registry.way_of`). The
-default is the standard way if every run has answers in it, else the only one that all have in common. Of several tasks
-that ask a question (by `exam_of` and id) the first counts; a warning counts what is left out.
+Contract: a way is the difference between a task and the standard one of its benchmark. The default is the standard way
+if every run has answers in it, else the only one that all have in common. Of several tasks that ask a question (by
+`exam_of` and id) the first counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STANDARD = "standard"
 
 @dataclass(frozen=True)
 class AnswerChoice:
-    """The answers of a study: a way (in the words of `way_of`, or `STANDARD`; "" for the common one), and tasks."""
+    """Answers of a study: a way (in the words of `way_of`, or `STANDARD`."""
 
     way: str = ""
     tasks: tuple[str, ...] = ()
@@ -46,19 +46,19 @@ ANY = AnswerChoice()
 
 
 class RunRows(Iterable[Row]):
-    """The rows of a run folder, read anew by each loop; without `texts` where nobody looks at one."""
+    """Rows of a run folder, read anew by each loop."""
 
     def __init__(self, folder: RunFolder, *, texts: bool = True, judged: bool = False) -> None:
         self._folder, self._texts, self._judged = folder, texts, judged
 
     @property
     def spec(self) -> RunSpec:
-        """The content of run.json."""
+        """Content of run.json."""
         return self._folder.spec()
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks of the run."""
+        """Tasks of the run."""
         return [task.name for task in self.spec.tasks]
 
     def __iter__(self) -> Iterator[Row]:
@@ -67,7 +67,7 @@ class RunRows(Iterable[Row]):
 
 @dataclass(frozen=True)
 class Sieve:
-    """The choice of the answers of one run: its tasks, and the others with the reason in words."""
+    """Answers of one run to take: its tasks, and the others with the reason in words."""
 
     run: str
     tasks: tuple[str, ...]
@@ -78,7 +78,7 @@ class Sieve:
         return len(set(map(exam_of, self.tasks))) < len(self.tasks)
 
     def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows that are taken; warns at the end of the number of others."""
+        """Rows to take; warns at the end of the number of others."""
         exams = {task: exam_of(task) for task in self.tasks}
         seen = KeySet() if self._overlap else None
         omitted = Counter[str]()
@@ -95,7 +95,7 @@ class Sieve:
             warn(f"{self.run}: {omitted.total()} answers are left out: {parts}; --way or --task chooses others")
 
     def labelled(self, pairs: Sequence[tuple[L, Row]], rows: Iterable[Row]) -> list[tuple[L, Row]]:
-        """Labels with their answers, of the answers that are taken; warns of the number of others."""
+        """Labels with their answers; warns of the number of others."""
         kept = [(label, row) for label, row in pairs if row.task in self.tasks]
         if self._overlap:
             taken = {(row.task, row.question.id, row.trial) for row in self.rows(rows)}
@@ -108,24 +108,21 @@ class Sieve:
 
 
 def exam_of(task: str) -> str:
-    """The exam whose question ids are unique: the benchmark, of a task that is not ours the task."""
+    """Exam whose question ids are unique: the benchmark, of a foreign task the task."""
     spec = find_task(task)
     return task if spec is None or is_logged(task) else spec.benchmark
 
 
 def task_way(task: str) -> str:
-    """The way in which a task asks, for people."""
+    """Way in which a task asks, for people."""
     spec = find_task(task)
     return f"task {task}" if spec is None else way_of(spec) or STANDARD
 
 
 def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
-    """The sieve of each run, given the tasks that it has answers for.
+    """Sieve of each run, given the tasks that it has answers for.
 
     `together`: all runs have to be asked in one way; else each is a study of its own.
-
-    Raises:
-        UserError: a run has no answers of that choice, or the runs have no way, or several, in common.
     """
     if not together:
         return {run: sieve for run, own in tasks.items() for sieve in sieves({run: own}, choice).values()}
@@ -150,7 +147,7 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, tog
 def one_way(
     runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY, together: bool = True
 ) -> dict[str, Iterable[Row]]:
-    """The rows of each run that were asked in one way; arguments as those of `sieves`."""
+    """Rows of each run that were asked in one way (see `sieves`)."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
         run: rows.tasks if isinstance(rows, RunRows) else list(dict.fromkeys(row.task for row in rows))
@@ -179,7 +176,7 @@ def exam_sums(table: Table, *values: Floats) -> dict[QuestionKey, tuple[float, .
 
 
 def _common_way(tasks: Mapping[str, Collection[str]]) -> str:
-    """The way that the runs have in common, the standard one before others; raises as `sieves`."""
+    """The standard way goes before others."""
     ways = [list(dict.fromkeys(map(task_way, own))) for own in tasks.values() if own]
     common = [way for way in (ways[0] if ways else ()) if all(way in own for own in ways)]
     if STANDARD in common or len(common) == 1:

@@ -1,7 +1,7 @@
 """Several pictures as one, for harnesses that show a model one picture a question.
 
-Contract: one picture keeps its bytes. Several are stacked on white under their numbers, within the size that models
-take; the same pictures give the same bytes.
+Contract: one picture keeps its bytes. Several are stacked on white under their numbers; the same pictures give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,7 @@ _GAP, _LABEL = 12, 28
 
 
 def one_picture(pictures: Sequence[Image]) -> str:
-    """The `data:` address of all pictures in one; "" where there are none.
-
-    Raises:
-        UserError: one of them cannot be read.
-    """
+    """The `data:` address of all pictures in one; "" where there are none."""
     try:
         if len(pictures) == 1:
             check_image(pictures[0])
@@ -42,7 +38,7 @@ def one_picture(pictures: Sequence[Image]) -> str:
 
 @lru_cache(maxsize=4)
 def _stitched(pictures: tuple[Image, ...]) -> str:
-    """The pages of a paper are those of several questions, one after the other."""
+    """Cached: the pages of a paper are those of several questions, one after the other."""
     from PIL import Image as PIL
     from PIL import ImageDraw, ImageFont
 

@@ -24,7 +24,7 @@ _LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
 
 @dataclass(frozen=True)
 class TaskData:
-    """The questions of each task, with pictures, and the page images."""
+    """Questions of each task, with pictures, and the page images."""
 
     data: str
     tasks: list[Task]
@@ -35,17 +35,7 @@ class TaskData:
 def load_task_data(
     data: str, tasks: list[Task], limit: int | None, only: Mapping[str, Collection[str]] | None = None
 ) -> TaskData:
-    """Reads what the tasks ask from a built data set.
-
-    Args:
-        data: a folder made by `livek12 build`, or ORG/NAME on the Hub.
-        tasks: the tasks.
-        limit: only the first so many questions of each task, in asking order.
-        only: by task the ids of the questions that are asked, or derived from; None for all.
-
-    Raises:
-        UserError: no such data set or config, or a task without questions in it.
-    """
+    """Reads the questions of tasks from a built data set; `only` has the ids of the chosen questions by task."""
     from livek12.tasks.loading import pages_for, questions_of
 
     shared = {
@@ -54,8 +44,8 @@ def load_task_data(
     }
     questions = {task.name: shared[task.base_name] for task in tasks}
     from_pages = [task for task in tasks if task.modality == "image_only"]
-    asked = [question for task in from_pages for question in questions[task.name]]
-    pages: Pages = pages_for(from_pages[0], data, asked) if from_pages else {}
+    paged = [question for task in from_pages for question in questions[task.name]]
+    pages: Pages = pages_for(from_pages[0], data, paged) if from_pages else {}
     return TaskData(data, tasks, questions, pages)
 
 
@@ -69,11 +59,7 @@ def make_spec(
     sampling: Mapping[str, Any],
     chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
-    """The spec of a command; `sampling` holds only what the user set, over each task's defaults.
-
-    Raises:
-        UserError: it would be too many answers.
-    """
+    """Spec of a command; `sampling` holds only what the user set, over each task's defaults."""
     from livek12.core.questions import fingerprint
 
     check_size(sum(map(len, exam.questions.values())), trials)
@@ -106,31 +92,23 @@ def make_spec(
 
 
 def sampling_set(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The sampling set over the tasks' defaults; a value None sets nothing.
-
-    Raises:
-        UserError: a name that is none of `Sampling`, or a number that no model could draw by.
-    """
-    found = {name: value for name, value in given.items() if value is not None}
-    for name in found:
+    """Sampling set over the tasks' defaults; a value None sets nothing."""
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name in settings:
         if name not in Sampling.model_fields:
             raise UserError(f"{name}: is nothing that sampling knows; it knows {', '.join(Sampling.model_fields)}")
     for name, least in _LEAST.items():
-        check_whole(name, found.get(name), least)
-    temperature, top_p = found.get("temperature"), found.get("top_p")
+        check_whole(name, settings.get(name), least)
+    temperature, top_p = settings.get("temperature"), settings.get("top_p")
     if temperature is not None and not (_is_number(temperature) and temperature >= 0):
         raise UserError(f"--temperature {temperature} is not a number from 0 upwards")
     if top_p is not None and not (_is_number(top_p) and 0 < top_p <= 1):
         raise UserError(f"--top-p {top_p} is not a number above 0 and up to 1")
-    return found
+    return settings
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuses what is no whole number from `least` upwards; None is nothing said.
-
-    Raises:
-        UserError: it is not.
-    """
+    """Refuses anything but None and whole numbers from `least` upwards."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
         raise UserError(f"--{name.replace('_', '-')} {value!r} is not a whole number from {least} upwards")
 
@@ -140,9 +118,9 @@ def _is_number(value: object) -> bool:
 
 
 def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
-    """The sampling of a task with what the user set in place of its own.
+    """Sampling of a task with the user's values.
 
-    A budget of thinking that the user set has to be held; of recorded answers nobody can limit the thinking.
+    A thinking budget that the user set has to be kept; with recorded answers it cannot be.
     """
     own = task.sampling.model_dump()
     if "thinking_budget" in said or kind_of(engine).is_recorded:
@@ -151,14 +129,9 @@ def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
 
 
 def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
-    """The exam of a run with its pictures; without them where the data set is no longer there.
+    """Exam of a run with its pictures; without them where the data set is gone.
 
-    Args:
-        run: the run folder.
-        data: where the data set lies now, if not where run.json says.
-
-    Raises:
-        UserError: `data` is given and is another data set than the run's.
+    `data` is the new place of a data set that was moved.
     """
     from livek12.evaluation.chosen import asked_again
     from livek12.tasks.registry import get_task
@@ -176,14 +149,14 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
         warn(f"there are no pictures: {error}; say where the data is with --data")
         return TaskData(place, tasks, {}, {})
     now = make_spec(exam, spec.model, spec.engine, spec.engine_args, spec.trials, spec.limit, {})
-    for was, found in zip(spec.tasks, now.tasks, strict=True):
-        if was.data_sha256 != found.data_sha256:
+    for was, current in zip(spec.tasks, now.tasks, strict=True):
+        if was.data_sha256 != current.data_sha256:
             raise UserError(f"{place}: other questions than the run's for {was.name}; give its own data with --data")
     return exam
 
 
 def illustrated(rows: Iterable[Row], exam: TaskData) -> Iterator[Row]:
-    """The rows with the pictures of their questions."""
+    """Rows with the pictures of their questions."""
     pictures = {(task, q.id): q for task, questions in exam.questions.items() for q in questions}
     return (replace(row, question=pictures.get((row.task, row.question.id), row.question)) for row in rows)
 

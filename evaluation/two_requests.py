@@ -1,8 +1,7 @@
 """Tasks that make two requests for an answer: the second holds the reply to the first.
 
-Contract: the first reply is stored before the second request is sent. Both kinds flow to the engine as one stream; a
-constant number of replies is in memory. A first reply without any text makes the question fail for this time. The
-response holds the first reply (`Response.earlier`) with its token counts.
+Contract: the first reply is stored before the second request is sent. A first reply without any text makes the question
+fail for this time. `Response.earlier` has the first reply with its token counts.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ have been answered, while the last first ones are still at work."""
 def outcomes(
     engine: Engine, wanted: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
 ) -> Iterator[Response | Failure]:
-    """The outcomes of the requests, of tasks that make two those of the second; `journal` takes first replies."""
+    """Outcomes of the requests; `journal` takes first replies."""
     two = {task.name for task in exam.tasks if task.first_style}
     if not two or kind_of(engine.name).is_recorded:
         yield from engine.generate(wanted)
@@ -58,14 +57,14 @@ class _Both:
         self._unmade: list[Failure] = []
 
     def requests(self, wanted: Iterator[Request]) -> Iterator[Request]:
-        """The requests of now, the trials of a question together; `due` may hold more at the end."""
+        """Trials of a question together; `due` may hold more at the end."""
         for _, trials in groupby(wanted, key=lambda request: (request.key.task, request.key.question_id)):
             yield from filter(self._begun, trials)
             yield from self._second(KEPT)
         yield from self._second(0)
 
     def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
-        """The outcome for the question; nothing where it is that of the first request."""
+        """Outcome for the question; nothing for that of the first request."""
         yield from self.unmade()
         if first := self._firsts.pop(outcome.key, None):
             if isinstance(outcome, Response) and outcome.text.strip():
@@ -86,7 +85,6 @@ class _Both:
             yield self._unmade.pop()
 
     def _begun(self, request: Request) -> bool:
-        """Tests whether a first request has to be sent: its reply may be stored."""
         if request.key.task not in self._two:
             return True
         reply = self._stored.pop(str(request.key), None)
@@ -114,7 +112,7 @@ class _Seconds:
         self._pages = exam.pages
 
     def request(self, first: Request, reply: Response) -> Request | Failure:
-        """The request on the question; a Failure where it cannot be made."""
+        """Request on the question; a Failure where it cannot be made."""
         from livek12.tasks.prompting import build_request
 
         task, question = self._tasks[first.key.task], self._questions[first.key.task, first.key.question_id]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
-    """The usage of engines, and the energy of asking over the points; None where no engine made answers here."""
+    """Usage of engines, and the energy of asking over the points."""
     sessions = read_sessions(folder)
     asking = usage_of(sessions, "generate")
     if asking is None:
@@ -35,7 +35,7 @@ def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
 
 
 def tell_memory(run: RunFolder, since: float) -> None:
-    """Reports the memory of each local engine that this process has had; warns where too much was not given back."""
+    """Reports the memory of each local engine of this process; warns where too much was not given back."""
     for session in read_sessions(run.path):
         if session.pid == os.getpid() and session.started >= since and session.ended and session.after_load:
             say(f"{_who(session)} left memory: {_left(session)}{_cache(session.figures)}")
@@ -58,7 +58,6 @@ def _cache(figures: Figures) -> str:
 
 
 def _left(session: Session) -> str:
-    """GiB with the engine up and after it was closed."""
     loaded, kept = session.after_load or Memory(), session.after_close or Memory()
     parts = [("on devices", loaded.on_devices, kept.on_devices)] if loaded.devices else []
     parts += [("in processes", loaded.rss, kept.rss)] if loaded.rss is not None and kept.rss is not None else []

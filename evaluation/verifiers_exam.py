@@ -1,12 +1,10 @@
 """An environment for `verifiers` (v1): the questions of a task of ours, with our judge as the reward.
 
-`vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model. The
-package `livek12-exam` (`integrations/livek12_exam`) is this module under a name that the hub of environments takes.
+`vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model.
 
-Contract: prompts are text; questions with pictures are left out, with a warning. The reward is the share of the points;
-an undecided answer is 0 and counted by the metric `undecided`. `validate` has the key judge itself. A release whose
-answers are held back, and any question without a key, is never in it; nor is the newest release, unless `held` says
-which releases are: training on an exam ends it.
+Contract: questions with pictures are left out. An undecided answer is 0 and counted by the metric `undecided`.
+Held-back releases and questions without a key are never in it; nor is the newest release, unless `held` says which
+releases are: training on an exam ends it.
 """
 
 from __future__ import annotations
@@ -31,14 +29,14 @@ HELD_BACK = "held_back.json"
 
 
 class ExamData(vf.TaskData):  # type: ignore[misc]
-    """A question as `verifiers` carries it; `row` is the judge's, without the response."""
+    """Question as `verifiers` carries it; `row` is the judge's, without the response."""
 
     row: dict[str, Any] = {}
     key: str = ""
 
 
 class ExamConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """The options of the environment.
+    """Options of the environment.
 
     Attributes:
         data: a folder made by `livek12 build`, or ORG/NAME on the Hub; default the variable LIVEK12_DATA.
@@ -62,16 +60,16 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
 
     @vf.reward  # type: ignore[untyped-decorator]
     async def correct(self, trace: vf.Trace) -> float:
-        """The share of the points."""
+        """Share of the points."""
         return (await self._judged(trace.last_reply)).score or 0.0
 
     @vf.metric  # type: ignore[untyped-decorator]
     async def undecided(self, trace: vf.Trace) -> float:
-        """1 where nobody could decide."""
+        """1 for an undecided answer."""
         return float((await self._judged(trace.last_reply)).decision == "undecided")
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:
-        """Tests whether the key accepts itself; None where it can only be read."""
+        """True if the key accepts itself; None where it can only be read."""
         judgement = await self._judged(f"\\boxed{{{self.data.key}}}")
         return None if judgement.decision == "undecided" else judgement.decision == "accept"
 
@@ -81,14 +79,10 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
 
 
 class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
-    """The questions of a task."""
+    """Questions of a task."""
 
     def load(self) -> Iterator[ExamTask]:
-        """The questions, in asking order.
-
-        Raises:
-            UserError: no such task or data set, or no question of it may be trained on.
-        """
+        """Questions, in asking order."""
         exam = open_task(self.config.exam, self.config.data)
         releases = held_releases(
             exam.data, {document.question.release for document in exam.documents}, self.config.held
@@ -107,14 +101,14 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
 
 
 def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
-    """The releases that nobody trains on: those that the data set holds back, and the chosen ones, else the newest."""
-    held = set(chosen) - {"none"}
+    """Releases that are not trained on: held-back ones, and the chosen ones, else the newest."""
+    releases_out = set(chosen) - {"none"}
     if not chosen and (named := [release for release in releases if release]):
-        held.add(max(named))
+        releases_out.add(max(named))
     file = Path(data) / HELD_BACK
     if file.is_file():
-        held.add(str(json.loads(file.read_bytes())["release"]))
-    return held
+        releases_out.add(str(json.loads(file.read_bytes())["release"]))
+    return releases_out
 
 
 def _why_not(document: Document, releases: set[str]) -> bool:

@@ -1,8 +1,8 @@
 """The judgement of responses by reference answers: `verify` for one, `Verifier` for many.
 
-Contract: a judgement is that of `livek12 judge-pairs` and depends on the row alone. Nothing is scored that nobody
-decided. Both may be called from any thread, event loop, fork or spawned process, and from scripts without a guard. This
-module imports none of the rules, nor any heavy library.
+Contract: a judgement is that of `livek12 judge-pairs` and depends on the row alone. Undecided rows have no score. Both
+may be called from any thread, event loop, fork or spawned process, and from scripts without a guard. This module
+imports none of the rules, nor any heavy library.
 """
 
 from __future__ import annotations
@@ -42,16 +42,15 @@ _log = logging.getLogger("livek12.verify")
 
 @dataclass(frozen=True)
 class Judgement:  # noqa: PLW1641 (the list in it has no hash)
-    """The judgement of one response. It has no truth value: a wrong answer is judged too.
+    """Judgement of one response. It has no truth value: a wrong answer is judged too.
 
     Attributes:
-        decision: `accept` (right), `reject` (wrong), or `undecided`: nobody could tell.
-        score: the share of the points, with partial credit. Where it is not known, what the `Verifier` gives then:
-            None by default.
+        decision: `accept` (right), `reject` (wrong), or `undecided`.
+        score: the share of the points, with partial credit; of undecided ones the `Verifier`'s value, None by default.
         decided_by: the stage of the rules; `llm` or `panel` for judge models; `extraction` where no answer was found;
             `input` for a row that cannot be read.
         reason: in words.
-        extracted: the answers that were found in the response, one a part.
+        extracted: the answers in the response, one a part.
         judge: the version of the rules (and models) that decided: equal versions decide equally.
     """
 
@@ -64,7 +63,7 @@ class Judgement:  # noqa: PLW1641 (the list in it has no hash)
 
     @property
     def correct(self) -> bool | None:
-        """True or false; None where nobody could tell."""
+        """True or false; None for undecided ones."""
         return {"accept": True, "reject": False}.get(self.decision)
 
     def __bool__(self) -> NoReturn:
@@ -85,11 +84,8 @@ class Verifier:
 
     Args:
         workers: the most processes at a time; default one for each core, and 32 at most.
-        undecided: the score of what nobody could decide; None is honest.
+        undecided: the score of undecided responses; None is honest.
         judge: models for what the rules leave open, as `MODEL[@ENGINE[:K=V,…]][,…]`; None for the rules alone.
-
-    Raises:
-        UserError: a setting that cannot be.
     """
 
     def __init__(self, workers: int | None = None, undecided: float | None = None, judge: str | None = None) -> None:
@@ -125,17 +121,11 @@ class Verifier:
         return judgement
 
     def batch(self, rows: Iterable[Row]) -> list[Judgement]:
-        """Judges rows.
-
-        Args:
-            rows: each with `gold` and `response`, and what else a row of `livek12 judge-pairs` may have.
+        """Judges rows with `gold`, `response`, and the other fields of `livek12 judge-pairs`.
 
         Returns:
             One judgement a row. A row that cannot be read is `undecided` by `input` with score None, and one logged
             warning a batch says how many there are.
-
-        Raises:
-            UserError: a process cannot start, or the judge models cannot be asked at all, or these are no rows.
         """
         return _warned(self._judged(_lines(rows)))
 
@@ -216,9 +206,6 @@ def verify(
         options: a list of {label, text}, a mapping of labels to texts, or texts.
         unit: the unit printed behind the blank; a list has one a blank.
         variables: typed variables {name, description, type, value}; `gold` may then be None.
-
-    Raises:
-        UserError: an argument that cannot be read, or a process that cannot start.
     """
     return _shared.verify(gold, response, question, question_type, options, unit, variables)
 
@@ -236,13 +223,12 @@ def _models(judge: str) -> HeldModels | None:
 
 
 def _cancel(futures: Iterable[Future[list[Reply]]]) -> None:
-    """Cancels pending futures; finished ones keep their result."""
+    """Finished futures keep their result."""
     for future in futures:
         future.cancel()
 
 
 def _warned(judged: list[Judgement]) -> list[Judgement]:
-    """Warns of a batch in one line of how many rows could not be read."""
     bad = [(number, judgement.reason) for number, judgement in enumerate(judged) if judgement.decided_by == "input"]
     if bad:
         number, reason = bad[0]
@@ -257,7 +243,6 @@ def _lines(rows: Iterable[Row]) -> list[bytes]:
 
 
 def _line(number: int, row: Row) -> bytes:
-    """A row as a line of judge-pairs, by its own id or its number."""
     try:
         values = {name: row[name] for name in FIELDS if row.get(name) is not None}
         name = row.get("id")
@@ -269,7 +254,6 @@ def _line(number: int, row: Row) -> bytes:
 
 
 def _json(field: str, value: Any) -> str:
-    """The value of a field; what JSON cannot hold becomes something that the field may not be."""
     try:
         return json.dumps(value, default=_of_images if field == "images" else plain)
     except Exception:  # the methods of a stranger's object may raise anything
@@ -280,11 +264,8 @@ def _of_images(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else plain(value)
 
 
-# --- values of other libraries, none of which is imported ----------------------------------------------------------
-
-
 def listed(value: Any) -> Any:
-    """The value of numpy or torch as Python's own; any other as it is.
+    """Value of numpy or torch as Python's own; any other as it is.
 
     Short floats become the shortest that is the same there: float32's 0.1 is 0.1, not 0.10000000149011612.
     """
@@ -295,7 +276,7 @@ def listed(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The form for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
+    """Form for `json.dumps` of numbers and lists of other libraries; else something that no field may be."""
     if isinstance(value, Decimal | Fraction):
         return str(value)
     own = listed(value)

@@ -1,8 +1,7 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
 Contract: the reply to a line depends on the line alone: limits are in processor time. A line that breaks one is
-undecided and says so; its neighbours are judged anew. Any number of threads may use a `MarkPool`, and a fork has
-processes of its own, each with one child for symbolic comparisons. This module imports none of the rules.
+undecided; its neighbours are judged anew. This module imports none of the rules.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ SHARES: Final = 4
 
 
 def default_size() -> int:
-    """The number of processes, unless the user names one."""
+    """Number of processes, unless the user names one."""
     return min(MOST, cores())
 
 
@@ -78,16 +77,12 @@ class MarkPool(ProcessPool, Generic[R]):
         return self._submit(list(_chunks(lines, max(1, min(CHUNK, share)))), self._closed)
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[R]:
-        """The replies to lines, in order; raises as `batches`."""
+        """Replies to lines, in order; raises as `batches`."""
         for replies in self.batches(lines):
             yield from replies
 
     def batches(self, lines: Iterable[bytes]) -> Iterator[list[R]]:
-        """The same, some at a time; a bounded number of lines is in hand.
-
-        Raises:
-            UserError: a process cannot start.
-        """
+        """Replies to lines, some at a time; a bounded number of lines is in hand."""
         ahead: deque[Future[list[R]]] = deque()
         closed = self._closed
         try:
@@ -102,7 +97,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 future.cancel()
 
     def close(self) -> None:
-        """Ends all processes, and what they have in hand; the pool may be used again."""
+        """Ends all processes; the pool may be used again."""
         with self._lock:
             threads, self._threads = self._threads, None
         if threads is not None:
@@ -120,7 +115,7 @@ class MarkPool(ProcessPool, Generic[R]):
         self._threads = None
 
     def _submit(self, chunks: Sequence[list[bytes]], closed: int) -> list[Future[list[R]]]:
-        """The futures of chunks of a batch; nothing starts if the pool was closed since the batch began."""
+        """Nothing starts if the pool was closed since the batch began."""
         with self._lock:
             threads = self._threads = self._threads or ThreadPoolExecutor(self.size, thread_name_prefix="rows")
             try:
@@ -129,7 +124,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 raise UserError("nothing can be judged any more: the interpreter is ending") from None
 
     def _judged(self, chunk: list[bytes], closed: int) -> list[R]:
-        """The replies to a chunk; where its process ends, each line is judged alone."""
+        """Where a process ends, each of its lines is judged alone."""
         replies: list[R] = []
         while rest := chunk[len(replies) :]:
             try:
@@ -145,7 +140,6 @@ class MarkPool(ProcessPool, Generic[R]):
             return self._unmarked(line, f"no result: {error}")
 
     def _replies(self, lines: Sequence[bytes], closed: int) -> list[R]:
-        """The replies to the first of these lines, as many as a process makes in time."""
         try:
             replies = from_json(self.ask_again(b"\n".join(line.rstrip(b"\r\n") for line in lines), closed))
         except Closed:
@@ -167,8 +161,8 @@ def pair_pool(
 ) -> MarkPool[Reply]:
     """Processes that judge rows of judge-pairs.
 
-    `folder` is that of image files, None for none; `whole` replies hold the verdict of the rules; `seconds` are
-    processor time of a row, without its symbolic comparisons.
+    `folder` is that of image files; `whole` replies hold the verdict of the rules; `seconds` are processor time of a
+    row, without its symbolic comparisons.
     """
 
     def unmarked(line: bytes, why: str) -> Reply:
@@ -192,11 +186,8 @@ def _chunks(lines: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
         yield chunk
 
 
-# ---- in the child ----
-
-
 def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, seconds: float) -> None:
-    """The work of `pair_pool`."""
+    """Work of `pair_pool`."""
     from livek12.evaluation.pairs import reply_to
     from livek12.judges.cascade import decision_store, default_cascade
 
@@ -205,7 +196,7 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
 
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:
-    """Judges what a pool sends, `seconds` of processor time a line; calls `after` behind each message."""
+    """Judges the lines of a pool, `seconds` of processor time a line; calls `after` behind each message."""
     for chunk in requests(link):
         try:
             replies: object = list(_in_time(chunk.split(b"\n"), seconds, judge))
@@ -225,9 +216,6 @@ def _in_time(lines: Sequence[bytes], seconds: float, judge: Callable[[bytes], R]
             return
 
 
-# ---- on a Ray cluster ----
-
-
 def ray_batches(
     lines: Iterable[bytes],
     address: str,
@@ -238,22 +226,9 @@ def ray_batches(
     *given: object,
     unmarked: Callable[[bytes, str], R],
 ) -> Iterator[list[R]]:
-    """The replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
+    """Replies to lines from Ray tasks, each with a `MarkPool` of one process that its node keeps.
 
     A lost task is run again on another node. Nodes import livek12 as installed there; other rules are refused.
-
-    Args:
-        lines: to judge.
-        address: "local", "auto", HOST:PORT or ray://HOST:PORT.
-        workers: the most tasks at a time; None for the free cores of the cluster.
-        waiting: the number of tasks that are worth their start.
-        work: as for `MarkPool`, with `shared`, which travels to each node once, and `given`.
-        shared: see `work`.
-        given: see `work`.
-        unmarked: as for `MarkPool`.
-
-    Raises:
-        UserError: Ray is missing, there is none at this address, or a process cannot start.
     """
     from livek12.engines.pool.ray import connect
     from livek12.judges.cascade import rules_digest
@@ -311,9 +286,6 @@ def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Se
     return [reply for future in _node_pools[name].submit(lines) for reply in future.result()]
 
 
-# ---- in threads ----
-
-
 class Flow(Generic[T, R]):
     """Threads that mark a stream, `ahead` items at a time; Ctrl-C does not wait for a judge."""
 
@@ -322,7 +294,7 @@ class Flow(Generic[T, R]):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="judges")
 
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
-        """The results as they finish or, with `ordered`, in the order of the items; raises what `work` raises.
+        """Results as they finish or, with `ordered`, in the order of the items.
 
         An item None means that none waits at the moment: only finished results are yielded then.
         """

@@ -1,7 +1,7 @@
 """The `livek12` command: a table of subcommands, each imported only when it is called.
 
-Contract: a subcommand is a module of `scripts.commands` with a typer `app`. UserError becomes one line on stderr
-and exit code 2 (wrong use or bad input); 1 is for work that ended with failures; 0 for work done.
+Contract: UserError becomes one line on stderr and exit code 2 (wrong use or bad input); 1 is for work that ended with
+failures; 0 for work done.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ COMMANDS = {name: text for group in GROUPS.values() for name, text in group.item
 
 
 class LazyGroup(TyperGroup):
-    """Lists and completes all subcommands without importing any; the one that is called is imported."""
+    """Lists and completes all subcommands without importing any."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -74,18 +74,18 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Imports the module of the subcommand."""
-        name, known, rest = super().resolve_command(ctx, args)
-        if name is None or known is None:
-            return name, known, rest
+        name, subcommand, rest = super().resolve_command(ctx, args)
+        if name is None or subcommand is None:
+            return name, subcommand, rest
         module = importlib.import_module(f"livek12.scripts.commands.{name.replace('-', '_')}")
         command: Any = typer.main.get_command(module.app)
         command.name = name
-        for one in (command, *getattr(command, "commands", {}).values()):
-            one.params += _options_of_all()
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.params += _options_of_all()
         return name, command, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the table as it stands, with one column of names for all groups."""
+        """Writes the table with one column of names for all groups."""
         width = max(map(len, COMMANDS))
         for title, commands in GROUPS.items():
             with formatter.section(title):
@@ -140,7 +140,6 @@ Include = Annotated[
 
 
 def _options_of_all() -> list[Any]:
-    """The options that every subcommand has."""
     only = typer.Typer(add_completion=False)
 
     @only.command()
@@ -182,7 +181,8 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _stop()
     except OSError as error:
-        # What no module foresaw of disks and names (no right, no room, too long a name) is the user's to mend as well.
+        # Disk and name errors that no module foresaw (no right, no room, too long a name) are the user's to mend as
+        # well.
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
         # Wrong options: typer's own exceptions say it in one line, but its handler would print four.
@@ -199,7 +199,7 @@ def main() -> None:
 
 
 def _mend_streams() -> None:
-    """Lets every character be printed, so that work that is done never ends in an error for its last line."""
+    """An unprintable character must not turn finished work into an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
             ascii_only = "é".encode(stream.encoding, "ignore") == b""
@@ -207,7 +207,7 @@ def _mend_streams() -> None:
 
 
 def _end_cleanly() -> None:
-    """Has SIGTERM, by which schedulers end a job, end the work as Ctrl-C does."""
+    """SIGTERM, by which schedulers end a job, ends the work as Ctrl-C does."""
     ours = threading.current_thread() is threading.main_thread()
     if ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)

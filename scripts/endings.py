@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool, brief: bool = False) -> Finished:
-    """Scores, prints the summary and writes both reports.
-
-    Args:
-        folder: the run.
-        profile: which formulas.
-        exam: the questions with their pictures.
-        as_json: print the scores for a program.
-        brief: print one line a task.
-    """
+    """Scores, prints the summary and writes both reports; `brief` prints one line a task."""
     from livek12.evaluation.reporting import score_run
 
     scored = score_run(folder, profile, exam)
@@ -37,7 +29,7 @@ def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool, b
 
 
 class Finished(NamedTuple):
-    """The end of a run: requests without a response, answers left open, and whether its reports could be written."""
+    """Requests without a response, answers left open, and true if the reports were written."""
 
     failed: int
     ungraded: int
@@ -45,7 +37,7 @@ class Finished(NamedTuple):
 
 
 def show(scored: Scored, as_json: bool, brief: bool = False) -> bool:
-    """Prints the scores, in words or for a program, and writes the files; whether all could be written."""
+    """Prints the scores and writes the files; returns true if all could be written."""
     from livek12.report.terminal import print_summary
 
     if as_json:
@@ -58,7 +50,6 @@ def show(scored: Scored, as_json: bool, brief: bool = False) -> bool:
 
 
 def _tell_page(page: Path) -> None:
-    """Says where the graded paper lies: a link where the terminal knows links, else its path alone."""
     from rich.console import Console
     from rich.text import Text
 
@@ -67,13 +58,13 @@ def _tell_page(page: Path) -> None:
 
 
 def end(folder: RunFolder, failed: int, written: bool = True) -> None:
-    """Ends a command that asks: exit code 1 while requests have no response, or where its reports are not written."""
+    """Ends a command that asks: exit code 1 while requests have no response, or without written reports."""
     if failed:
         from livek12.core.engine_kinds import kind_of
 
         recorded = f"{failed} answers are not in what was recorded"
-        asked = f"{failed} requests have no response; the same command asks them again"
-        tell(recorded if kind_of(folder.spec().engine).is_recorded else asked, err=True)
+        hint = f"{failed} requests have no response; the same command asks them again"
+        tell(recorded if kind_of(folder.spec().engine).is_recorded else hint, err=True)
     if failed or not written:
         raise typer.Exit(1)
 

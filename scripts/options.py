@@ -1,4 +1,4 @@
-"""The options that several subcommands share, so that each is spelled and explained once."""
+"""Options that several subcommands share."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from livek12.evaluation.options import GROUPS, OUTPUT, JudgingOptions, RunOption
 
 
 def place(text: str) -> Path | str:
-    """A run folder as it is named: a path, or an address that `run_folder` or `own_folder` looks at."""
+    """Run folder: a path or an address."""
     from livek12.core.run.remote import is_address
 
     return text if is_address(text) else Path(text)
 
 
 def run_folder(context: typer.Context, named: Any) -> Any:
-    """The folders that a command reads; what stands at an address is fetched where the command is to run."""
+    """Folders that a command reads; those at an address are fetched."""
     return _here(context, named, texts=True)
 
 
 def scored_folder(context: typer.Context, named: Any) -> Any:
-    """The same of a command that makes scores alone."""
+    """Folders of a command that makes scores alone."""
     return _here(context, named, texts=False)
 
 
@@ -36,19 +36,18 @@ def _here(context: typer.Context, named: Any, texts: bool) -> Any:
     from livek12.core.run.remote import run_folder as local
 
     if isinstance(named, list):
-        return [_here(context, one, texts) for one in named]
+        return [_here(context, each, texts) for each in named]
     return named if named is None or context.resilient_parsing else local(named, texts)
 
 
 def own_folder(context: typer.Context, named: Any) -> Any:
-    """The folder that a command writes in."""
+    """Folder that a command writes in."""
     from livek12.core.run.remote import own_folder as local
 
     return named if context.resilient_parsing else local(named)
 
 
 def _option(model: type, field: str, name: str = "") -> Any:
-    """The option that a field of a model describes."""
     (flag,) = _hints(model)[field].__metadata__
     return typer.Option(
         name or flag.name or f"--{field.replace('_', '-')}",
@@ -67,11 +66,9 @@ def _hints(model: type) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Offered:
-    """In the annotation of a parameter whose type is a model: the fields that the command offers.
+    """Fields of a model that the command offers, in a parameter's annotation.
 
-    Attributes:
-        without: fields that keep their defaults.
-        names: of options, by field, where they differ from those of other commands.
+    `without` keep their defaults; `names` maps fields to options where they differ from those of other commands.
     """
 
     without: tuple[str, ...] = ()
@@ -79,7 +76,7 @@ class Offered:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of the models among its parameters."""
+    """Command with an option for each field of the models among its parameters."""
     parameters: list[inspect.Parameter] = []
     models: dict[str, tuple[Any, list[str]]] = {}
     hints = get_type_hints(command, include_extras=True)
@@ -162,18 +159,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.", 
 
 
 class _WholeHelp(TyperGroup):
-    """Lists its commands with what each does, not cut off at the end of a line."""
+    """Lists its commands with uncut descriptions."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
+            formatter.write_dl([(name, (sub.help or "").partition("\n\n")[0]) for name, sub in self.commands.items()])
 
 
 def command() -> typer.Typer:
-    """The app of one subcommand: plain help, no shell completion of its own."""
+    """App of one subcommand: plain help, no shell completion."""
     return typer.Typer(cls=_WholeHelp, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
 def example(line: str) -> str:
-    """The end of a command's help: a command line, kept on one line so that it can be copied."""
+    """End of a command's help: a command line on one line, to be copied."""
     return f"\b\nExample:\n  {line}"

@@ -1,7 +1,7 @@
 """The folders of `--include` as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
 
-The prefix avoids clashes with installed packages and lets any process with the variable import them: workers that build
-rows unpickle functions by this name. Nothing is searched for, so neighbours of such a folder are never imported.
+The prefix avoids clashes with installed packages and lets workers unpickle functions by this name. Nothing is searched
+for, so neighbours of a folder are never imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __path__ = []
 
 
 def add(folder: Path) -> None:
-    """Makes a folder a subpackage of this one; passes on exceptions of its `__init__.py`."""
+    """Makes a folder a subpackage of this one."""
     name = f"{__name__}.{folder.name}"
     if name in sys.modules:
         return

@@ -1,7 +1,4 @@
-"""Modules for `evaluate.load`, shipped as files in the folders beside this one.
-
-Each imports the installed package; nothing in the package imports it. `space` makes a folder for a Space, offline.
-"""
+"""Modules for `evaluate.load`, shipped as files in the folders beside this one."""
 
 from __future__ import annotations
 
@@ -61,24 +58,12 @@ launch_gradio_widget(evaluate.load(str(Path(__file__).resolve().parent / "{name}
 
 
 def metric_path(name: str) -> str:
-    """The folder of a module, for `evaluate.load`.
-
-    Args:
-        name: one of `METRICS`.
-    """
+    """Folder of a module of `METRICS`, for `evaluate.load`."""
     return str(_HERE / one_of("METRIC", name, tuple(METRICS)))
 
 
 def space(name: str, out: Path) -> Path:
-    """Writes a module as a folder for a Space: the module, a card, a page and requirements.
-
-    Args:
-        name: one of `METRICS`.
-        out: where the folder `name` is made.
-
-    Returns:
-        The folder, which `evaluate.load` takes too.
-    """
+    """Writes a module of `METRICS` as a folder for a Space; returns the folder."""
     from livek12.core.version import __version__
 
     source = (Path(metric_path(name)) / f"{name}.py").read_text(encoding="utf-8")
@@ -106,7 +91,7 @@ def space(name: str, out: Path) -> Path:
 
 
 def _text(name: str, source: str) -> str:
-    """A text constant of a module, read from its source so that `evaluate` need not be loaded."""
+    """Read from the source so that `evaluate` need not be loaded."""
     match = re.search(rf'^{name} = """\\\n(.+?)"""', source, flags=re.MULTILINE | re.DOTALL)
     assert match is not None, name
     return match[1].strip()

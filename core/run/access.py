@@ -1,9 +1,8 @@
 """Access to a run folder: which run it takes, and who works in it.
 
-Contract: a run folder is new, empty, or holds files of runs and nothing else. `.lock` is held, briefly and alone, to
-decide which run the folder holds or to write run.json; `.in-use` is shared by all processes of the same run, and while
-one of them lives the folder takes no other run. Both locks end with their process. Where locks may not reach other
-machines, leases `lock` and `part` replace them (`core.run.leases`).
+Contract: `.lock` is held briefly to decide which run the folder holds or to write run.json; `.in-use` is shared by all
+processes of the same run, and while one of them lives the folder takes no other run. Both locks end with their process;
+where locks may not reach other machines, leases `lock` and `part` replace them.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Fence = Callable[[], None]
 
 
 def check_links(path: Path) -> None:
-    """Refuses a run folder in which a file that is read or written is a link, or neither file nor folder."""
+    """Refuses a run folder in which a file is a link, or neither file nor folder."""
     check_names(path, _OWNED)
     check_home(path)
 
@@ -79,7 +78,7 @@ def make_folder(path: Path) -> None:
 
 
 def has_responses(path: Path) -> bool:
-    """Returns true if any response is stored."""
+    """True if any response is stored."""
     return has_lines(path, "responses")
 
 
@@ -103,7 +102,7 @@ _mine = threading.local()
 
 @contextmanager
 def _settling_by_lease(path: Path) -> Iterator[Fence]:
-    """Does the same by a lease; reentrant within a thread."""
+    """Reentrant within a thread."""
     fences: dict[Path, Fence] = _mine.__dict__.setdefault("fences", {})
     if path in fences:
         yield fences[path]
@@ -181,7 +180,7 @@ _AT_WORK = "{}: another command is at work here; wait until it is done"
 
 
 def in_use(path: Path) -> bool:
-    """Returns true if a process works on the folder's run; call it while `settling`."""
+    """True if a process works on the folder's run; call it while `settling`."""
     if shared(path):
         lease = Lease(path)
         try:

@@ -1,9 +1,8 @@
-"""Work claims: a run's keys over processes that join, leave or are killed (which fixed shares by rank cannot serve).
+"""Work claims: distributes a run's keys over processes that join, leave or are killed.
 
-Contract: a process claims a unit of work before it does it; of two living processes only one gets it. A claim names the
-journal file that its process holds locked and is void once nobody holds that file, so the work of a killed process is
-free again without clean-up, within `LOOK_SECONDS`. Where locks may not reach other machines a claim is a hard link
-(`core.run.leases`), and a process of another machine counts as gone when its lease expires.
+Contract: of two living processes only one gets a unit of work. A claim names the journal file that its process holds
+locked and is void once nobody holds that file, so the work of a killed process is free again within `LOOK_SECONDS`.
+Where locks may not reach other machines a claim is a hard link (`core.run.leases`).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Claims:
 
     Args:
         owner: the journal file that this process holds (`JournalWriter.path`).
-        stem: the kind of work: the stem of that journal.
+        stem: of that journal.
         stored: reads the finished keys of all processes.
         unit: names what is claimed together with a key; default the key alone.
 
@@ -64,11 +63,11 @@ class Claims:
         self.refused: set[str] = set()
 
     def take(self, key: str) -> bool:
-        """Claims the unit of a key; returns true if this process is to do the work."""
+        """Claims the unit of a key; returns true on success."""
         return bool(self.take_all([key]))
 
     def take_all(self, keys: Iterable[str]) -> list[str]:
-        """Claims the units of several keys in one turn; returns the keys that this process is to do."""
+        """Claims the units of several keys in one turn; returns the keys for this process."""
         with self._told():
             units = {key: self._unit(key) for key in keys if key not in self.done}
             free = [key for key, unit in units.items() if not self._is_others(unit)]
@@ -79,7 +78,7 @@ class Claims:
                 return [key for key in free if self._claim(units[key]) and key not in self.done]
 
     def _is_others(self, unit: str) -> bool:
-        """Checks for a living holder; the book need not be read again, for the living give up no claim."""
+        """The book need not be read again, for the living give up no claim."""
         holder = self._book.holder(unit)
         if holder is None or holder in (_ME, self._owner.name) or not self._lives(holder):
             return False
@@ -87,7 +86,6 @@ class Claims:
         return True
 
     def _claim(self, unit: str) -> bool:
-        """Claims a unit that no living process has; when another is quicker, looks at that one."""
         while True:
             holder = self._book.holder(unit)
             if holder == _ME:
@@ -102,7 +100,7 @@ class Claims:
                 return True
 
     def _lives(self, holder: str) -> bool:
-        """Checks whether a process holds the journal file, as of at most `LOOK_SECONDS` ago."""
+        """As of at most `LOOK_SECONDS` ago."""
         now = time.monotonic()
         if now - self._seen_alive.get(holder, -LOOK_SECONDS) < LOOK_SECONDS or holder == _NOT_SEEN:
             return True
@@ -120,20 +118,18 @@ class Claims:
 
 
 class _Book(Protocol):
-    """The holders of all units."""
-
     def holder(self, unit: str) -> str | None:
-        """The journal file of a unit's holder as last read: `_ME`, `_NOT_SEEN`, or None."""
+        """`_ME`, `_NOT_SEEN`, or a journal file as last read."""
 
     def turn(self) -> AbstractContextManager[set[str]]:
         """Keeps the book still; yields the holders that are new."""
 
     def put(self, unit: str) -> bool:
-        """Claims a unit for this process; false if another was quicker, which `holder` then names."""
+        """False if another was quicker, which `holder` then names."""
 
 
 class _Told(_Book):
-    """A file of lines that one process at a time writes, under a lock."""
+    """File of lines that one process at a time writes, under a lock."""
 
     def __init__(self, owner: Path, path: Path) -> None:
         self._owner = owner
@@ -170,7 +166,6 @@ class _Told(_Book):
         self._offset += 0 if torn else len(lines)  # its own claims are not read again
 
     def _read(self) -> set[str]:
-        """Reads claims since the last look; returns their holders."""
         size, new = os.fstat(self._fd).st_size, set[str]()
         if size <= self._offset:
             return new
@@ -189,7 +184,7 @@ class _Told(_Book):
 
 
 class _Linked(_Book):
-    """A link for each claim, `CLAIMS/HASH.N`; the successor of a gone process makes the next number."""
+    """Link for each claim, `CLAIMS/HASH.N`; the successor of a gone process makes the next number."""
 
     def __init__(self, owner: Path, stem: str, token: str) -> None:
         lease = named(token)
@@ -239,12 +234,9 @@ class _Linked(_Book):
 
 
 def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
-    """Returns true if a holder may be gone and its lease does not tell yet; locks tell at once.
+    """True if a holder may be gone and its lease does not tell yet; locks tell at once.
 
-    Args:
-        folder: of the run.
-        holders: `Claims.refused`.
-        since: monotonic time of the refusal; a claim without a visible holder is waited for `SECONDS` from then.
+    `since` is the monotonic time of the refusal: a claim without a visible holder is waited for `SECONDS`.
     """
     tokens = {lease_of(folder / name) for name in holders} - {None}
     unseen = _NOT_SEEN in holders and time.monotonic() - since < SECONDS
@@ -252,12 +244,12 @@ def unsure(folder: Path, holders: Collection[str], since: float) -> bool:
 
 
 def at_work(folder: Path, stem: str) -> list[str]:
-    """The journals of one kind of work that living processes hold, this one included."""
+    """Journals of one kind of work that living processes hold."""
     return [file.name for file in journal_files(folder, stem) if is_held(file)]
 
 
 def with_its_trials(key: str) -> str:
-    """The unit of a key `task/question/trial`: `TOGETHER` trials of the question."""
+    """Unit of a key `task/question/trial`: `TOGETHER` trials of the question."""
     name, _, trial = key.rpartition("/")
     return f"{name}/{int(trial) // TOGETHER}"
 

@@ -6,15 +6,14 @@
     earlier-N.jsonl     replies to the requests before a question's own, kept for resuming
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
-    repeats-N.jsonl     one `Verdict` a line, of judges asked once more; none of them makes a mark
+    repeats-N.jsonl     one `Verdict` a line, of repeated judging; none of them makes a mark
     regrades.jsonl      marks set by people (`core.run.markings`)
     sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     report.json, report.html
 
-Contract: a folder is opened with the spec of the current command. A new folder takes it, and so does one that holds no
-response while no process works in it; any other refuses a spec that differs in anything that could change an answer or
-a mark. Of several commands that begin at once one makes the folder (`core.run.access`). A response of another model, or
-to a question outside the run, never counts.
+Contract: a new folder takes the spec of the current command, and so does one that holds no response while no process
+works in it; any other refuses a spec that differs in anything that could change an answer or a mark. A response of
+another model, or to a question outside the run, never counts.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ QUESTIONS = "questions.jsonl"
 
 
 class RunQuestion(Record):
-    """A line of questions.jsonl."""
+    """Line of questions.jsonl."""
 
     task: str
     question: Question
@@ -85,8 +84,6 @@ class _Named(BaseModel):
 
 
 class _QuestionHead(BaseModel):
-    """The name of a question in a line of questions.jsonl."""
-
     task: str
     question: _Named
 
@@ -117,13 +114,8 @@ class RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
         A folder of another run takes this one if it holds no response and is not in use. No third run can take it until
-        the result is garbage or `leave` is called.
-
-        Args:
-            path: the folder; made where it is missing.
-            spec: of the current command.
-            questions: the questions of each task, kept in the folder so that marks can be traced.
-            on_problem: receives one line for each damaged line, and for another run that gave way.
+        the result is garbage or `leave` is called. `on_problem` receives one line for each damaged line, and for
+        another run that gave way.
         """
         run = cls(path, on_problem)
         make_folder(path)
@@ -152,7 +144,6 @@ class RunFolder:
             raise UserError(f"{self.path}: another command began a run here meanwhile; run yours again") from None
 
     def _take_over(self, different: str, fence: Fence) -> None:
-        """Removes another run without responses."""
         busy = in_use(self.path)  # first: who is at work may store a response and leave while we look
         if has_responses(self.path):
             raise UserError(
@@ -179,7 +170,7 @@ class RunFolder:
         return run
 
     def spec(self) -> RunSpec:
-        """The spec in run.json."""
+        """Spec in run.json."""
         file = self._file("run.json")
         try:
             spec = read_spec(self.path, file.read_bytes())
@@ -201,7 +192,7 @@ class RunFolder:
         write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
-        """The questions of each task in run order; pictures without bytes."""
+        """Questions of each task in run order; pictures without bytes."""
         if self._questions is None:
             by_task: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
             for task, question in self.each_question():
@@ -214,14 +205,13 @@ class RunFolder:
         return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
 
     def asked(self) -> Mapping[tuple[str, str], int]:
-        """Maps the task and id of each question to its line's place in questions.jsonl; raises as `each_question`."""
+        """Maps the task and id of each question to its line's place in questions.jsonl."""
         if self._asked is None:
             heads = self._question_lines(_QuestionHead)
             self._asked = {(item.task, item.question.id): place for item, place in heads}
         return self._asked
 
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
-        """The lines of questions.jsonl with their places, parsed as `model`."""
         spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
         try:
@@ -240,11 +230,11 @@ class RunFolder:
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
     def writer(self, stem: str) -> JournalWriter:
-        """A writer for `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
+        """Writer for a stem: `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
         return JournalWriter(self.path, stem)
 
     def responses(self) -> Iterator[Response]:
-        """The responses of the run, one a key: the first that was stored."""
+        """Responses of the run, one a key: the first that was stored."""
         expected, seen = self.expected(), KeySet()
         for response in read_journal(self.path, "responses", Response, self.on_problem):
             if expected(response) and seen.add(response.key):
@@ -252,7 +242,7 @@ class RunFolder:
         expected.tell()
 
     def response_lines(self) -> Iterator[tuple[str, bytes]]:
-        """The same, each as its key and its raw line; damaged lines are skipped silently."""
+        """Responses, each as its key and its raw line; damaged lines are skipped silently."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
@@ -261,31 +251,25 @@ class RunFolder:
                     yield str(head.key), line
 
     def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
-        """The filter for responses of this run, or of some of its questions."""
+        """Filter for responses of this run, or of some of its questions."""
         spec, on_problem = self.spec(), self.on_problem if questions is None else None
         return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
-        """The keys that have a response now; the same set each time, reading only new lines."""
+        """Keys that have a response now; the same set each time, reading only new lines."""
         self._answered = self._answered or self.follow()
         return self._answered()
 
     def follow(self) -> AnsweredKeys:
-        """A set of answered keys for repeated looks: each reads what is new."""
+        """Set of answered keys for repeated looks."""
         return AnsweredKeys(self.path, self.expected(), self.on_problem)
 
     def earlier(self) -> Iterator[Response]:
-        """The replies to earlier requests, by the keys of the questions they precede."""
+        """Replies to earlier requests, by the keys of the questions they precede."""
         yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
-        """Records the judges of a marking in run.json.
-
-        Args:
-            judges: version of each task's judges.
-            words: their descriptions, by version.
-            marking: its number (see `core.run.markings`).
-        """
+        """Records the judges of a marking in run.json: version of each task's judges, and their descriptions."""
         with settling(self.path) as fence:
             spec = self.spec()
             before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
@@ -294,11 +278,7 @@ class RunFolder:
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
     def judged(self, among: Callable[[Verdict], bool] | None = None) -> Iterator[tuple[Response, Verdict]]:
-        """The responses that have a verdict, with the one that counts.
-
-        Args:
-            among: filter of verdicts; None: all.
-        """
+        """Responses that have a verdict, with the one that counts."""
         verdicts = self._verdicts(among)
         for response in self.responses():
             verdict = verdicts.find(response.key)
@@ -306,19 +286,19 @@ class RunFolder:
                 yield response, verdict
 
     def repeats(self) -> Iterator[Verdict]:
-        """The stored verdicts of repeated judging, unfiltered."""
+        """Stored verdicts of repeated judging, unfiltered."""
         yield from read_journal(self.path, "repeats", Verdict, self.on_problem)
 
     def failures(self) -> dict[str, Failure]:
-        """The last failure of each key."""
+        """Last failure of each key."""
         return {str(f.key): f for f in read_journal(self.path, "failures", Failure, self.on_problem)}
 
     def tries(self) -> Counter[str]:
-        """The number of failures of each key."""
+        """Number of failures of each key."""
         return Counter(str(f.key) for f in read_journal(self.path, "failures", Failure, self.on_problem))
 
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict that counts of each key."""
+        """Verdict that counts of each key."""
         judges, best = self.spec().known_judges, dict[str, Verdict]()
         for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
             before = best.get(str(verdict.key))
@@ -332,7 +312,7 @@ class RunFolder:
         texts: bool = True,
         questions: Collection[tuple[str, str]] | None = None,
     ) -> Index[Verdict]:
-        """The same as an index, for millions."""
+        """An index, for millions of verdicts."""
         spec = self.spec()
         return Index(
             self.path,
@@ -349,10 +329,7 @@ class RunFolder:
     def rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
         """Streams one row for each question and trial, with people's marks in place of the judges'.
 
-        Args:
-            texts: false where no text, thinking or verdict reason is needed: packed ones are then not read
-                (`core.packed_rows`).
-            questions: task and id of the questions whose rows are read; default all.
+        `texts` false: no text, thinking or verdict reason is needed, and packed ones are not read.
         """
         from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
 
@@ -361,7 +338,7 @@ class RunFolder:
         return regraded(rows, regrades, self.on_problem if questions is None else None) if regrades else rows
 
     def judged_rows(self, texts: bool = True, questions: Collection[tuple[str, str]] | None = None) -> Iterator[Row]:
-        """The rows with the judges' marks alone."""
+        """Rows with the judges' marks alone."""
         trials, on_problem = self.spec().trials, self.on_problem if questions is None else None
         expected = self.expected(questions)
         responses = Index(
@@ -384,7 +361,6 @@ class RunFolder:
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
     def _write_questions(self, questions: Mapping[str, Iterable[Question]], fence: Fence) -> str:
-        """Writes questions.jsonl; returns its hash."""
         digest = hashlib.sha256()
 
         def lines() -> Iterator[str]:
@@ -406,7 +382,7 @@ def _first(new: Record, old: Record) -> bool:
 
 
 def keys_of(responses: Iterable[Response]) -> KeySet:
-    """The keys of responses."""
+    """Keys of responses."""
     keys = KeySet()
     for response in responses:
         keys.add(response.key)
@@ -414,7 +390,7 @@ def keys_of(responses: Iterable[Response]) -> KeySet:
 
 
 def without_bytes(question: Question) -> Question:
-    """The question with each picture replaced by its hash (as `path`)."""
+    """Question with each picture replaced by its hash (as `path`)."""
 
     def names(images: Iterable[Image]) -> list[Image]:
         return [Image(path=image.sha256 if image.bytes is not None else image.path) for image in images]
@@ -425,8 +401,6 @@ def without_bytes(question: Question) -> Question:
 
 
 class _Head(Record, extra="ignore"):
-    """The key and state of a verdict."""
-
     key: Key
     state: State
 
@@ -438,7 +412,7 @@ def states(run: RunFolder) -> dict[State, int]:
 
 
 def _by_heads(run: RunFolder) -> Counter[State] | None:
-    """Counts by verdict heads; None unless each answer has one verdict and people set no mark."""
+    """None unless each answer has one verdict and people set no mark."""
     if (run.path / REGRADES).exists():
         return None
     counts, answered, marked = Counter[State](), run.answered(), KeySet()

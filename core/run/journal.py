@@ -1,10 +1,9 @@
 """Append-only files of records, safe against `kill -9` at any moment.
 
-Contract: a record is one line, written whole by one `write`; a finished line is never touched again. Each writer has a
-file of its own (`STEM-0.jsonl`, `STEM-1.jsonl`, …), held by a lock that dies with its process; whoever opens a file
-next heals a torn end (kill, full disk). Under leases (`core.run.leases`) each writer begins a file named after its
-token. Readers need no lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and
-on close. Packed lines (`core.packed`) are read before the files.
+Contract: a record is one line, written by one `write`; a finished line is never touched again. Each writer has a file
+of its own (`STEM-0.jsonl`, …), held by a lock that dies with its process; the next one heals a torn end. Readers need
+no lock: they skip an unfinished last line. Data reaches the disk (fsync) at most once a second and on close. Packed
+lines (`core.packed`) are read first.
 """
 
 from __future__ import annotations
@@ -36,10 +35,9 @@ _SYNC_SECONDS = 1.0
 
 
 class LineFile:
-    """A file of whole lines, held by this process alone; a context manager, not thread-safe.
+    """File of whole lines, held by this process alone; a context manager, not thread-safe.
 
-    Args:
-        path: the file; made where it is missing, and its torn last line healed.
+    A missing file is made, and a torn last line healed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +52,7 @@ class LineFile:
         self._synced = time.monotonic()
 
     def write_line(self, text: str) -> None:
-        """Writes the text as one line; raises as `write_lines`."""
+        """Writes the text as one line."""
         self.write_lines([text])
 
     def write_lines(self, texts: Sequence[str]) -> None:
@@ -98,7 +96,7 @@ class LineFile:
 
 
 def heal(fd: int) -> None:
-    """Ends the file in a whole line: completes a last line that is valid JSON, else removes it."""
+    """Completes a last line that is valid JSON, else removes it."""
     size = os.lseek(fd, 0, os.SEEK_END)
     start, tail = size, b""
     while start > 0 and b"\n" not in tail:
@@ -117,7 +115,7 @@ def heal(fd: int) -> None:
 
 
 class ResponseHead(Record, extra="ignore", title="Response"):
-    """Of a response whose it is; that its line is whole is looked at, and nothing is made of its thinking."""
+    """Key and model of a response; its line is checked to be whole, and its texts are not built."""
 
     key: Key
     text: str
@@ -135,7 +133,7 @@ _BUFFER = 1 << 20
 
 
 class Place(NamedTuple):
-    """The place of a line: file, first byte, and the byte after its last; if packed, its row and the next one."""
+    """Place of a line: file, first byte, and the byte after its last; if packed, its row and the next one."""
 
     path: Path
     start: int
@@ -149,17 +147,16 @@ class JournalWriter(LineFile):
         self._use(*_take_file(folder, stem))
 
     def append(self, record: Record) -> None:
-        """Writes the record as one line; raises as `write_line`."""
+        """Writes the record as one line."""
         self.write_line(record.model_dump_json())
 
 
 def read_journal(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[R]:
-    """The records of all files of a stem, file by file, in the order they were written.
+    """Records of all files of a stem, file by file, in the order they were written.
 
-    Lines without a valid record are skipped; `on_problem` gets one line for each file with such lines (an unfinished
-    last line is none).
+    Lines without a valid record are skipped; `on_problem` gets one line for each file with such lines.
     """
     return (record for _, record in placed_records(folder, stem, model, on_problem))
 
@@ -167,7 +164,7 @@ def read_journal(
 def placed_records(
     folder: Path, stem: str, model: type[R], on_problem: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Place, R]]:
-    """The records with their places; otherwise as `read_journal`."""
+    """Records with their places; otherwise as `read_journal`."""
     return _placed(folder, stem, model, PackedLines, on_problem)
 
 
@@ -178,7 +175,7 @@ def placed_keys(
     on_problem: Callable[[str], None] | None = None,
     questions: Collection[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[Place, K | StoredKey]]:
-    """The same; of packed lines only the keys are read, and only those of some questions, if they are given."""
+    """Keys with their places; of packed lines nothing else is read."""
     return _placed(folder, stem, model, lambda path: PackedLines(path).keys(questions), on_problem)
 
 
@@ -226,7 +223,7 @@ def _placed(
 
 
 def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
-    """The raw lines of all files of a stem, in order."""
+    """Raw lines of all files of a stem, in order."""
     for path in [*_packed(folder, stem), *journal_files(folder, stem)]:
         yield from PackedLines(path) if path.suffix == PACKED else _lines(path)
 
@@ -246,19 +243,19 @@ def _packed(folder: Path, stem: str) -> list[Path]:
 
 
 def journal_files(folder: Path, stem: str) -> list[Path]:
-    """The files of a stem by number, without those whose lines are packed."""
+    """Files of a stem by number, without those whose lines are packed."""
     dead = packed_files(folder, stem)
     files = [path for path in folder.glob(f"{stem}-*.jsonl") if path.name not in dead]
     return sorted(files, key=lambda path: (len(path.name), path.name))
 
 
 def has_lines(folder: Path, stem: str) -> bool:
-    """Returns true if a stem has any line."""
+    """True if a stem has any line."""
     return packed_path(folder, stem).exists() or any(path.stat().st_size for path in journal_files(folder, stem))
 
 
 def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
-    """Heals every file whose writer is gone and keeps the first of them, or starts a new one; with leases a new one."""
+    """Heals every file whose writer is gone and keeps the first of them, or starts a new one."""
     if shared(folder):
         lease = Lease(folder)
         path = folder / f"{stem}-{lease.token}.jsonl"
@@ -286,7 +283,7 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
 
 
 def _stands(path: Path, fd: int) -> bool:
-    """Checks that the open file still has that name."""
+    """True if the open file still has that name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:
@@ -294,7 +291,6 @@ def _stands(path: Path, fd: int) -> bool:
 
 
 def _reason(error: ValueError) -> str:
-    """The first validation error of a line."""
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())[:_LONGEST]
     wrong = error.errors(include_url=False, include_input=False)[0]
@@ -309,7 +305,7 @@ class Tail(Generic[R]):
         self._places: dict[Path, int] = dict(read or {})
 
     def fresh(self) -> Iterator[R]:
-        """The records since the last call; invalid lines are skipped."""
+        """Records since the last call; invalid lines are skipped."""
         for path in _packed(self._folder, self._stem):
             for number, line in enumerate(PackedLines(path) if path not in self._places else ()):
                 self._places[path] = number
@@ -333,7 +329,7 @@ class Tail(Generic[R]):
 
 
 class Index(Generic[K]):
-    """The records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
+    """Records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
 
     Args:
         folder: of the journal.
@@ -342,10 +338,10 @@ class Index(Generic[K]):
         trials: trials below this number are kept.
         named: filter by key and model.
         wanted: filter by record.
-        wins: returns true if the later of two records of a key counts; default: it does.
+        wins: true if the later of two records of a key counts; default: it does.
         on_problem: receives damaged lines, one line each.
         texts: false: packed records come without their texts (`core.packed_rows`).
-        questions: of packed records only those of these questions (task and id); default all.
+        questions: of packed records only those of these questions (task and id).
     """
 
     def __init__(
@@ -379,11 +375,10 @@ class Index(Generic[K]):
             end = opened[place.path] + place.end
 
     def __len__(self) -> int:
-        """The number of questions with records."""
         return len(self._places)
 
     def find(self, key: Key) -> K | None:
-        """The record of a key."""
+        """Record of a key."""
         places = self._places.get((key.task, key.question_id))
         if places is None or not 0 <= key.trial < len(places) or places[key.trial] == _NOWHERE:
             return None
@@ -427,7 +422,7 @@ class Index(Generic[K]):
 
 
 def line_at(fd: int, start: int) -> bytes:
-    """The line that begins there."""
+    """Line that begins there."""
     line = b""
     while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):
         line += more

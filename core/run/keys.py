@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class KeySet(AbstractSet[str]):
-    """A growing set of keys as text (`str(Key)`): one number a question, one bit of it a trial."""
+    """Growing set of keys as text (`str(Key)`): one number a question, one bit of it a trial."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._trials: dict[str, int] = {}
@@ -27,11 +27,7 @@ class KeySet(AbstractSet[str]):
             self._mark(name, int(trial))
 
     def add(self, key: Key) -> bool:
-        """Adds a key; returns true if it is new.
-
-        Raises:
-            ValueError: a trial below 0.
-        """
+        """Adds a key (trial from 0); returns true if it is new."""
         return self._mark(f"{key.task}/{key.question_id}", key.trial)
 
     def _mark(self, name: str, trial: int) -> bool:
@@ -66,7 +62,7 @@ class KeySet(AbstractSet[str]):
 
 
 class ByModel(Protocol):
-    """A response, as far as its key and model."""
+    """Response, as far as its key and model."""
 
     @property
     def key(self) -> Key:
@@ -114,7 +110,7 @@ class Expected:
 
 
 class AnsweredKeys:
-    """The answered keys of a run; reads all once and then what was added, as others may answer meanwhile."""
+    """Answered keys of a run; reads all once and then what other processes added."""
 
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
         self._folder, self._expected, self._on_problem = folder, expected, on_problem
@@ -122,7 +118,7 @@ class AnsweredKeys:
         self._tail: Tail[ResponseHead] | None = None
 
     def __call__(self) -> KeySet:
-        """The keys as of now; the same set each time."""
+        """Same set each time."""
         if self._tail is None:
             ends: dict[Path, int] = {}
             for place, response in placed_keys(self._folder, "responses", ResponseHead, self._on_problem):

@@ -1,10 +1,10 @@
-"""Leases for file systems without reliable locks (NFS, Lustre, FUSE): shares by rank cannot free a dead process's work.
+"""Leases for file systems without reliable locks (NFS, Lustre, FUSE).
 
-Contract: only one server-side step is trusted: of all processes that link a file to one name, one succeeds. Views of
-others may be stale (new files missing, old content), so what cannot be seen counts as held. A holder is alive while it
-writes its heartbeat, timed by each watcher's own clock, and gone when it says so, when its process has ended (seen from
-the same machine), or after `SECONDS` without news. Nothing is taken back: a successor links the next number. A holder
-that was wrongly taken for gone may repeat work; readers of a run keep one of two records, always the same.
+Contract: of all processes that link a file to one name, one succeeds. Views of others may be stale, so what cannot be
+seen counts as held. A holder is alive while it writes its heartbeat, timed by each watcher's own clock, and gone when
+it says so, when its process has ended (seen from the same machine), or after `SECONDS` without news. A successor links
+the next number. A holder that was wrongly taken for gone may repeat work; readers of a run keep one of two records,
+always the same.
 
     .leases/alive-TOKEN        the heartbeat of a holder
     .leases/tag-TOKEN.N        its token, hard-linked to names, at most `MOST_LINKS` times
@@ -45,7 +45,7 @@ _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno
 
 
 def shared(folder: Path) -> bool:
-    """Returns true if locks in the folder may not hold for other machines, and leases work.
+    """True if locks in the folder may not hold for other machines, and leases work.
 
     LIVEK12_LEASES=1 or 0 overrides the file system's type.
     """
@@ -63,7 +63,6 @@ def _is_shared(device: int, folder: Path) -> bool:
 
 
 def _kinds() -> dict[tuple[int, int], str]:
-    """The type of each mounted file system by device (Linux)."""
     kinds = {}
     with suppress(OSError):
         for line in Path("/proc/self/mountinfo").read_text().splitlines():
@@ -75,7 +74,7 @@ def _kinds() -> dict[tuple[int, int], str]:
 
 @cache
 def _links(device: int, folder: str) -> bool:
-    """Checks that files can be hard-linked between folders; some mounted buckets cannot."""
+    """Some mounted buckets cannot link files between folders."""
     probe = Path(folder) / f".linked.{uuid.uuid4().hex}"
     other = probe.with_name(probe.name + ".too")
     try:
@@ -95,7 +94,7 @@ def _links(device: int, folder: str) -> bool:
 
 
 class Beat(NamedTuple):
-    """A heartbeat as stored."""
+    """Heartbeat as stored."""
 
     number: int
     machine: str
@@ -106,11 +105,9 @@ class Beat(NamedTuple):
 
 
 class Lease:
-    """A holder, alive until `end` or the end of its process; forks do not inherit it.
+    """Holder, alive until `end` or the end of its process; forks do not inherit it.
 
-    Attributes:
-        token: its name.
-        lapses: how often it was silent for so long that others may have taken it for gone.
+    `lapses` counts the silences after which others may have taken it for gone.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -126,11 +123,7 @@ class Lease:
         _keep(self)
 
     def put(self, name: str) -> bool:
-        """Takes a free name; returns true on success.
-
-        Raises:
-            OSError: the outcome is unknown.
-        """
+        """Takes a free name; returns true on success, OSError if the outcome is unknown."""
         if self._tag is None or self._links >= MOST_LINKS:
             self._tag, self._links = self.home / f"tag-{self.token}.{self._tags}", 0
             self._tags += 1
@@ -173,7 +166,7 @@ class Lease:
 
 
 def _store(path: Path, text: bytes, flags: int = 0) -> None:
-    """Writes a short text in one step and closes the file (close-to-open consistency)."""
+    """One step, and the file is closed (close-to-open consistency)."""
     fd = open_file(path, os.O_WRONLY | os.O_CREAT | flags)
     try:
         os.pwrite(fd, text, 0)
@@ -191,21 +184,19 @@ def _load(path: Path) -> bytes:
 
 
 def owner_of(path: Path) -> str | None:
-    """The token of a name's holder; None where it cannot be seen, which proves nothing."""
+    """Token of a name's holder; None where it cannot be seen, which proves nothing."""
     try:
         return _load(path).decode() or None
     except (OSError, UnicodeDecodeError):
         return None
 
 
-# --- who lives ------------------------------------------------------------------------------------------------------
-
 _SEEN: dict[Path, tuple[bytes, float, bool]] = {}
 """The last beat seen of each holder, when by our clock that was new, and whether it followed another."""
 
 
 def lives(folder: Path, token: str) -> bool:
-    """Returns true if a holder may still be alive."""
+    """True if a holder may still be alive."""
     path = folder / FOLDER / f"alive-{token}"
     text, now = b"", time.monotonic()
     with suppress(OSError):
@@ -229,7 +220,7 @@ def lives(folder: Path, token: str) -> bool:
 
 
 def in_doubt(folder: Path, token: str) -> bool:
-    """Returns true if a holder counts as alive only because it was not watched for long enough."""
+    """True if a holder counts as alive only because it was not watched for long enough."""
     if not lives(folder, token) or (seen := _SEEN.get(folder / FOLDER / f"alive-{token}")) is None:
         return False
     _, seconds, beats = seen
@@ -237,7 +228,7 @@ def in_doubt(folder: Path, token: str) -> bool:
 
 
 def _long_ago(path: Path) -> bool:
-    """Checks whether the server dates the last heartbeat long before our own last one."""
+    """By the server's dates of the last heartbeat and our own last one."""
     with suppress(OSError):
         ours = [(lease.home / f"alive-{lease.token}").stat().st_mtime for lease in list(_LEASES)]
         return bool(ours) and max(ours) - path.stat().st_mtime > LONG_AGO
@@ -254,18 +245,15 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """The start time of a process of this machine, which tells reused ids apart; "" where there is none."""
+    """The start time of a process, which tells reused ids apart; "" where there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
 
 
-# --- names with numbers -----------------------------------------------------------------------------------------------
-
-
 def named(token: str) -> Lease | None:
-    """The lease of this process with that token."""
+    """Lease of this process with that token."""
     return next((lease for lease in list(_LEASES) if lease.token == token), None)
 
 
@@ -312,7 +300,7 @@ def check_home(folder: Path) -> None:
 
 
 def holders(lease: Lease, name: str) -> list[str | None]:
-    """The holders of a name's numbers (`owner_of`); takes the next number, proof that there are no more."""
+    """Holders of a name's numbers; takes the next number, proof that there are no more."""
     last = take_next(lease, name)
     return [owner_of(lease.home / f"{name}.{number}") for number in range(last)]
 
@@ -322,8 +310,6 @@ def _last(lease: Lease, name: str) -> int:
     numbers = (file.suffix[1:] for file in lease.home.glob(f"{name}.*"))
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
-
-# --- the beating of all leases of this process ------------------------------------------------------------------------
 
 _LEASES: set[Lease] = set()
 _beating: threading.Thread | None = None

@@ -1,4 +1,4 @@
-"""Exclusive files: by locks that end with the process or, where locks may not hold, by leases (`core.run.leases`).
+"""Exclusive files: by locks that end with the process or, where locks may not hold, by leases.
 
 A lock lasts until all processes close the file, so a forked child closes those of its parent.
 """
@@ -22,18 +22,15 @@ _TOKEN = re.compile(r"-([0-9a-f]{16})\.\w+")
 
 
 def lease_of(file: Path) -> str | None:
-    """The token in the name of a file that is held by a lease; None for one held by a lock."""
+    """Token in the name of a file that is held by a lease."""
     match = _TOKEN.search(file.name)
     return match[1] if match and shared(file.parent) else None
 
 
 def is_held(file: Path) -> bool:
-    """Returns true if a living process holds the file by its lock or lease.
+    """True if a living process holds the file by its lock or lease.
 
     Takes a shared lock, so that two lookers do not mistake each other for a holder; needs no right to write.
-
-    Raises:
-        OSError: the file cannot be opened, or its file system has no locks.
     """
     if token := lease_of(file):
         return lives(file.parent, token)
@@ -51,7 +48,7 @@ def is_held(file: Path) -> bool:
 
 
 def lease_own(path: Path, lease: Lease) -> int:
-    """Opens a file that a lease holds until it is closed; UserError if it cannot be opened."""
+    """Opens a file that a lease holds until it is closed."""
     try:
         fd = open_own(path)
     except OSError as error:
@@ -61,19 +58,14 @@ def lease_own(path: Path, lease: Lease) -> int:
 
 
 def open_own(path: Path) -> int:
-    """Opens a file to read and append; forked children close it.
-
-    Raises:
-        UserError: it is a link, or no regular file.
-        OSError: it cannot be opened.
-    """
+    """Opens a regular file to read and append; forked children close it."""
     fd = open_file(path)
     _OWN.add(fd)
     return fd
 
 
 def owns(fd: int) -> bool:
-    """Returns true if this process (no fork of it) opened the file by `open_own`."""
+    """True if this process (no fork of it) opened the file by `open_own`."""
     return fd in _OWN
 
 
@@ -93,11 +85,7 @@ def _forget_own() -> None:
 
 
 def lock_own(path: Path, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> int | None:
-    """Opens a file by `open_own` and locks it.
-
-    Returns:
-        The open file, locked until it is closed; None where another process holds it and `how` does not wait.
-    """
+    """Opens and locks a file until it is closed."""
     try:
         fd = open_own(path)
     except OSError as error:

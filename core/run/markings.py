@@ -1,17 +1,16 @@
 """Markings: which of several verdicts on an answer counts, marks set by people, and judges in words.
 
-Contract: `Verdict.marking` counts the markings of a run (`judge --again`). Of two verdicts on one answer the later
-marking wins; within one marking, in this order: graded, by the keys of another data set, by judge models that replied,
-the narrower range, with an audit of the reasoning, the later one. But a verdict that waits for a judge loses to a
-decided one of any marking, and of two rules-only verdicts of one marking by the same keys the later rules win. A
-verdict of a judge that run.json does not know (from before markings were counted) counts only where it is the only one.
+Contract: of two verdicts on one answer the later marking (`Verdict.marking`) wins; within one marking, in this order:
+graded, by the keys of another data set, by judge models that replied, the narrower range, with an audit of the
+reasoning, the later one. But a verdict that waits for a judge loses to a decided one of any marking, and of two
+rules-only verdicts of one marking by the same keys the later rules win. A verdict of a judge that run.json does not
+know counts only where it is the only one.
 
 A judge's version is `rules-CODE+SETTINGS`, a space, the same for each method of its models (`count-…`), and the name of
-its keys. CODE is a hash (`judges.code_version`); up to livek12 0.1.0 it was a hand-set number.
+its keys; CODE is a hash.
 
-People's marks (`regrades.jsonl`): a row is one person's mark of equal answers to one question, with a reason. It
-belongs to the responses that it names, whichever judge marks them; the last row on a response counts, and a withdrawn
-one restores the judges' verdict, which rows keep anyway. Invalid rows are reported with their line and ignored.
+A row of `regrades.jsonl` is one person's mark of equal answers to one question. The last row on a response counts, and
+a withdrawn one restores the judges' verdict.
 """
 
 from __future__ import annotations
@@ -43,13 +42,7 @@ _READER = re.compile(r"\+latex2sympy2_extended-[\w.]+")
 
 
 def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
-    """Returns true if the later of two verdicts on one answer counts.
-
-    Args:
-        new: read later.
-        old: read before.
-        known: versions of the judges in run.json, oldest first.
-    """
+    """True if the later of two verdicts on one answer counts; `known` are the judges in run.json, oldest first."""
     if new.waits != old.waits:
         waiting, other = (new, old) if new.waits else (old, new)
         if not other.is_open:
@@ -61,13 +54,13 @@ def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
 
 
 def other_rules(verdict: Verdict, judge: str) -> bool:
-    """Returns true for a rules-only verdict by the judge's keys but other rules."""
+    """True for a rules-only verdict by the judge's keys but other rules."""
     (rules, *_), (others, *_) = verdict.judge.split(" "), judge.split(" ")
     return not verdict.by_models and rules != others and _keys(verdict.judge) == _keys(judge)
 
 
 def without_code(version: str) -> str:
-    """The version without code hashes: methods, prompts, settings and keys."""
+    """Version without code hashes."""
     return _CODE.sub(r"\1+", _READER.sub("", version))
 
 
@@ -83,7 +76,7 @@ def _rank(verdict: Verdict, judges: Sequence[str]) -> tuple[float, ...]:
 
 
 def in_words(version: str) -> str:
-    """A judge by its version alone, for runs without a description: "rules 5 and judge models (count, audit)"."""
+    """Judge by its version alone, for runs without a description: "rules 5 and judge models (count, audit)"."""
     if version.startswith(PERSON):
         return f"{version.removeprefix(PERSON)} (a person)"
     names = dict.fromkeys(_CODE.findall(version.partition(KEYS)[0]))
@@ -104,7 +97,7 @@ Change = Literal["settled", "changed", "confirmed"]
 
 
 class Regrade(Record):
-    """A line of regrades.jsonl.
+    """Line of regrades.jsonl.
 
     Attributes:
         task, question_id: the question.
@@ -139,7 +132,7 @@ class Regrade(Record):
 
 
 def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> dict[Key, Regrade]:
-    """The people's mark of each response."""
+    """People's mark of each response."""
     marks: dict[Key, Regrade] = {}
     for place, line in _lines(folder / REGRADES):
         try:
@@ -182,13 +175,7 @@ def _first(error: ValueError) -> str:
 def regraded(
     rows: Iterable[Row], regrades: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
-    """The rows with people's marks; the judges' verdict moves to `Row.judged`.
-
-    Args:
-        rows: as judged.
-        regrades: from `read_regrades`.
-        tell: receives the number of marks without an answer, at the end.
-    """
+    """Rows with people's marks; the judges' verdict moves to `Row.judged`."""
     questions = {key[:2] for key in regrades}
     unused = set(regrades)
     for row in rows:
@@ -207,7 +194,7 @@ def regraded(
 
 
 def with_mark(row: Row, regrade: Regrade) -> Row:
-    """A row with a person's mark; the audit of the reasoning is kept."""
+    """Row with a person's mark; the audit of the reasoning is kept."""
     judged = row.verdict
     if judged is None:
         return row
@@ -241,7 +228,7 @@ def with_mark(row: Row, regrade: Regrade) -> Row:
 
 
 def change_of(row: Row) -> Change | None:
-    """Effect of a person's mark on a row; None where it has none."""
+    """Effect of a person's mark on a row; None without one."""
     if row.judged is None or row.verdict is None:
         return None
     if row.judged.state == "ungraded" or row.judged.low != row.judged.high:
@@ -280,20 +267,20 @@ class RegradeCounts:
         self.changed += answers * (change == "changed")
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows, counted as they pass."""
+        """Rows, counted as they pass."""
         for row in rows:
             self.add(row)
             yield row
 
     def summary(self) -> dict[str, Any]:
-        """The `regraded` entry of report.json; {} without marks by people."""
+        """The `regraded` entry of report.json."""
         if not self.answers:
             return {}
         counts = {"answers": self.answers, "changed": self.changed, "settled": self.settled}
         return {**counts, "by": dict(sorted(self.by.items())), "line": self.line()}
 
     def line(self) -> str:
-        """The counts in one line."""
+        """Counts in one line."""
         same = self.answers - self.changed - self.settled
         done = [
             f"changed {_marks(self.changed)}",

@@ -1,10 +1,8 @@
 """Run folders at an fsspec address (`hf://`, `s3://`, …), as a copy on this machine.
 
-Contract: only files of runs directly in the folder are considered; their names are checked (none leads out of the
-copy), their number and bytes bounded. Unchanged files are not fetched again, nor texts of a packed run that nobody
-reads. An unfinished push is reported, and so is a file other than the one pushed. No secret is printed or written: an
-address is shown without user, password and query, and credentials are left to the libraries (`hf auth login`,
-environment).
+Contract: only files of runs directly in the folder are considered; their names are checked, their number and bytes
+bounded. Unchanged files are not fetched again. An unfinished push is reported, and so is a file other than the one
+pushed. Addresses are shown without user, password and query; credentials are left to the libraries.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Stored:
-    """A file at an address: path in its file system, bytes, a hash that changes with it, and the SHA-256 if known."""
+    """File at an address: path in its file system, bytes, a hash that changes with it, and the SHA-256 if known."""
 
     path: str
     size: int
@@ -60,50 +58,48 @@ class Stored:
 
 
 class PushedFile(Record):
-    """A file of a push."""
+    """File of a push."""
 
     size: Annotated[int, Field(ge=0, le=MOST_BYTES)]
     sha256: str
 
 
 class Manifest(Record):
-    """A push: its files, if it is `whole`."""
+    """Push: its files, if it is `whole`."""
 
     whole: bool = False
     files: dict[str, PushedFile] = {}
 
 
 def run_folder(place: str | Path, texts: bool = True) -> Path:
-    """A local run folder: the named one, or a copy of the one at an address.
+    """Named local run folder, or a copy of the one at an address.
 
-    Args:
-        place: a folder or an address.
-        texts: false where only scores are needed: packed responses may then come without texts.
+    `texts` false: packed responses may come without texts.
     """
     return fetch(str(place), texts) if is_address(str(place)) else Path(place)
 
 
 def own_folder(place: str | Path) -> Path:
-    """A local folder for commands that write in it; UserError for an address."""
+    """Local folder for commands that write in it; UserError for an address."""
     if is_address(str(place)):
         raise UserError(f"{shown(str(place))}: this command works on a folder of this machine; copy the run to one")
     return Path(place)
 
 
 def is_address(text: str) -> bool:
-    """Returns true for an address, false for a path."""
+    """True for an address, false for a path."""
     return _ADDRESS.match(text) is not None
 
 
 def shown(address: str) -> str:
-    """An address without user, password and query."""
+    """Address without user, password and query."""
     scheme, _, rest = address.partition("://")
     host, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def open_place(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it."""
+    """File system of an address, and the path in it."""
     from fsspec.core import url_to_fs
 
     try:
@@ -114,7 +110,7 @@ def open_place(address: str) -> tuple[Any, str]:
 
 
 def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
-    """The files of a run at an address by name."""
+    """Files of a run at an address by name."""
     try:
         files.invalidate_cache()
         entries = files.ls(path, detail=True)
@@ -138,11 +134,9 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
 
 
 def fetch(address: str, texts: bool = True) -> Path:
-    """A cached copy of the run at an address.
+    """Cached copy of the run at an address.
 
-    Args:
-        address: of the run folder.
-        texts: see `run_folder`; harness marks and people's labels are joined by texts, so they force true.
+    Harness marks and people's labels are joined by texts, so they force `texts`.
     """
     files, path = open_place(address)
     there = stored(address, files, path)
@@ -175,7 +169,7 @@ def fetch(address: str, texts: bool = True) -> Path:
 
 
 def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
-    """The manifest of the last push; None without one."""
+    """Manifest of the last push; None without one."""
     try:
         with files.open(f"{path}/{MANIFEST}", "rb") as file:
             return Manifest.model_validate_json(file.read(_MOST_MANIFEST))
@@ -188,7 +182,6 @@ def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
 
 
 def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> dict[str, Stored]:
-    """The files of the last push."""
     if not pushed.whole:
         raise UserError(
             f"{shown(address)}: a push to it is going on or was cut off; wait for it, or push the run again"
@@ -206,7 +199,6 @@ _CHANGED: Final = "{}: was changed while it was read; run the same command again
 
 
 def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, account: Path, texts: bool) -> None:
-    """Fetches new and changed files, and removes deleted ones."""
     prints = _known(account)
     due = {
         name: file for name, file in there.items() if prints.get(name) != file.print or not (folder / name).is_file()
@@ -230,7 +222,6 @@ def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, 
 
 
 def _known(account: Path) -> dict[str, str]:
-    """The prints of earlier fetches by name."""
     with suppress(OSError, ValueError):
         prints = json.loads(account.read_bytes())
         if isinstance(prints, dict):
@@ -253,7 +244,7 @@ def _part_of(address: str, target: Path) -> Iterator[Path]:
 
 
 def _copy(address: str, files: Any, file: Stored, target: Path, progress: Progress) -> None:
-    """Fetches one file, never more than its stated size."""
+    """Never fetches more than the stated size."""
     with _part_of(address, target) as part:
         with create(part) as copy, files.open(file.path, "rb", block_size=_BLOCK) as source:
             remaining, digest = file.size, hashlib.sha256()
@@ -272,7 +263,7 @@ def _copy(address: str, files: Any, file: Stored, target: Path, progress: Progre
 
 
 def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
-    """Fetches a packed file without its texts; false if they are not stored apart."""
+    """False if the texts are not stored apart."""
     if target.suffix != PACKED:
         return False
     with _part_of(address, target) as part:
@@ -284,7 +275,7 @@ def _copied_light(address: str, files: Any, file: Stored, target: Path) -> bool:
 
 
 def failure(address: str, error: BaseException) -> UserError:
-    """The reason of a failure at an address, without the address's secrets."""
+    """Reason of a failure, without the address's secrets."""
     scheme = address.partition("://")[0]
     if isinstance(error, ImportError):
         return UserError(f"{shown(address)}: {scheme}:// needs another library: {_library(scheme, error)}")
@@ -296,7 +287,7 @@ def failure(address: str, error: BaseException) -> UserError:
 
 
 def _library(scheme: str, error: ImportError) -> str:
-    """The install hint for a scheme's library, where fsspec names one, with its import error."""
+    """The install hint for a scheme's library, where fsspec names one."""
     from fsspec.registry import known_implementations
 
     cause = one_line(error.__cause__ or error, 160)

@@ -2,7 +2,7 @@
 
 Contract: a session is one engine from before its load to its close. Every line is the whole state of its session at
 `at`; the last line counts, so the time of a killed process counts up to its last heartbeat, at most `BEAT_SECONDS`
-before its end. GPU-hours are `gpu_seconds / 3600`, added up.
+before its end. GPU-hours are the sum of `gpu_seconds / 3600`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DeviceMemory(Record):
 
 
 class Memory(Record):
-    """Bytes in use at one moment; `rss` of this process and its children (None where it cannot be read)."""
+    """Bytes in use at one moment; `rss` of this process and its children."""
 
     devices: list[DeviceMemory] = []
     rss: int | None = None
@@ -65,7 +65,7 @@ class Memory(Record):
 
 
 class DeviceEnergy(Record):
-    """The driver's energy counter of one device (UUID) in joules, for all its users: first when ready, and last."""
+    """Driver's energy counter of one device (UUID) in joules, for all its users: first when ready, and last."""
 
     device: str
     first: float
@@ -75,15 +75,14 @@ class DeviceEnergy(Record):
 class Session(Record):
     """One engine's time in a run folder; times in seconds since the epoch.
 
-    Only `started` is read from the wall clock; the other times add monotonic time to it, so differences are durations.
+    Only `started` is read from the wall clock; the other times add monotonic time to it.
 
     `gpus` counts the engine's own devices over all replicas (0: none, none reported by the driver, or those of an
-    endpoint). `engine` is `openai` for any endpoint. `engine_args` are without secrets; transport arguments may change
-    between sessions. `loaded`: ready. `at`: last known time; `ended`: orderly end. `job`: the scheduler's job name.
-    Memory is measured before the load, after it (of several replicas, when most are there) and after the close.
-    `peak_rss` and `written` (bytes to disks) are those of the writing process without children. `requests` counts
-    finished ones, failed ones included; where rules mark, marked answers. `completion_tokens` is None if an answer does
-    not state them. All are None where not counted, as in sessions of older versions.
+    endpoint). `engine_args` are without secrets. `loaded`: ready. `at`: last known time; `ended`: orderly end. `job`:
+    the scheduler's job name. Memory is measured before the load, after it (of several replicas, when most are there)
+    and after the close. `peak_rss` and `written` (bytes to disks) are those of the writing process without children.
+    `requests` counts finished ones, failed ones included; where rules mark, marked answers. `completion_tokens` is None
+    if an answer does not state them. All are None where not counted, as in sessions of older versions.
 
     `first_answer`: seconds from ready to the first answer. `energy` and `busy` (share of time in which a kernel ran, 0
     to 1) count from ready; None without a counter.
@@ -127,7 +126,7 @@ class Session(Record):
 
     @property
     def joules(self) -> float | None:
-        """Energy of its devices while ready; None without a counter."""
+        """Energy of its devices while ready."""
         return None if self.energy is None else sum(max(0.0, device.last - device.first) for device in self.energy)
 
     def _a_second(self, count: int | None) -> float | None:
@@ -137,7 +136,7 @@ class Session(Record):
 
     @property
     def seconds(self) -> float:
-        """Its duration as far as known; may be negative in records of two wall clocks."""
+        """Duration as far as known; may be negative in records of two wall clocks."""
         return max(0.0, self.at - self.started)
 
     @property
@@ -171,10 +170,7 @@ class Usage(TypedDict):
 
 
 def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
-    """The sessions of a stage added up; a figure missing in one is missing in the sum. None where no engine was ready.
-
-    Failed starts and recorded answers are not counted.
-    """
+    """Sessions of a stage added up; a figure missing in one is missing in the sum. None if no engine was ready."""
     of_stage = (each for each in sessions if each.stage == stage and each.loaded is not None)
     ready = [each for each in of_stage if not kind_of(each.engine).is_recorded]
     if not ready:
@@ -194,7 +190,7 @@ def usage_of(sessions: Iterable[Session], stage: Stage) -> Usage | None:
 
 
 def joules_of(sessions: Sequence[Session]) -> float | None:
-    """The energy of sessions, shared counters counted once; None where one was not measured, or there are none.
+    """Energy of sessions; None where one was not measured, or there are none.
 
     Overlapping sessions read the same counter, so their ranges are merged; separate ones are added, as a reloaded
     driver counts from 0.
@@ -209,7 +205,6 @@ def joules_of(sessions: Sequence[Session]) -> float | None:
 
 
 def _overlapping(spans: Iterable[tuple[float, float, DeviceEnergy]]) -> Iterator[list[tuple[float, float]]]:
-    """Merges the ranges of one counter whose times overlap."""
     ranges: list[tuple[float, float]] = []
     end = 0.0
     for began, ended, energy in sorted(spans, key=lambda span: span[:2]):
@@ -223,7 +218,7 @@ def _overlapping(spans: Iterable[tuple[float, float, DeviceEnergy]]) -> Iterator
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """The length of the union of the spans."""
+    """Length of the union of the spans."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))
@@ -232,6 +227,6 @@ def covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None) -> list[Session]:
-    """The sessions of a run folder in order of their start, each as last written."""
+    """Sessions of a run folder in order of their start, each as last written."""
     last = {session.id: session for session in read_journal(folder, STEM, Session, on_problem)}
     return sorted(last.values(), key=lambda session: session.started)

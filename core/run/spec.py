@@ -51,7 +51,7 @@ class TaskSpec(Record):
 
 
 class ChosenQuestions(Record):
-    """How the questions of a run were chosen, for people; their hash identifies them.
+    """Choice of a run's questions, for people; their hash identifies them.
 
     Attributes:
         how: the way (`failed-in`).
@@ -71,7 +71,7 @@ class ChosenQuestions(Record):
 
 
 class RunSpec(Record):
-    """The spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
+    """Spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
 
     Engine arguments carry no secret, not even when read from an earlier version's run.json.
     """
@@ -111,11 +111,11 @@ class RunSpec(Record):
 
     @property
     def known_judges(self) -> tuple[str, ...]:
-        """Versions of all judges that ever marked the run; of runs from before they were recorded, of the last ones."""
+        """Versions of all judges that ever marked the run; of older runs, of the last ones."""
         return tuple(self.judged_by or self.judges.values())
 
     def who(self, version: str) -> str:
-        """A judge in words."""
+        """Judge in words."""
         return self.judged_by.get(version) or in_words(version)
 
     @model_serializer(mode="wrap")
@@ -135,19 +135,14 @@ def check_size(questions: int, trials: int) -> None:
 
 
 class _Maker(BaseModel):
-    """The first look at a run.json: later versions may have other fields."""
+    """First look at a run.json: later versions may have other fields."""
 
     record_version: int = 0
     package_version: str = ""
 
 
 def read_spec(path: Path, content: bytes) -> RunSpec:
-    """Parses a run.json.
-
-    Raises:
-        UserError: a later version has made it.
-        ValueError: it is no spec.
-    """
+    """Parses a run.json; UserError if a later version made it, ValueError if it is no spec."""
     maker = _Maker.model_validate_json(content)
     if maker.record_version > PACKED_VERSION:
         raise UserError(
@@ -158,11 +153,10 @@ def read_spec(path: Path, content: bytes) -> RunSpec:
 
 
 def differences(old: RunSpec, new: RunSpec) -> list[str]:
-    """The differences between two specs that make them two runs, a phrase each.
+    """Differences between two specs that make them two runs, a phrase each.
 
     Ignored: start time, judge (verdicts carry theirs), operational and secret engine arguments, engine versions or a
-    revision that one side does not know yet, and hand-set versions of livek12, its records and a task: hashes identify
-    what a task asks.
+    revision that one side does not know yet, and hand-set versions: hashes identify what a task asks.
     """
     phrases: list[str] = []
 
@@ -192,7 +186,7 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
 
 
 def _unlike(was: Sampling, now: Sampling) -> tuple[str, str]:
-    """Differences of two samplings in words; a thinking budget that may be exceeded counts as the same."""
+    """A thinking budget that may be exceeded counts as the same."""
     fields = [name for name in Sampling.model_fields if name != "thinking_optional"]
     fields = [name for name in fields if getattr(was, name) != getattr(now, name)]
     first, second = (" ".join(f"{name}={getattr(sampling, name)!r}" for name in fields) for sampling in (was, now))

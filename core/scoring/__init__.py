@@ -1,53 +1,19 @@
 """Marks, metrics and their uncertainty: rows (question, response, verdict) in, the content of `report.json` out.
 
-Contract: pure functions; the order of rows does not matter. Nothing leaves a denominator and nothing is guessed: an
-ungraded, failed or unsupported answer enters every number at its worst and at its best, so that an estimate is the
-interval [low, high]. The caller passes one row for every answer that the run asked for, missing ones included.
-
-`score(rows)` returns a `Report`, JSON as it is (types in `schema`):
-
-    {"formulas": 2, "profile": "article", "parameters": {"process_penalty": 3.0, "reference_tokens": 4096, ...},
-     "tasks": {"livek12_text_only": {
-        "counts": {"questions": 40, "trials": 3, "answers": 120,
-                   "graded": 118, "no_answer": 1, "ungraded": 1, "failed": 0, "unsupported": 0,
-                   "truncated": 2, "truncated_unknown": 0},
-        "ungraded": {"nobody": 0, "rules": 0, "models": 1},   # by the last judge
-        "points": 200.0,                     # None: only some questions state points
-        "metrics": {
-           "accuracy": {"low": 0.600, "high": 0.608, "value": None, "ci": [0.481, 0.725], "unit": "question",
-                        "clusters": 40, "n": 40, "std": None, "note": None},
-           "mark": {...}, "OCS": {...}, "PES": {"low": None, "high": None, "value": None, "ci": None, ...,
-                                                "note": "no process verdicts"},
-           "OES": {...}, "ARL": {...}, "Acc≤0.1": {...}, ..., "Acc≤1.0": {...}, "pass@1": {...}, ...},
-        "groups": {"subject": {"math": {"questions": 10, "points": 50.0, "counts": {...}, "metrics": {...}}}},
-        "deltas": {"accuracy/korean_specific/true-false": {...}, "mark/release/2605-2603": {...}},
-        "process_errors": {"audited": 100, "CIE": {"answers": 7, "mean_presence": 0.06}, "LAE": ..., "DRE": ...},
-        "tokens": {"completion": {"sum": 51234, "mean": 430.5, "median": 401.0, "missing": 1}, "prompt": ...},
-        "prompt_cache": {"answers": 100, "prompt": 90000, "cached": 63000, "share": 0.7},
-        "context_cut": None,                 # or {"budget": 32768, "answers": 4, "fewest": 7930}
-        "thinking": None,                    # or {"budget": 512, "over": 0, "unknown": 0, "most": 510}
-        "decided_by": {"letters": 80, "numeric": 60, "undecided": 1}}},
-     "deltas": {"livek12_image_only/accuracy/modality/image_only-standard/complex_layout": {...}},
-     "variants": [{"task": "kmmmu_text_only", "base": "kmmmu", "differs": "without pictures",
-                   "shared": 40, "only_task": 0, "only_base": 2,
-                   "metrics": {"accuracy": {"difference": {...}, "test": {"name": "mcnemar_exact", "p": 0.03, ...}}},
-                   "groups": {"subject": {"math": {"questions": 10, "metrics": {...}}}}}],
-     "budgets": {"livek12_text_only": {
-        "longest": "livek12_text_only@1", "longest_tokens": 32768, "true_means": "...", "counterfactual_means": "...",
-        "points": [{"share": 0.1, "tokens": 3276, "true": {...}, "true_task": "livek12_text_only@0.1",
-                    "counterfactual": {...}}, ...]}}}
+Contract: pure functions; the order of rows does not matter. An ungraded, failed or unsupported answer enters every
+number at its worst and at its best, so that an estimate is the interval [low, high]. The caller passes one row for
+every requested answer.
 
 An estimate: `low`, `high` bounds over all completions of undecided answers (None: not available, see `note`); `value`
-set where they are equal; `ci` the 95 % interval (`livek12.core.statistics`), from the lower end of low's to the upper
-end of high's; `unit` the cluster (paper where the questions come from at least ten papers, else question), `clusters`
-their number; `n` the questions in the denominator; `std` the standard deviation over the trials' means (None: one
-trial, or undecided). `mark`, `OCS`, `PES`, `OES` are out of 100 (see `scoring.metrics`), other metrics are shares (ARL
-may exceed 1). `mark` and `OCS` are the same number: points in per cent; each question counts 1 where none of a task
-states points; not available where only some do. `variable_accuracy` and `question_accuracy` exist where questions have
-variables. Group axes: `AXES`; a question with several subsets counts in each; "(none)" has those without a value.
+set where they are equal; `ci` the 95 % interval, from the lower end of low's to the upper end of high's; `unit` the
+cluster (paper where the questions come from at least ten papers, else question), `clusters` their number; `n` the
+questions in the denominator; `std` the standard deviation over the trials' means. `mark`, `OCS`, `PES`, `OES` are out
+of 100, other metrics are shares (ARL may exceed 1). `mark` and `OCS` are the same number; each question counts 1 where
+none of a task states points; not available where only some do. Group axes: `AXES`; a question with several subsets
+counts in each; "(none)" has those without a value.
 
-Profiles (`formulas`): `article` follows the equations of LiveK12Bench, `release` its authors' code; neither claims to
-reproduce the printed tables. `release` has an ARL only in `compare`.
+Profiles (`formulas`): `article` follows the equations of LiveK12Bench, `release` its authors' code, with an ARL only in
+`compare`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Table`: sorted outcomes of one task as arrays; two outcomes of one answer raise UserError with its key."""
+"""The sorted outcomes of one task as arrays."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """The answers to one set of questions, sorted by question, trial and task.
+    """Answers to one set of questions, sorted by question, trial and task.
 
-    Attributes:
-        questions: sorted by id.
-        question, trial: indices into `questions` and the sorted trial numbers, length n.
+    `question` and `trial` are indices into `questions` and the sorted trial numbers, length n.
     """
 
     rows: Outcomes
@@ -33,7 +31,7 @@ class Table:
 
     @cached_property
     def answers(self) -> Answers:
-        """The arrays of the exam formulas."""
+        """Arrays of the exam formulas."""
         import numpy as np
 
         findings, of = self.rows.findings, self.rows.finding
@@ -79,7 +77,7 @@ class Table:
         return self.rows.states
 
     def to(self, questions: Sequence[int]) -> Table:
-        """The table of some questions (indices), at least one."""
+        """Table of some questions (indices), at least one."""
         return self if len(questions) == len(self.questions) else tabulate(self.rows.take(answers_of(self, questions)))
 
 
@@ -96,11 +94,7 @@ def answers_of(table: Table, questions: Sequence[int]) -> Indices:
 
 
 def tabulate(rows: Iterable[Outcome]) -> Table:
-    """Sorts outcomes into a table.
-
-    Raises:
-        UserError: two of them have the same task, question and trial; or there are none.
-    """
+    """Sorts outcomes into a table; UserError for none, or two of the same task, question and trial."""
     import numpy as np
 
     outcomes = Outcomes.of(rows)

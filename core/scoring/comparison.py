@@ -58,9 +58,6 @@ def modality_delta(
         subset: restricts it to a subset; None: all shared questions.
         profile: of the formulas.
         parameters: constants; None: the profile's own.
-
-    Returns:
-        By metric; empty where the two share no question of the subset.
     """
     slim = Slim()
     text_image, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
@@ -74,7 +71,7 @@ def modality_difference(
     profile: Profile,
     parameters: Parameters,
 ) -> dict[str, Estimate]:
-    """The same of outcomes."""
+    """Modality's difference from outcomes."""
 
     def eligible(question: SlimQuestion) -> bool:
         return subset is None or subset in question.on("subset")
@@ -109,10 +106,10 @@ class Watch:
     """Observer of a comparison's progress; does nothing."""
 
     def step(self) -> None:
-        """One run of one task, or one pair that shares questions, is done."""
+        """Counts one run of one task, or one pair that shares questions."""
 
     def flipped(self, share: float) -> None:
-        """This share (0 to 1) of the pending random signs is tried."""
+        """Takes the share (0 to 1) of the pending random signs that is tried."""
 
 
 def compare(
@@ -123,12 +120,7 @@ def compare(
     Metrics of a run are over all its questions; differences (b - a) over the shared questions, with their correlation.
     p-values: exact McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or
     a t test by papers where these are few; adjusted (Holm) over all pairs of all tasks by metric. Under profile
-    `release` the ARL is `release_arl`.
-
-    Args:
-        runs: name to rows, of at least two runs; read one after the other, and none is kept.
-        profile: of the formulas.
-        parameters: constants; None: the profile's own.
+    `release` the ARL is `release_arl`. `runs` are read one after the other, and none is kept.
     """
     slim = Slim()
     return compare_outcomes({name: map(slim, rows) for name, rows in runs.items()}, profile, parameters)
@@ -140,7 +132,7 @@ def compare_outcomes(
     parameters: Parameters | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
-    """The same of outcomes, reporting progress to `watch`."""
+    """Compares runs of outcomes, reporting progress to `watch`."""
     watch = watch or Watch()
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")
@@ -172,7 +164,7 @@ def release_arl(
     """ARL of the release profile on one task: mean of S·(1 + 0.1·ln(l̄/l)) over the questions all models share.
 
     l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where any answer
-    lacks its token count (missing answers included) there is no ARL.
+    lacks its token count there is no ARL.
     """
     slim = Slim()
     tables = {name: tabulate(map(slim, rows)) for name, rows in rows_by_model.items()}
@@ -209,7 +201,7 @@ def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[st
 
 
 def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair:
-    """The difference b - a of two sets of answers to the very same questions, with intervals and tests."""
+    """Difference b - a of two sets of answers to the very same questions, with intervals and tests."""
     return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], Watch())["a", "b"]
 
 
@@ -222,12 +214,7 @@ def compare_tables(
 ) -> TaskComparison:
     """Compares the tables of one task, before p-values are adjusted and ranks are derived.
 
-    Args:
-        tables: by run.
-        profile: of the formulas.
-        parameters: constants.
-        couples: the pairs to compare, each in the order of `tables`; None: all.
-        watch: observer of the progress.
+    `couples` are the pairs to compare, each in the order of `tables`; None: all.
     """
     watch = watch or Watch()
     wanted = list(combinations(tables, 2)) if couples is None else list(couples)
@@ -260,7 +247,6 @@ def compare_tables(
 
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
-    """Runs grouped by equal sets of questions."""
     groups: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
     for name, table in tables.items():
         groups[table.questions].append(name)
@@ -274,7 +260,7 @@ def _compare_unlike(
     parameters: Parameters,
     watch: Watch,
 ) -> dict[tuple[str, str], Pair]:
-    """Compares, on shared questions, pairs whose first runs have one set of questions and second runs another."""
+    """Pairs whose first runs have one set of questions and second runs another, on shared questions."""
     shared = _shared([tables[name] for name in couples[0]])
     if shared:
         names = dict.fromkeys([*(a for a, _ in couples), *(b for _, b in couples)])
@@ -289,8 +275,6 @@ def _compare_unlike(
 
 
 class _Sides:
-    """Runs over one set of questions; `metrics` has the estimates of each."""
-
     def __init__(
         self,
         tables: Mapping[str, Table],
@@ -336,7 +320,6 @@ class _Sides:
         return {name: self._tested(name, estimate, a, b, flips) for name, estimate in estimates(drawn).items()}
 
     def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: Flips) -> PairMetric:
-        """Tests the questions' differences where both runs are decided."""
         import numpy as np
 
         (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
@@ -374,24 +357,21 @@ def adjust(pairs: Iterable[Pair]) -> None:
 
 
 def _numbered(codes: Indices) -> Indices:
-    """Order-preserving codes from 0 without gaps: the inverse of `numpy.unique`, without sorting."""
+    """The inverse of `numpy.unique`, without sorting."""
     import numpy as np
 
     return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
 def _shared(tables: Iterable[Table]) -> set[str]:
-    """Ids of the questions in all tables."""
     return set.intersection(*({question.id for question in table.questions} for table in tables))
 
 
 def _restrict(table: Table, ids: set[str]) -> Table:
-    """The answers to these questions alone."""
     return table.to([number for number, question in enumerate(table.questions) if question.id in ids])
 
 
 def _question_means(table: Table, values: Floats) -> Floats:
-    """Each question's mean over its answers."""
     import numpy as np
 
     sums = grouped_sums(table.question, values, len(table.questions))

@@ -1,9 +1,8 @@
 """Deltas of task variants: the same questions asked in two ways, overall and by each value of each axis.
 
-Contract: Δ is variant minus base, question by question, paired by id, else by the question it was made from
-(`SlimQuestion.source`); translations by their original. Several variants of one question count as its trials; points
-and axes are the base's. Unpaired questions are left out and counted. Numbers, intervals and tests are those of
-`compare`; p-values of a metric are adjusted over the values of each axis (Holm).
+Contract: Δ is variant minus base, paired by id, else by the question it was made from (`SlimQuestion.source`);
+translations by their original. Several variants of one question count as its trials; points and axes are the base's.
+p-values of a metric are adjusted over the values of each axis (Holm).
 """
 
 from __future__ import annotations
@@ -24,12 +23,9 @@ MOST_GROUPS = 200
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The base of a task variant.
+    """Base of a task variant.
 
-    Attributes:
-        base: its name.
-        tasks: those of the run that ask as it does: itself, or tasks for parts of its questions.
-        differs: the difference in words.
+    `tasks` are those of the run that ask as it does: itself, or tasks for parts of its questions.
     """
 
     base: str
@@ -57,14 +53,7 @@ def task_deltas(
 def language_deltas(
     by_task: Mapping[str, Outcomes], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
 ) -> list[Delta]:
-    """Δ between the languages of multilingual questions, over tasks that ask alike.
-
-    Args:
-        by_task: the answers.
-        alike: groups of tasks that differ only in their choice of questions.
-        profile: of the formulas.
-        parameters: constants.
-    """
+    """Δ between the languages of multilingual questions; tasks in a group of `alike` differ only in questions."""
     deltas = []
     for tasks in alike:
         named = [task for task in tasks if task in by_task]
@@ -82,12 +71,12 @@ def _in(rows: Outcomes, language: str) -> Outcomes:
 
 
 def own_id(question: SlimQuestion) -> str:
-    """The id of a question."""
+    """Id of a question."""
     return question.id
 
 
 def original_id(question: SlimQuestion) -> str:
-    """The id of the translated question, else its own."""
+    """Id of the translated question, else its own."""
     return question.translates or question.id
 
 
@@ -155,7 +144,7 @@ def _groups(
 
 
 def _once(rows: Outcomes) -> Outcomes:
-    """The answers; of a question that several tasks asked, those of the first task."""
+    """Of a question that several tasks asked, only the answers of the first task."""
     import numpy as np
 
     question = ranked([item.id for item in rows.questions], rows.question)
@@ -165,7 +154,7 @@ def _once(rows: Outcomes) -> Outcomes:
 
 
 def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[str, SlimQuestion]) -> Outcomes:
-    """The answers to the shared questions, keyed by the base's questions, with trials numbered anew."""
+    """Keyed by the base's questions, with trials numbered anew."""
     import numpy as np
 
     place = {id: number for number, id in enumerate(shared)}

@@ -2,8 +2,7 @@
 
 Contract: the unit is the paper where an estimate's questions come from at least `min_papers` papers, else the question.
 A question without a paper is a cluster of its own; its trials and derivatives stay together. The interval reaches from
-the lower end at worst to the upper end at best (`livek12.core.statistics`). Differences of estimates account for shared
-questions at the cost of a sum of products.
+the lower end at worst to the upper end at best.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Units:
-    """The clusters of a set of questions: papers, or single questions."""
+    """Clusters of a set of questions: papers, or single questions."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         import numpy as np
@@ -43,24 +42,24 @@ class Units:
         }
 
     def unit(self, questions: Indices) -> Unit:
-        """The unit of an estimate over these questions (indices)."""
+        """Unit of an estimate over these questions (indices)."""
         import numpy as np
 
         papers = np.unique(self._paper[questions])
         return "paper" if np.count_nonzero(papers >= 0) >= self.parameters.min_papers else "question"
 
     def clusters(self, unit: Unit) -> Indices:
-        """The cluster of each question."""
+        """Cluster of each question."""
         return self._codes[unit]
 
     def size(self, unit: Unit) -> int:
-        """The number of clusters."""
+        """Number of clusters."""
         return int(self._codes[unit].max()) + 1
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A metric at worst and at best with the reach of its interval; only `note` where it is not available."""
+    """Metric at worst and at best with the reach of its interval; only `note` where it is not available."""
 
     low: float | None
     high: float | None
@@ -81,7 +80,7 @@ class Draw:
     note: str | None = None
 
     def minus(self, other: Draw) -> Draw:
-        """The difference of two draws over one set of questions by one unit."""
+        """Difference of two draws over one set of questions by one unit."""
         import numpy as np
 
         note = self.note or other.note
@@ -106,7 +105,7 @@ class Draw:
 
 
 def _correlation(draw_a: Draw, other: Draw, side: int) -> Floats:
-    """Correlation of one draw at its worst with another at its best (`side` 0), or the other way round (1)."""
+    """One draw at its worst with another at its best (`side` 0), or the other way round (1)."""
     import numpy as np
 
     if draw_a.influence is None or other.influence is None or draw_a.members is None or other.members is None:
@@ -148,11 +147,11 @@ def draw(
     if not usable:
         return draws
 
-    # Many terms share their arrays (weights; numerators where nothing is undecided): each is summed once.
+    # Many terms share their arrays: each is summed once.
     arrays = {id(a): a for term in usable.values() for a in (term.low, term.high, term.weight)}
     column = {key: i for i, key in enumerate(arrays)}
     totals = [float(array[picked].sum()) for array in arrays.values()]
-    # One after the other: of a million answers a copy of all arrays at once would be the most that scoring holds.
+    # One after the other: of a million answers a copy of all arrays would be the most that scoring holds.
     by_question = np.stack([np.add.reduceat(array[picked], begins) for array in arrays.values()], axis=1)
     ratios: dict[tuple[int, int, float], int] = {}
     for name, term in usable.items():
@@ -207,7 +206,7 @@ def group_difference(terms: Terms, table: Table, units: Units, a: Indices, b: In
 
 
 def _trial_std(term: Term, table: Table, picked: Indices, questions: int) -> float | None:
-    """Standard deviation of the trials' means; None where undecided, or where trials differ in their questions."""
+    """None where undecided, or where trials differ in their questions."""
     import numpy as np
 
     if not term.by_trial or table.trials < 2 or len(picked) != questions * table.trials:
@@ -223,7 +222,7 @@ def _trial_std(term: Term, table: Table, picked: Indices, questions: int) -> flo
 
 
 def estimates(draws: Mapping[str, Draw]) -> dict[str, Estimate]:
-    """The draws as JSON."""
+    """Draws as JSON."""
     return {name: _estimate(drawn) for name, drawn in draws.items()}
 
 
@@ -251,9 +250,7 @@ IMAGE_ONLY = "image_only"
 def question_groups(questions: Sequence[SlimQuestion], modality: str | None = None) -> dict[str, dict[str, list[int]]]:
     """Groups of questions: axis to value to indices, values sorted, "(none)" last.
 
-    Args:
-        questions: of one task.
-        modality: the task's, if it is not that of its questions.
+    `modality` is the task's, if it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
     for axis in AXES:

@@ -1,9 +1,8 @@
 """Batched sign-flip tests of many pairs of runs over the same questions.
 
 Contract: each p is that of `core.statistics.sign_flip_tests` on the pair's differences, with undecided ones as 0.
-Flipped sums are linear: those of b - a are those of b minus those of a, less the questions undecided in one. So the
-matrix of signs (questions × permutations) is multiplied with each run once, not with each pair. Pairs with differences
-near rounding error (against the slack of the test), or few enough to try all patterns, are tested by themselves.
+Flipped sums are linear, so the matrix of signs (questions × permutations) is multiplied with each run once, not with
+each pair. Pairs with differences near rounding error, or few enough to try all patterns, are tested by themselves.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class _Waiting(NamedTuple):
 
 
 class Flips:
-    """A batch of pending tests."""
+    """Batch of pending tests."""
 
     def __init__(self, units: Units, means: Means) -> None:
         self._units, self._means = units, means
@@ -108,7 +107,7 @@ def _raise(test: PairedTest, p: float) -> None:
 
 @dataclass
 class _First:
-    """The pairs with one first run: tests, second runs and counts."""
+    """Pairs with one first run: tests, second runs and counts."""
 
     waiting: list[_Waiting]
     others: Indices
@@ -118,7 +117,7 @@ class _First:
 
 
 class _Together:
-    """The pending pairs of one metric, with R runs."""
+    """Pending pairs of one metric, with R runs."""
 
     def __init__(self, waiting: Sequence[_Waiting], metric: str, means: Means, clusters: Indices, groups: int) -> None:
         import numpy as np
@@ -162,7 +161,6 @@ class _Together:
                 first.hits += np.count_nonzero(np.abs(2 * sums - first.total) >= first.seen, axis=0)
 
     def tell(self) -> None:
-        """Fills in the results."""
         import numpy as np
 
         for first in self._firsts.values():

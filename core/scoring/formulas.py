@@ -52,7 +52,7 @@ RELEASE_ARL = "the release profile's ARL compares models: see livek12 compare"
 
 @dataclass(frozen=True)
 class Answers:
-    """The formulas' columns for n answers.
+    """Formulas' columns for n answers.
 
     Attributes:
         points: V, the points of the question; None: unknown, see `points_note`.
@@ -62,7 +62,6 @@ class Answers:
         steps: (2, n, 2), `Steps` at worst and at best; None: no audit at all.
         tokens: l; NaN where unknown.
         came: false: failed or unsupported.
-        points_note: remark on the points, or the reason why they are None.
         points_stated: false: no question states points, each counts 1.
     """
 
@@ -85,7 +84,7 @@ class Answers:
 
     @cached_property
     def ones(self) -> Floats:
-        """The weights of a mean over answers."""
+        """Weights of a mean over answers."""
         import numpy as np
 
         return np.ones(len(self.tokens))
@@ -93,7 +92,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Term:
-    """A metric as a ratio of sums over answers.
+    """Metric as a ratio of sums over answers.
 
     Attributes:
         low: numerators at worst.
@@ -102,7 +101,6 @@ class Term:
         scale: 1, or 100 for marks out of 100.
         missing: answers that make the metric unavailable, if any.
         by_trial: true if the metric exists for one trial.
-        note: remark for the estimate.
         most: the largest numerator that an answer can have, over its weight; the smallest is 0.
     """
 
@@ -116,7 +114,7 @@ class Term:
     most: float = 1.0
 
     def absence(self, picked: Indices | None = None) -> str | None:
-        """The reason why the metric is not available over the picked answers (indices; None: all), if so."""
+        """Reason why the metric is not available over the picked answers, if so."""
         if self.missing is None:
             return None
         missing = int((self.missing if picked is None else self.missing[picked]).sum())
@@ -127,7 +125,7 @@ Terms = dict[str, Term | str]
 
 
 def no_tokens(missing: int) -> str:
-    """The reason why metrics of token counts are not available."""
+    """Reason why metrics of token counts are not available."""
     return f"not available ({missing} {'answer states' if missing == 1 else 'answers state'} no token count)"
 
 
@@ -145,8 +143,7 @@ def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Float
     """(2, n, 2) `Steps` at worst and at best, from each answer's presence and, where they are known, its steps.
 
     Critics without known steps list at least one for each error type they saw: as many list one as saw the commonest
-    type, at most as many as saw any; at least so many list two as the overlap of the types requires. None without any
-    audit.
+    type, at most as many as saw any; at least so many list two as the overlap of the types requires.
     """
     import numpy as np
 
@@ -157,7 +154,7 @@ def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Float
 
 
 def steps_between(presence: Presence, steps: Steps | None) -> tuple[Steps, Steps]:
-    """`Steps` of one answer at worst and at best (see `step_bounds`); `steps` None: unknown."""
+    """`Steps` of one answer at worst and at best; `steps` None: unknown."""
     if steps is not None:
         return steps, steps
     total, (_, second, first) = sum(presence), sorted(presence)
@@ -174,7 +171,7 @@ def ratio_term(bounds: Floats, weight: Floats, scale: float = 1.0, note: str | N
 
 
 def mean_term(bounds: Floats, answers: Answers, *, needs_tokens: bool = False) -> Term:
-    """The mean over all answers of a value with its (2, n) bounds."""
+    """Mean over all answers of a value with its (2, n) bounds."""
     missing = answers.tokens_missing if needs_tokens else None
     return replace(ratio_term(bounds, answers.ones), missing=missing)
 
@@ -194,7 +191,7 @@ def arl_term(answers: Answers, reference: float | Floats, length_weight: float) 
     """Accuracy weighted by response length; `reference` is 4096 (paper) or a length for each answer (release)."""
     import numpy as np
 
-    # What never came is bounded by an answer of one token; a missing count is `missing`.
+    # Missing answers are bounded by an answer of one token; a missing count is `missing`.
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = 1 + length_weight * np.log(reference / np.where(answers.tokens > 0, answers.tokens, 1.0))
     both = np.where(answers.correct > 0, answers.correct * factor, 0.0)
@@ -208,7 +205,7 @@ def budget_term(answers: Answers, limit: float) -> Term:
     """Share of answers that are correct within `limit` completion tokens, thinking included."""
     import numpy as np
 
-    # What never came is bounded by an answer of no length; a missing count is `missing`.
+    # Missing answers are bounded by an answer of no length; a missing count is `missing`.
     within = np.nan_to_num(answers.tokens) <= limit
     return mean_term(answers.correct * within, answers, needs_tokens=True)
 
@@ -236,7 +233,6 @@ def _point_terms(answers: Answers, profile: Profile, parameters: Parameters) -> 
 
 
 def _process_note(answers: Answers, profile: Profile, parameters: Parameters) -> str | None:
-    """The remark on PES where the penalty is not simply subtracted from a larger question."""
     if profile == "article" and not answers.points_stated:
         return f"{answers.points_note}, and an error type takes a third of the process score"
     if profile == "article" and answers.points is not None and answers.points.max() <= parameters.process_penalty:
@@ -327,12 +323,12 @@ def exam_scores(
 
 
 def _shares(counts: Sequence[int]) -> tuple[float, float]:
-    """Shares of the critics that list at least one, and at least two, erroneous steps."""
+    """Critics that list at least one, and at least two, erroneous steps."""
     return sum(c >= 1 for c in counts) / len(counts), sum(c >= 2 for c in counts) / len(counts)
 
 
 def _count(tokens: int | None, correct: bool | None) -> float:
-    """A token count as a number; 0 is possible for a wrong answer only."""
+    """0 is possible for a wrong answer only."""
     valid = tokens is not None and (tokens >= 1 or (tokens == 0 and correct is False))
     return float(tokens or 0) if valid else float("nan")
 

@@ -1,7 +1,6 @@
 """Registry of the reports' metrics, with all facts that tables, pages and studies need.
 
-A metric registered with `terms` is computed for every task (`task_terms`) and appears in report.json, pages,
-comparisons, sweeps and sites.
+A metric registered with `terms` is computed for every task (`task_terms`) and appears in all reports.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Scale = Literal["share", "out_of_100", "number"]
 
 @dataclass(frozen=True)
 class ReportMetric:
-    """A metric, or a family of metrics.
+    """Metric, or a family of metrics.
 
     Attributes:
         name: as in report.json; that of a family ends in its sign ("pass@", "Acc≤").
@@ -73,7 +72,7 @@ def metrics() -> tuple[ReportMetric, ...]:
 
 
 def metric_of(name: str) -> ReportMetric:
-    """The metric of that name, or its family; a share if it is not registered."""
+    """Metric of that name, or its family; a share if it is not registered."""
     if (metric := _METRICS.get(name)) is not None:
         return metric
     ends = max(map(name.rfind, _SIGNS)) + 1
@@ -81,34 +80,34 @@ def metric_of(name: str) -> ReportMetric:
 
 
 def meaning_of(name: str) -> str:
-    """The meaning of a metric in English; empty if it is not registered."""
+    """Meaning of a metric in English."""
     metric = metric_of(name)
     return metric.meaning.format(name.removeprefix(metric.name))
 
 
 def ranking_metrics() -> tuple[str, ...]:
-    """The metrics that comparisons show of each run; the first available one ranks."""
+    """Compared metrics; the first available one ranks."""
     compared = [metric for metric in metrics() if metric.ranks is not None]
     return tuple(metric.name for metric in sorted(compared, key=lambda metric: metric.ranks or 0))
 
 
 def site_metrics() -> tuple[str, ...]:
-    """The metrics that sites show of each run."""
+    """Metrics on sites."""
     return (*ranking_metrics(), *(metric.name for metric in metrics() if metric.on_site and metric.ranks is None))
 
 
 def tested_metrics() -> tuple[str, ...]:
-    """The metrics that pairs of runs are tested on."""
+    """Metrics that pairs of runs are tested on."""
     return tuple(metric.name for metric in metrics() if metric.tested)
 
 
 def contrasted_metrics() -> tuple[str, ...]:
-    """The metrics whose differences between groups of questions are given."""
+    """Metrics of differences between groups of questions."""
     return tuple(metric.name for metric in metrics() if metric.contrasted)
 
 
 def on_pages() -> dict[str, dict[str, Any]]:
-    """The facts for the site's scripts, by metric."""
+    """Facts for the site's scripts, by metric."""
     return {name: {"scale": metric_of(name).scale, "labels": dict(metric_of(name).labels)} for name in site_metrics()}
 
 
@@ -149,13 +148,13 @@ EACH_K = 16
 
 
 def pass_sizes(trials: int) -> list[int]:
-    """The k of pass@k: each up to 16, powers of two above, and the number of trials."""
+    """K of pass@k: each up to 16, powers of two above, and the number of trials."""
     powers = (1 << power for power in range(EACH_K.bit_length(), trials.bit_length()))
     return sorted({*range(1, min(trials, EACH_K) + 1), *powers, trials} - {0})
 
 
 def _pass_terms(table: Table) -> Terms:
-    """pass@k of each question, k up to the fewest trials of any question, averaged over questions."""
+    """Estimates pass@k, k up to the fewest trials of any question."""
     import numpy as np
 
     samples = np.bincount(table.question)
@@ -177,7 +176,7 @@ def _pass_terms(table: Table) -> Terms:
             return values
 
         worst = spread(low)
-        # The same array where nothing is undecided, not an equal one: of a million answers each takes 8 MB.
+        # The same array where nothing is undecided: of a million answers each takes 8 MB.
         best = worst if np.array_equal(low, high) else spread(high)
         terms[f"pass@{k}"] = Term(worst, best, weight, by_trial=False)
     return terms

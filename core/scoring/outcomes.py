@@ -1,9 +1,8 @@
 """Outcomes: the input of the formulas for each answer, without texts, as objects and as columns.
 
-Contract: a row enters every formula at its worst and at its best. Failed and unsupported answers are anything
-from nothing to full marks; an ungraded one is bounded by its verdict (its undecided parts count 0 and full;
-without a usable verdict the whole question does); no answer is worth 0. A row that contradicts itself raises
-UserError with the key. `Outcomes` stores n answers as arrays; answers with the same marks share one `AnswerFinding`.
+Contract: a row enters every formula at its worst and at its best. Failed and unsupported answers are anything from
+nothing to full marks; an ungraded one is bounded by its verdict (its undecided parts count 0 and full; without a usable
+verdict the whole question does); no answer is worth 0. A row that contradicts itself raises UserError with the key.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ def _one(value: str | int | bool | None) -> tuple[str, ...]:
 
 
 def _prefixes(path: Sequence[str]) -> tuple[str, ...]:
-    """The paths of a taxonomy below its first layer, the subject.
-
-    MDK12-Bench has grade, subfield and curriculum there; deeper layers are too many to report.
-    """
+    """MDK12-Bench has grade, subfield and curriculum below the subject; deeper layers are too many to report."""
     return tuple(" / ".join(path[:depth]) for depth in range(2, min(len(path), DEEPEST) + 1))
 
 
@@ -74,7 +70,7 @@ _PLACES = {axis: place for place, axis in enumerate(AXES)}
 
 @dataclass(frozen=True, slots=True)
 class SlimQuestion:
-    """The scoring fields of a question; `values` has a tuple for each of `AXES`.
+    """Scoring fields of a question; `values` has a tuple for each of `AXES`.
 
     `source` is the question that a variant was made from, else its own id: questions of one source are one cluster.
     `translates` is the id of the original of a translation, else "".
@@ -118,7 +114,7 @@ class Used(NamedTuple):
 
 
 class AnswerFinding(NamedTuple):
-    """The marks of an answer, which many answers share.
+    """Marks of an answer, which many answers share.
 
     Attributes:
         share: of the points.
@@ -160,11 +156,7 @@ class Outcome:
 
 
 def finding_of(row: Row) -> AnswerFinding:
-    """The marks of a row.
-
-    Raises:
-        UserError: it lacks a verdict, or the verdict awards more points than there are.
-    """
+    """Marks of a row; UserError if it lacks a verdict, or the verdict awards more points than there are."""
     share, correct = outcome_bounds(row)
     process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
     return AnswerFinding(
@@ -188,11 +180,7 @@ class Slim:
         self._slim: SlimQuestion
 
     def __call__(self, row: Row) -> Outcome:
-        """The outcome of a row.
-
-        Raises:
-            UserError: it lacks a verdict, or the verdict awards more points than there are.
-        """
+        """Outcome of a row; raises as `finding_of`."""
         if self._question is not row.question:  # the trials of a question follow each other
             self._question, self._slim = row.question, self.question(row.question)
         used = Used(*map(self._same, _used(row.response))) if row.response else None
@@ -207,7 +195,7 @@ class Slim:
         )
 
     def question(self, question: Question) -> SlimQuestion:
-        """The scoring fields of a question."""
+        """Scoring fields of a question."""
         values = tuple(self._same(tuple(values_of(question))) for values_of in AXES.values())
         return self._same(SlimQuestion.of(question, values))
 
@@ -217,7 +205,7 @@ class Slim:
 
 
 def steps_of(process: Process) -> Steps | None:
-    """Shares of critics that list at least one, and at least two, erroneous steps; None where it names no critics.
+    """Shares of critics that list at least one, and at least two, erroneous steps.
 
     A type that a critic lists twice for one step counts once.
     """
@@ -230,7 +218,7 @@ def steps_of(process: Process) -> Steps | None:
 
 
 def _spent(used: Used, earlier: EarlierReply | None) -> Used:
-    """Tokens of a response and the reply before it; None for a kind that either does not state."""
+    """None for a kind that either request does not state."""
     if earlier is None:
         return used
     both = zip(used, _used(earlier), strict=True)
@@ -242,7 +230,7 @@ def _used(response: Response | EarlierReply) -> Used:
 
 
 def ending_of(finish_reason: str | None) -> Ending:
-    """The ending of a response."""
+    """Ending of a response."""
     return "unknown" if finish_reason is None else "truncated" if finish_reason == "length" else "whole"
 
 
@@ -285,8 +273,8 @@ def _verdict(row: Row) -> Verdict:
 def variable_bounds(row: Row) -> Bounds:
     """Bounds of the share of correct variables (CFE-Bench: a failed extraction stays in the denominator).
 
-    A question without variables counts its sub-answers. Variables without a part in the verdict are
-    wrong in a graded answer and undecided in an ungraded one.
+    A question without variables counts its sub-answers. Variables without a part in the verdict are wrong in a graded
+    answer and undecided in an ungraded one.
     """
     if row.state in ("failed", "unsupported"):
         return OPEN
@@ -304,8 +292,6 @@ def variable_bounds(row: Row) -> Bounds:
             return OPEN
     return accepted / total, (accepted + undecided) / total
 
-
-# --- columns of outcomes ----------------------------------------------------------------------------------------------
 
 UNTOLD = -(1 << 62)
 """In a column of tokens: not stated."""
@@ -372,7 +358,7 @@ def _pairs(bounds: list[Bounds]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes(Sequence[Outcome]):
-    """The outcomes of n answers.
+    """Outcomes of n answers.
 
     Attributes:
         tasks: their names; like questions and findings, some may have no answer here.
@@ -496,7 +482,7 @@ class Outcomes(Sequence[Outcome]):
         return {name: self.take(np.flatnonzero(np.isin(code, own))) for name, own in numbers.items()}
 
     def asked(self) -> list[SlimQuestion]:
-        """The questions with answers here, in order of first answers."""
+        """Questions with answers here, in order of first answers."""
         import numpy as np
 
         codes, first = np.unique(self.question, return_index=True)
@@ -517,7 +503,7 @@ class Outcomes(Sequence[Outcome]):
         return np.where(counted, tokens, np.nan)
 
     def numbers(self) -> Iterator[tuple[AnswerFinding, int]]:
-        """The findings that occur, with their numbers of answers."""
+        """Findings that occur, with their numbers of answers."""
         import numpy as np
 
         counts = np.bincount(self.finding, minlength=len(self.findings)).tolist()
@@ -535,7 +521,7 @@ def _used_of(counts: list[int]) -> Used:
 
 
 def stated(tokens: int | None) -> int:
-    """A count of tokens as a column has it."""
+    """Count of tokens as a column has it."""
     return UNTOLD if tokens is None or abs(tokens) > MOST_TOKENS else tokens
 
 

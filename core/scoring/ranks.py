@@ -1,12 +1,11 @@
 """Ranks of runs: which runs differ, the ranks that leaves open, and their stability.
 
-Contract: two runs differ where their paired test says so (p below `ALPHA` after Holm's adjustment) and the 95 %
-interval of their difference, undecided answers included, excludes 0.
+Contract: two runs differ where p of their paired test is below `ALPHA` after Holm's adjustment and the 95 % interval of
+their difference, undecided answers included, excludes 0.
 
-Stability is a bootstrap over the units of the intervals (`estimates.Units`), the same draw for all runs so that they
-stay paired (Efron 1979; for ranks Goldstein & Spiegelhalter 1996). A run's best rank counts the runs that are better
-however undecided answers turn out, its worst those that may be as good. Seeded. It tells how ranks vary over exams like
-this one, not which runs differ.
+Stability is a bootstrap over the units of the intervals, the same draw for all runs so that they stay paired (Efron
+1979; for ranks Goldstein & Spiegelhalter 1996). A run's best rank counts the runs that are better however undecided
+answers turn out, its worst those that may be as good. Seeded.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ def told(metric: PairMetric) -> int:
 
 
 def rank_ranges(task: TaskComparison, metric: str) -> dict[str, list[int]]:
-    """The best and the worst rank of each run that has the metric, by significant differences."""
+    """Best and the worst rank of each run that has the metric, by significant differences."""
     runs = [name for name, estimate in task["metrics"][metric].items() if estimate["low"] is not None]
     return ranges(runs, ((p["a"], p["b"], told(p["metrics"][metric])) for p in task["pairs"] if metric in p["metrics"]))
 
 
 def ranges(runs: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[str, list[int]]:
-    """The same of pairs (a, b, result of `told`)."""
+    """Rank ranges from pairs (a, b, result of `told`)."""
     better, worse = Counter[str](), Counter[str]()
     for a, b, sign in pairs:
         if sign:
@@ -60,11 +59,9 @@ def ranges(runs: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[s
 
 
 def tied(order: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """The place of each run; runs that do not differ from the first of their group share its place.
+    """Place of each run; runs that do not differ from the first of their group share its place.
 
-    Args:
-        order: the runs, the best first.
-        pairs: (a, b, result of `told`).
+    `order` has the best run first, `pairs` (a, b, result of `told`).
     """
     apart = {couple for a, b, sign in pairs if sign for couple in ((a, b), (b, a))}
     places: dict[str, int] = {}
@@ -86,10 +83,7 @@ def rank_stability(
 ) -> dict[str, list[float]]:
     """By run the ranks at 2.5 %, 50 % and 97.5 % of the draws: [lower end, median, upper end].
 
-    Args:
-        tables: of one task, by run; of the same data set.
-        terms: one metric of each of these runs; runs without it are left out.
-        parameters: of the comparison, with the seed.
+    `terms` has one metric of each run of one task; runs without it are left out.
     """
     import numpy as np
 
@@ -123,7 +117,7 @@ def _places(questions: Sequence[SlimQuestion], place: Mapping[str, int]) -> list
 
 
 def _shares(times: Floats, low: Floats, high: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Each run's metric in each draw, at worst and at best; the overall one where a draw has nothing of the run."""
+    """The overall share where a draw has nothing of the run."""
     import numpy as np
 
     drawn = times @ weight

@@ -1,14 +1,12 @@
-"""Report of one run, task by task, group by group; the package's docstring shows its shape.
+"""Report of one run, task by task, group by group.
 
 Metrics beside the mark (`against_mark`): an answer counts from nothing to full in each, numerator over weight;
 undecided ones only where every outcome agrees. pass@k is compared with the mean mark of the question.
 
 Token budgets (`budget_curves`; LiveK12Bench, sections 2.3 and 3.2): Acc≤r = (1/N)·#(S = 1 and l ≤ r · token limit),
-read in two ways over all questions and trials; not available where an answer states no count.
-
-true            answers drawn under that limit: cut there and marked on what they hold by then.
-counterfactual  answers of the longest run, cut after the fact: longer ones count as not given. So it is at most the
-                true one, up to the luck of sampling, and does not exist beyond the limit of the longest run.
+read in two ways over all questions and trials; not available where an answer states no count. `true`: answers drawn
+under that limit, and cut there. `counterfactual`: answers of the longest run, cut after the fact. It is at most the
+true one, up to the luck of sampling, and does not exist beyond the limit of the longest run.
 """
 
 from __future__ import annotations
@@ -97,7 +95,6 @@ def _beside(term: Term, mark: Term, table: Table) -> AgainstMark:
 
 
 def _values(term: Term, table: Table, by_question: bool) -> tuple[Floats, Floats, Floats]:
-    """Each answer's value at worst and at best with its weight, or each question's."""
     import numpy as np
 
     sums = [term.low, term.high, term.weight]
@@ -115,13 +112,7 @@ COUNTERFACTUAL = "answers of {}, cut after the fact: one that is longer than the
 def budget_curves(
     tables: Mapping[str, Table], limits: Mapping[str, Limit], parameters: Parameters
 ) -> dict[str, BudgetCurve]:
-    """The curve of each task with limits: at the article's r, and at those of its budgets.
-
-    Args:
-        tables: the answers, by task.
-        limits: the limit of each task that has token budgets.
-        parameters: `token_limit` is the limit at r = 1.
-    """
+    """Curve of each task with limits: at the article's r, and at those of its budgets."""
     groups: dict[str, dict[str, Limit]] = {}
     for task in tables:
         if task in limits:
@@ -130,7 +121,7 @@ def budget_curves(
 
 
 def within_limit(terms: Terms, limit: Limit | None, parameters: Parameters) -> Terms:
-    """The terms of a task without those Acc≤r beyond the tokens that its answers were allowed."""
+    """Terms without those Acc≤r beyond the tokens that the answers were allowed."""
     if limit is None or limit.tokens is None:
         return terms
     most = f"{limit.tokens:,} tokens" if limit.share is None else f"r = {limit.share:g}"
@@ -172,7 +163,7 @@ def _allowed(limit: Limit) -> float:
 
 
 def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
-    """Acc≤r of answers drawn under the limit; notes where the engine exceeded it."""
+    """Notes where the engine exceeded the limit."""
     over = int((table.answers.tokens > allowed).sum())
     estimate = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
     if over and estimate["note"] is None:
@@ -207,20 +198,14 @@ class ScoreOptions(TypedDict, total=False):
 
 
 def score(rows: Iterable[Row], profile: Profile = "article", **options: Unpack[ScoreOptions]) -> Report:
-    """Scores a run.
-
-    Args:
-        rows: one for every answer the run asked for, of any number of tasks, in any order; none is kept.
-        profile: `paper` or `release` (see `formulas`).
-        options: see `ScoreOptions`.
-    """
+    """Scores a run: one row for every answer it asked for, in any order; none is kept."""
     return score_outcomes(map(Slim(), rows), profile, **options)
 
 
 def score_outcomes(
     outcomes: Iterable[Outcome], profile: Profile = "article", **options: Unpack[ScoreOptions]
 ) -> Report:
-    """The same of outcomes, which may be scored several times."""
+    """Scores outcomes, several times if wanted."""
     parameters = options.get("parameters") or parameters_of(profile)
     modalities, limits = options.get("modalities") or {}, options.get("limits") or {}
     thinking, requested = options.get("thinking") or {}, options.get("asked") or {}
@@ -301,7 +286,7 @@ def _task_deltas(
     modalities: Mapping[str, str],
     limits: Mapping[str, Limit],
 ) -> dict[str, Estimate]:
-    """Δ modality of each image-only task against the other tasks of its benchmark, under the same budget."""
+    """Each image-only task against the other tasks of its benchmark, under the same budget."""
     deltas: dict[str, Estimate] = {}
     subset = "complex_layout"
     budget = {task: limits[task].share if task in limits else None for task in by_task}
@@ -321,7 +306,6 @@ def _is_of(benchmark: str, question: SlimQuestion) -> bool:
 
 
 def _flat(pairs: Iterable[Delta]) -> dict[str, Estimate]:
-    """The Δ on all shared questions, under names like those of the other differences."""
     return {
         f"{pair['task']}/{metric}/variant/{pair['task']}-{pair['base']}": estimate["difference"]
         for pair in pairs

@@ -1,4 +1,4 @@
-"""Types of scoring: rows and parameters in, typed JSON objects out (see the package)."""
+"""Types of scoring: rows and parameters in, typed JSON objects out."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ class Parameters:
         token_limit: completion tokens that Acc≤1.0 allows.
         error_threshold: mean presence above which an answer counts as having an error of a type (0.5: a strict majority
             of the critics).
-        seed: of the sign flips of paired tests.
-        level: of the confidence intervals.
         min_papers: papers from which on intervals are clustered by paper.
         few_papers: papers below which paired tests by paper are t tests: sign flips could not reach a small p.
     """
@@ -58,7 +56,7 @@ PARAMETERS: dict[Profile, Parameters] = {"article": Parameters(), "release": Par
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name; `paper` is the old name of `article`."""
+    """Profile of that name; `paper` is the old name of `article`."""
     profiles: tuple[Profile, ...] = get_args(Profile)
     meant = "article" if name == "paper" else name
     for profile in profiles:
@@ -68,13 +66,13 @@ def profile_named(name: str) -> Profile:
 
 
 def parameters_of(profile: str) -> Parameters:
-    """The constants of a profile."""
+    """Constants of a profile."""
     return PARAMETERS[profile_named(profile)]
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The token limit of a task.
+    """Token limit of a task.
 
     Attributes:
         of: the task whose budgets these are: tasks with the same `of` ask the same questions.
@@ -88,7 +86,7 @@ class Limit:
 
 
 class Estimate(TypedDict):
-    """A number with its uncertainty."""
+    """Number with its uncertainty."""
 
     low: float | None
     high: float | None
@@ -102,10 +100,7 @@ class Estimate(TypedDict):
 
 
 class Counts(TypedDict):
-    """Questions, distinct trials, and answers by state.
-
-    `truncated` responses were cut off at their token limit; for `truncated_unknown` ones no record tells.
-    """
+    """Questions, distinct trials, and answers by state; no record tells about `truncated_unknown` ones."""
 
     questions: int
     trials: int
@@ -173,7 +168,7 @@ class Tokens(TypedDict):
 class PromptCache(TypedDict):
     """Prompt tokens of the `answers` with prefix-cache figures, and how many the cache served.
 
-    `share` is cached over prompt (None: no prompt). Each sample of a prompt counts the whole prompt.
+    `share` is cached over prompt. Each sample of a prompt counts the whole prompt.
     """
 
     answers: int
@@ -200,15 +195,7 @@ class ContextCut(TypedDict):
 
 
 class AgainstMark(TypedDict):
-    """A metric against the answers' marks, each from nothing to full.
-
-    Attributes:
-        unit: answers, or questions where the metric is of all trials of a question together.
-        more: number above their mark.
-        less: number below it.
-        same: number equal to it.
-        open: number that cannot be compared while undecided.
-    """
+    """Metric against the answers' marks: numbers above (`more`), below, equal, and `open` while undecided."""
 
     unit: Literal["answer", "question"]
     more: int
@@ -218,7 +205,7 @@ class AgainstMark(TypedDict):
 
 
 class TaskReport(TypedDict):
-    """The report of one task; `context_cut`, `thinking` and `prompt_cache` are None where they do not apply."""
+    """Report of one task; `context_cut`, `thinking` and `prompt_cache` are None where they do not apply."""
 
     counts: Counts
     ungraded: Ungraded
@@ -236,7 +223,7 @@ class TaskReport(TypedDict):
 
 
 class BudgetPoint(TypedDict):
-    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit; None without such a task."""
+    """Acc≤r at one r. `true` is of `true_task`, whose requests had the limit."""
 
     share: float
     tokens: int
@@ -246,10 +233,7 @@ class BudgetPoint(TypedDict):
 
 
 class BudgetCurve(TypedDict):
-    """Acc≤r of one task, smallest r first; the counterfactual is cut from `longest`, limited to `longest_tokens`.
-
-    `longest_tokens` is None where unknown (recorded answers). `true_means` and `counterfactual_means` explain the two.
-    """
+    """Acc≤r of one task, smallest r first; the counterfactual is cut from `longest`, limited to `longest_tokens`."""
 
     longest: str
     longest_tokens: int | None
@@ -259,7 +243,7 @@ class BudgetCurve(TypedDict):
 
 
 class PairedTest(TypedDict):
-    """A paired test on the shared questions that are decided in both runs; `undecided` were left out.
+    """Paired test on the shared questions that are decided in both runs; `undecided` were left out.
 
     `p_holm` is adjusted over all pairs of runs of all tasks for the same metric.
     """
@@ -305,10 +289,10 @@ class Delta(TypedDict):
 
 
 class Report(TypedDict):
-    """The content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
+    """Content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
 
     `intervals` names their method; without it they are percentile bootstrap intervals. `variants` has the Δ of each
-    task to its bases; `budgets` the tasks with known limits, by name without the budget.
+    task to its bases; `budgets` the tasks with known limits.
     """
 
     formulas: int
@@ -354,11 +338,11 @@ class RunUsage(TypedDict):
 
 
 class Comparison(TypedDict):
-    """The content of `livek12 compare --json`: metric by run, then pair by pair.
+    """Content of `livek12 compare --json`: metric by run, then pair by pair.
 
     `variants` has each pair of runs axis by axis, and tasks against bases in another run; `task` and `base` are
-    RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run
-    (`core.run.markings.RegradeCounts`). `usage` has the runs with sessions whose questions are all compared.
+    RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run. `usage` has the runs with
+    sessions whose questions are all compared.
     """
 
     formulas: int

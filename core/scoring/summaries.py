@@ -57,7 +57,7 @@ def ungraded(rows: Outcomes) -> Ungraded:
 
 
 def points(table: Table, questions: Sequence[int]) -> float | None:
-    """Total points of the questions (indices); None where only some questions of the task state them."""
+    """Total points of the questions (indices)."""
     return None if table.worth is None else float(table.worth[questions].sum())
 
 
@@ -77,7 +77,7 @@ def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
 
 
 def token_use(rows: Outcomes) -> Tokens:
-    """Tokens of each kind over the responses and their earlier requests; counts that are not stated are `missing`."""
+    """Tokens of each kind over the responses and their earlier requests; unstated counts are `missing`."""
     spent = rows.used if rows.spent is None else rows.spent
     prompt, cached, completion, reasoning = (_use(spent[rows.came, kind]) for kind in range(4))
     return Tokens(prompt=prompt, cached=cached, completion=completion, reasoning=reasoning)
@@ -97,7 +97,7 @@ def _use(counts: Indices) -> TokenUse:
 
 
 def prompt_cache(rows: Outcomes) -> PromptCache | None:
-    """Prefix-cache use; None where no response states it."""
+    """Prefix-cache use."""
     stated = rows.used[(rows.used[:, :2] != UNTOLD).all(axis=1), :2]
     if not len(stated):
         return None
@@ -106,7 +106,7 @@ def prompt_cache(rows: Outcomes) -> PromptCache | None:
 
 
 def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
-    """Thinking against its budget; None without one."""
+    """Thinking against its budget."""
     if budget is None:
         return None
     counts = rows.used[rows.came, 3]
@@ -120,7 +120,7 @@ def thinking_use(rows: Outcomes, budget: int | None) -> ThinkingUse | None:
 
 
 def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
-    """Answers that ended at a limit shorter than the budget; None without a budget or such answers."""
+    """Answers that ended at a limit shorter than the budget."""
     if budget is None:
         return None
     lengths = rows.used[rows.came & (rows.ending == ENDINGS.index("truncated")), 2]
@@ -129,7 +129,7 @@ def context_cut(rows: Outcomes, budget: int | None) -> ContextCut | None:
 
 
 def decided_by(rows: Outcomes) -> dict[str, int]:
-    """Parts by the stage that decided them, most first; undecided ones under "undecided"."""
+    """Parts by the stage that decided them, most first."""
     stages = Counter[str]()
     for verdict, answers in rows.numbers():
         for stage in verdict.stages:

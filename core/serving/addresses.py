@@ -1,6 +1,6 @@
 """Addresses of local servers, and the names they answer to.
 
-A server at loopback answers to loopback names alone, so that no other site reaches it under its name (DNS rebinding).
+A server at loopback answers to loopback names alone (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from livek12.core.errors import UserError
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one."""
+    """Listening socket; port 0 takes a free one."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -28,14 +28,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def shown_host(host: str) -> str:
-    """The host as printed in an address for others."""
+    """Host as printed in an address for others."""
     if host in ("0.0.0.0", "::"):  # opened by a name that leads here
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:
-    """Returns true if only this machine can reach the address."""
+    """True if only this machine can reach the address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 
 
 class OwnNames:
-    """The names that a server answers to; `host` is its address."""
+    """Names that a server answers to; `host` is its address."""
 
     def __init__(self, host: str) -> None:
         self._near = is_loopback(host)
@@ -52,7 +52,6 @@ class OwnNames:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     def __contains__(self, header: str) -> bool:
-        """Accepts a Host header with a numeric address, which no DNS entry can fake, or an own name."""
         name = header.rsplit(":", 1)[0] if re.search(r":\d+$", header) else header
         name = name.strip("[]").lower()
         try:
@@ -63,7 +62,7 @@ class OwnNames:
 
 
 class Idlers:
-    """Closes idle connections, so that nobody can exhaust a server; `connections` are uvicorn's."""
+    """Closes idle connections of uvicorn, so that nobody can exhaust a server."""
 
     def __init__(self, connections: set[Any]) -> None:
         self._connections = connections

@@ -2,7 +2,7 @@
 
 Contract: a request passes only with an own Host (no DNS rebinding), with the token's cookie (other users of this
 machine reach loopback too), from the own page if it changes something (no cross-site requests), and to an address that
-the page needs. Response headers keep the page from loading anything from elsewhere or running foreign scripts.
+the page needs. Response headers block loading from elsewhere and foreign scripts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _POLICY = (
 
 
 class Guard:
-    """The layer around an ASGI app.
+    """Layer around an ASGI app.
 
     Args:
         app: the guarded app.
@@ -101,7 +101,7 @@ def _token_of(query: bytes) -> str | None:
 
 
 def _why_not(headers: dict[str, str]) -> str:
-    """The reason why a changing request does not come from the own page; "" if it does."""
+    """The reason why a changing request does not come from the own page."""
     origin = headers.get("origin")
     if origin is not None and origin.split("://", 1)[-1].lower() != headers.get("host", "").lower():
         return "the request comes from another page"
@@ -113,7 +113,6 @@ def _why_not(headers: dict[str, str]) -> str:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Limits the request's body."""
     read = 0
 
     async def receiving() -> MutableMapping[str, Any]:
@@ -126,8 +125,6 @@ def _bounded(receive: Receive) -> Receive:
 
 
 def _with_policy(send: Send) -> Send:
-    """Adds the headers to the app's answers."""
-
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             _put(message, {**_HEADERS, "Content-Security-Policy": _POLICY})

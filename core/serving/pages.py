@@ -1,7 +1,4 @@
-"""Server of a local page: address, token, guard (`core.serving.guard`) and files.
-
-Nobody is answered before opening the address with its token. Files are served by a list, never by a requested path.
-"""
+"""Server of a local page: address, token, guard and files, which are served by a list, never by a requested path."""
 
 from __future__ import annotations
 
@@ -23,14 +20,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css"}
 
 
 def serve_page(make_app: Callable[[], FastAPI], host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serves an application behind its guard until it is interrupted.
-
-    Args:
-        make_app: makes the application.
-        host: the address; every user of the machine can reach 127.0.0.1.
-        port: 0 takes a free one.
-        ready: receives the address to open, with its token.
-    """
+    """Serves an application behind its guard until it is interrupted; `ready` receives the address with its token."""
     listening = listen(host, port)
     try:
         import uvicorn
@@ -48,12 +38,7 @@ def serve_page(make_app: Callable[[], FastAPI], host: str, port: int, ready: Cal
 
 
 def page_app(static: Path, names: tuple[str, ...]) -> FastAPI:
-    """An application that serves the page `index.html` with its scripts and styles.
-
-    Args:
-        static: the page's own folder.
-        names: of its files; the shared `page.js` and `page.css` are added.
-    """
+    """Application that serves `index.html`, the named files, and the shared `page.js` and `page.css`."""
     from fastapi import FastAPI, HTTPException, Response
 
     files: Mapping[str, Path] = {name: static / name for name in names} | {

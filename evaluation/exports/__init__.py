@@ -1,9 +1,8 @@
 """Results of runs in other formats: one module a format.
 
-Contract: an export says what the run folder says and nothing more. Single answers (question, key, solution, response,
-judges) are in it only where they may be shown: those of held-back releases or made of them, and those without a review
-or a licence, are not, unless all rows are asked for; marks cover all questions. No absolute path, endpoint address or
-secret is exported.
+Contract: single answers (question, key, solution, response, judges) are exported only where they may be shown: not
+those of held-back releases or made of them, nor those without a review or a licence, unless all rows are asked for;
+marks cover all questions. No absolute path, endpoint address or secret is exported.
 """
 
 from __future__ import annotations
@@ -39,17 +38,16 @@ _HUB_DATA: Final = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{7,40})")
 
 @dataclass(frozen=True)
 class Export:
-    """A run to export.
+    """Run to export.
 
     Attributes:
-        run: the run folder.
         scores: the content of its report.json.
         model: the name of the model, as the Hub has it where it does.
-        data_repo: the data set on the Hub, if there is one; "" otherwise.
-        organization: who evaluated.
+        data_repo: the data set on the Hub, or "".
+        organization: of the evaluator.
         relationship: of the evaluator to the model's makers.
-        source_url: where more about it stands; "" for nowhere.
-        which: the rows that stand in the export.
+        source_url: a page about the run, or "".
+        which: the exported rows.
         hold: releases that are held back.
     """
 
@@ -66,11 +64,11 @@ class Export:
 
     @property
     def spec(self) -> RunSpec:
-        """The run's spec."""
+        """Run's spec."""
         return self.run.spec()
 
     def data_of(self, task: TaskSpec) -> tuple[str, str | None]:
-        """A task's data set on the Hub and its commit; ("", None) if not there."""
+        """Task's data set on the Hub and its commit; ("", None) if not there."""
         if match := _HUB_DATA.fullmatch(task.data):
             return self.data_repo or match[1], match[2] if self.data_repo in ("", match[1]) else None
         return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
@@ -87,7 +85,7 @@ class Export:
         return with_made(withheld, made)
 
     def rows(self, task: str) -> Iterator[Row]:
-        """A task's rows that may be shown; the others are counted by reason."""
+        """Task's rows that may be shown; the others are counted by reason."""
         for row in self.run.rows():
             if row.task == task and self._shows(row):
                 yield row
@@ -108,7 +106,7 @@ class Export:
 
 
 def is_held(row: Row, hold: Collection[str]) -> bool:
-    """Tests whether a key is held back: by its release, or because only judges got it."""
+    """True if a key is held back: by its release, or because only judges got it."""
     keys = [part.gold for part in row.verdict.parts] if row.verdict else []
     lent = any(key.strip() for key in keys) and not _has_key(row.question)
     return row.question.release in hold or lent
@@ -121,7 +119,7 @@ def _has_key(question: Question) -> bool:
 
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
-    """The held-back releases of a run's data sets."""
+    """Held-back releases of a run's data sets."""
     from livek12.core.hub import NotFetched, fetch
 
     releases = set()
@@ -153,7 +151,7 @@ def _held_in(file: Path) -> str | None:
 
 
 def model_name(given: str, spec: RunSpec) -> str:
-    """The exported name of the model: the given one, else the run's, without local folders."""
+    """Exported name of the model: the given one, else the run's, without local folders."""
     if given:
         if not _HUB_NAME.fullmatch(given):
             raise UserError(f"--model-id {given}: is no ORG/NAME of the Hub")
@@ -166,12 +164,12 @@ def _last(model: str) -> str:
 
 
 def is_hub_name(model: str) -> bool:
-    """Tests for the Hub's form ORG/NAME."""
+    """Recognises the Hub's form ORG/NAME."""
     return bool(_HUB_NAME.fullmatch(model))
 
 
 def which_named(name: str) -> Which:
-    """The rows that `--rows` names."""
+    """Rows that `--rows` names."""
     for which in get_args(Which):
         if which == name:
             return which  # type: ignore[no-any-return]
@@ -194,7 +192,7 @@ def ensure_folder(folder: Path) -> None:
 
 
 def safe_name(name: str) -> str:
-    """A name for a file or folder on any system."""
+    """Name for a file or folder on any system."""
     plain = re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._") or "unknown"
     return plain if plain.partition(".")[0].upper() not in _RESERVED and plain != "data" else f"{plain}_"
 

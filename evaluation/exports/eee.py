@@ -2,7 +2,7 @@
 
 Contract: valid for `every_eval_ever validate`, at the datastore's path (`data/TASK/DEVELOPER/MODEL/UUID4.json`); the
 same run gives the same names. An interval's score is its lower end, with both ends beside it. Undecided and missing
-answers have no honest score and are no samples; the aggregate counts them.
+answers are no samples; the aggregate counts them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ NO_PATH: Final = "unknown"
 
 
 def write(export: Export, out: Path) -> list[Path]:
-    """Writes the records of a run.
-
-    Returns:
-        The files, the aggregate of each task first.
-    """
+    """Writes the records of a run; returns the files, the aggregate of each task first."""
     return [file for task in export.spec.tasks for file in _write_task(export, task, out)]
 
 
@@ -218,7 +214,6 @@ def _generation(export: Export, task: TaskSpec) -> dict[str, Any]:
 
 
 def _sample(export: Export, task: TaskSpec, row: Row, identity: str) -> dict[str, Any] | None:
-    """An answer; None if undecided or missing."""
     verdict, response, question = row.verdict, row.response, row.question
     if verdict is None or response is None or verdict.correct is None or verdict.points is None:
         return None
@@ -295,5 +290,4 @@ def _about(row: Row, verdict: Verdict) -> dict[str, str]:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """The known values as texts, all that the format takes."""
     return {name: str(value) for name, value in values.items() if value is not None}

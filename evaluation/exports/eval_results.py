@@ -1,9 +1,8 @@
 """The Hub's format: `.eval_results/livek12--TASK.yaml` for the model's repository, and its pull request.
 
-Contract: one file a task with its article's first mark, as `huggingface_hub` writes such entries. An interval is
-refused, unless bounds are asked for: then its lower end is the value and the whole of it in `notes`. A pull request is
-opened once for each model, task and mark: the export's register and the repository tell what exists. A dry run sends
-nothing.
+Contract: one file a task with its article's first mark. An interval is refused, unless bounds are asked for: then its
+lower end is the value and the whole of it in `notes`. A pull request is opened once for each model, task and mark. A
+dry run sends nothing.
 """
 
 from __future__ import annotations
@@ -29,14 +28,7 @@ REGISTER: Final = "pull_requests.jsonl"
 
 @dataclass(frozen=True)
 class Proposal:
-    """A file for the repository of a model.
-
-    Attributes:
-        model: ORG/NAME.
-        path: in the repository.
-        content: of the file.
-        title: of the pull request.
-    """
+    """File for the repository of a model (ORG/NAME), and the title of its pull request."""
 
     model: str
     path: str
@@ -56,7 +48,7 @@ def write(export: Export, out: Path, *, bounds: bool = False) -> list[Path]:
 
 
 def proposals(export: Export, *, bounds: bool = False) -> list[Proposal]:
-    """A file for the model's repository for each task."""
+    """File for the model's repository for each task."""
     return [_proposal(export, task, bounds) for task in export.spec.tasks]
 
 
@@ -95,7 +87,6 @@ def _hub_classes() -> tuple[Any, Any]:
 
 
 def _mark(export: Export, task: TaskSpec, bounds: bool) -> tuple[str, float, str]:
-    """The first mark: name, value, notes."""
     registered, metrics = find_task(task.name), export.scores["tasks"][task.name]["metrics"]
     names = [*(registered.metrics if registered else ()), "accuracy", "mark"]
     name = next((name for name in names if name in metrics and metrics[name]["low"] is not None), None)
@@ -123,9 +114,6 @@ def _mark(export: Export, task: TaskSpec, bounds: bool) -> tuple[str, float, str
 
 def _percent(name: str, value: float) -> float:
     return value if metric_of(name).scale == "out_of_100" else 100 * value
-
-
-# --- pull requests ------------------------------------------------------------------------------------------------
 
 
 def propose(all_of_them: list[Proposal], out: Path, *, dry_run: bool) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """A log of Inspect for each task of a run: `inspect view` shows marks, extracted answers and votes.
 
-Contract: written by Inspect's own writer. A sample is a question of one trial with its key, the question's text
-(prompts are made anew when a run asks), the response with thinking and tokens, and the plug-in's score
+Contract: a sample is a question of one trial with its key, text, response, thinking and tokens, and the plug-in's score
 (`livek12/exam_marks`), NaN if undecided. The metrics are those of all answers, also withheld ones. The log names our
 task, so that it can be imported.
 """

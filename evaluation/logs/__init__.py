@@ -1,10 +1,9 @@
-"""Logs of other harnesses: one module a harness, which reads its files for both uses.
+"""Logs of other harnesses: one module a harness.
 
-Contract: a module has `FIELDS`, the paths in an entry to what is needed; `entries(path)`, which yields `LogEntry`s of
-any task one at a time, as questions of their own; and, but for `jsonl`, `rows(path, tasks)`, which joins the log with
-tasks of ours: plain rows as the replay engine takes them, and in `marked` what judge models said there (`marks`).
-A damaged entry costs one warning with its place; a file that is no log of the harness, or holds none of the tasks, is a
-UserError. Nothing is added that a log does not say.
+Contract: a module has `FIELDS`, the paths in an entry; `entries(path)`, which yields `LogEntry`s of any task one at a
+time; and, but for `jsonl`, `rows(path, tasks)`, which joins the log with tasks of ours: plain rows as the replay engine
+takes them, with judge models' marks in `marked` (`marks`). A damaged entry costs one warning with its place; a file
+that is no log of the harness, or holds none of the tasks, is a UserError.
 """
 
 from __future__ import annotations
@@ -40,13 +39,7 @@ CHOICES: Final = ("options", "choices")
 class Fields:
     """Dotted paths in an entry; the first that exists counts.
 
-    Attributes:
-        question: its text.
-        gold: its key.
-        response: the answer; none where the reader knows itself.
-        type: the kind of question.
-        options: what a choice offers.
-        score: the harness's own mark; none where the reader knows itself.
+    `response` and `score` are empty where the reader knows itself.
     """
 
     question: tuple[str, ...] = ()
@@ -64,17 +57,16 @@ class Fields:
 
 @dataclass(frozen=True)
 class LogEntry:
-    """A question in a log, with its answers.
+    """Question in a log, with its answers.
 
     Attributes:
-        place: where it stands, for messages.
-        task: as the harness calls it.
+        place: in the log, for messages.
         id: of the question within the task.
         raw: the whole entry, where paths lead.
         answers: in the fields of a plain recorded row (`engines.replay`), one a trial.
         trial: of the first of them.
         scores: the harness's own marks by name, of all of them together.
-        model: who answered; "" where the log does not say.
+        model: "" where the log does not say.
     """
 
     place: str
@@ -88,13 +80,13 @@ class LogEntry:
 
 
 def fields_of(source: str) -> Fields:
-    """The default paths of a harness's logs."""
+    """Default paths of a harness's logs."""
     default: Fields = importlib.import_module(READERS[source]).FIELDS
     return default
 
 
 def entries(source: str, path: Path) -> Iterator[LogEntry]:
-    """The entries of a log."""
+    """Entries of a log."""
     yield from importlib.import_module(READERS[source]).entries(path)
 
 

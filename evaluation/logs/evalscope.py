@@ -1,9 +1,8 @@
 """EvalScope's logs: `reviews/MODEL/BENCHMARK_SUBSET.jsonl` below a work folder.
 
-Contract: a review holds the conversation, the accepted targets and the marks of one sample; its answer is what the
-model said last, with thinking and counts. Generations of one sample are trials. A sample of ours names its question in
-its metadata. EvalScope logs neither an answer's ending nor its limit. Two different reviews of one question are
-refused.
+Contract: a review holds the conversation, the accepted targets and the marks of one sample. Generations of one sample
+are trials. A sample of ours names its question in its metadata. EvalScope logs neither an answer's ending nor its
+limit. Two different reviews of one question are refused.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The reviews of a work folder, or of one file."""
+    """Reviews of a work folder, or of one file."""
     for review in reviews(path):
         group, answer = review.score.get("group_id"), review.answer
         yield LogEntry(
@@ -52,16 +51,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class LoggedReview:
-    """One sample in EvalScope's log.
-
-    Attributes:
-        place: where it stands, for messages.
-        model: who answered.
-        benchmark: with its subset.
-        raw: the whole line.
-        turns: of the conversation.
-        score: `sample_score`.
-    """
+    """One sample in EvalScope's log; `benchmark` with its subset, `raw` the whole line."""
 
     place: str
     model: str
@@ -78,7 +68,7 @@ class LoggedReview:
 
     @property
     def answer(self) -> Json | None:
-        """The model's last turn; the prediction, if the conversation is not kept."""
+        """Model's last turn; the prediction, if the conversation is not kept."""
         own = [turn for turn in self.turns if turn.get("role") == "assistant"]
         score = self.score.get("score")
         content = own[-1].get("content") if own else score.get("prediction") if isinstance(score, dict) else None
@@ -97,7 +87,7 @@ class LoggedReview:
 
 
 def reviews(path: Path) -> Iterator[LoggedReview]:
-    """The reviews of a work folder of EvalScope, or of one file."""
+    """Reviews of a work folder of EvalScope, or of one file."""
     for file in log_files(path, (f"{FOLDER}/*/*.jsonl",), f"a work folder of EvalScope, or a file of its {FOLDER}/"):
         if file.parent.name == "predictions" or file.parent.parent.name == "predictions":
             raise UserError(f"{file}: holds predictions without targets; give the file of that name in {FOLDER}/")
@@ -111,7 +101,7 @@ def reviews(path: Path) -> Iterator[LoggedReview]:
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Json]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     names = {f"{harness_name(task)}_{SUBSET}": task for task in tasks}
     answers: dict[tuple[str, str, int], tuple[str, Json]] = {}
     for review in reviews(path):

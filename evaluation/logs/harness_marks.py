@@ -1,9 +1,8 @@
-"""Marks of the harness whose log a run was made of: kept in the run folder and compared with ours.
+"""Marks of the harness whose log a run was made of, compared with ours.
 
 Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
-scores}`, `trial` null for a mark of all trials. A mark whose values are all 0 or 1 means right or wrong and is compared
-answer by answer; others, overlap with the key (BLEU, ROUGE, F1) and our plug-ins' other numbers have their mean alone.
-An answer undecided here is no disagreement. `disagreements.jsonl` lists each one and is rewritten with the scores.
+scores}`, `trial` null for a mark of all trials. A mark whose values are all 0 or 1 is compared answer by answer; others
+have their mean alone. An answer undecided here is no disagreement.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class MarkBeside:
         return self.both_right + self.both_wrong + self.only_harness + self.only_here
 
     def add(self, mark: float, ours: bool | None) -> bool:
-        """Counts an answer; returns whether the two disagree."""
+        """Counts an answer; returns true if the two disagree."""
         if ours is None:
             self.undecided += 1
         elif mark == 1.0:
@@ -68,13 +67,7 @@ class MarkBeside:
 
 @dataclass
 class HarnessMarks:
-    """The marks in a harness.jsonl.
-
-    Attributes:
-        source: the harness.
-        of: by name, the mark of each answer, by task, question and trial.
-        beside: what came of comparing them.
-    """
+    """Marks in a harness.jsonl: `of` by name, task, question and trial, and the comparisons (`beside`)."""
 
     source: str
     of: dict[Place, dict[str, float]] = field(default_factory=dict)
@@ -82,7 +75,7 @@ class HarnessMarks:
 
     @classmethod
     def read(cls, run: RunFolder) -> HarnessMarks | None:
-        """A run's marks; None if its answers come from elsewhere."""
+        """Run's marks; None if its answers come from elsewhere."""
         file = run.path / MARKS
         if not file.is_file():
             return None
@@ -124,7 +117,7 @@ class HarnessMarks:
         return _listed(row, values, unlike) if unlike else None
 
     def summary(self) -> dict[str, Any]:
-        """The counts, for report.json, with a sentence for each mark."""
+        """Counts, for report.json, with a sentence for each mark."""
         tasks: dict[str, dict[str, Any]] = {}
         for (task, name), beside in self.beside.items():
             figures: dict[str, Any] = {"mean": beside.total / beside.answers, "marked": beside.answers}
@@ -137,7 +130,6 @@ class HarnessMarks:
 
 
 def _is_mark(task: str, name: str) -> bool:
-    """Tests whether a number of a harness may mean right or wrong."""
     if task.startswith(_OURS):
         return not RIGHT_OR_WRONG.isdisjoint(re.split(r"[/,.]", name))
     return not _NO_MARK.search(name)

@@ -1,8 +1,7 @@
 """Inspect's logs (`.eval` and `.json`), read by Inspect's own reader, one sample at a time.
 
-Contract: an archive is first read through with bounds, for its sizes are not believed. Each epoch of a sample is a
-trial; a sample that ended in an error has no answer. `target` and `scores` are Inspect's: several targets are
-alternatives, C and I are 1 and 0. A damaged log or sample costs one warning; two logs with different answers to one
+Contract: an archive is first read through with bounds. Each epoch of a sample is a trial; a sample that ended in an
+error has no answer. Several targets are alternatives, C and I are 1 and 0. Two logs with different answers to one
 question of ours are an error.
 """
 
@@ -30,7 +29,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log, or of all logs below a folder."""
+    """Samples of a log, or of all logs below a folder."""
     need_inspect()
     problems: list[str] = []
     files = files_of(path)
@@ -82,7 +81,6 @@ def _raw(sample: EvalSample) -> dict[str, Any]:
 
 
 def _scores(sample: EvalSample) -> dict[str, float]:
-    """Each scorer's value; several values under names of their own."""
     values: dict[str, float] = {}
     for name, score in (sample.scores or {}).items():
         if isinstance(score.value, dict):
@@ -104,11 +102,11 @@ Row = dict[str, Any]
 
 
 class DamagedLog(Exception):
-    """An unusable log; the message gives the reason on one line."""
+    """Unusable log; the message gives the reason on one line."""
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """The responses to the tasks."""
+    """Responses to the tasks."""
     need_inspect()
     problems: list[str] = []
     answers: dict[tuple[str, str, int], tuple[Path, Row]] = {}
@@ -151,7 +149,7 @@ def need_inspect() -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The logs: the file itself, or all below a folder."""
+    """Logs: the file itself, or all below a folder."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -163,7 +161,6 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """One log's rows; none if it is of another task."""
     from livek12.tasks.plugins.inspect_marks import answer_of, model_name
 
     check_size(file)
@@ -195,7 +192,6 @@ def _marked(sample: EvalSample) -> dict[str, Any] | None:
 
 
 def _task_of(log: EvalLog) -> str:
-    """Our task: as the plug-in noted it, else by the log's task name."""
     noted = (log.eval.metadata or {}).get("livek12_task")
     return noted if isinstance(noted, str) else log.eval.task.removeprefix("livek12/")
 
@@ -206,7 +202,7 @@ def _limit_of(log: EvalLog) -> dict[str, int]:
 
 
 def opened(file: Path) -> EvalLog:
-    """The log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
+    """Log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
     from inspect_ai.log import read_eval_log
 
     try:
@@ -216,7 +212,7 @@ def opened(file: Path) -> EvalLog:
 
 
 def samples_of(file: Path, log: EvalLog) -> Iterator[EvalSample]:
-    """The samples; of an archive, one in memory at a time."""
+    """Samples; of an archive, one in memory at a time."""
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
     if log.samples is not None:

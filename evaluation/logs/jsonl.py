@@ -31,7 +31,7 @@ IDS: Final = ("id", "question_id", "idx", "index", "doc_id", "qid", "sample_id")
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The lines of a file, or of all `*.jsonl` below a folder; a missing id is the line's number."""
+    """Lines of a file, or of all `*.jsonl` below a folder; a missing id is the line's number."""
     for file in log_files(path, ("*.jsonl",), "a file of JSON lines"):
         for place, raw in objects(file):
             id, trial = first_at(raw, IDS), first_at(raw, ("trial", "epoch", "repeat"))

@@ -1,8 +1,8 @@
 """lighteval's logs: `details_*.parquet`, with `--save-details --output-dir OUT`.
 
-Contract: each answer to a document is a trial; a document of ours names task and question in `doc.specific`, others are
-known by their place. lighteval logs no finish reason, and pads the logged tokens to the longest answer of a batch: they
-are not counted, but their last one tells an ended answer from a cut one. Two logs of one task of ours are refused.
+Contract: each answer to a document is a trial; a document of ours names task and question in `doc.specific`. lighteval
+logs no finish reason, and pads the logged tokens to the longest answer of a batch: they are not counted, but their last
+one tells an ended answer from a cut one. Two logs of one task of ours are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The entries of a log."""
+    """Entries of a log."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {DETAILS}*.parquet, or the folder of it")
     for file in logs_of(path):
@@ -66,7 +66,7 @@ BATCH_ROWS = 64
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     logs: dict[str, Path] = {}
     for log in logs_of(path):
         model = model_of(log)
@@ -84,7 +84,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def logs_of(path: Path) -> list[Path]:
-    """The logs: the file itself, or all below a folder."""
+    """Logs: the file itself, or all below a folder."""
     if path.is_file():
         return [path]
     logs = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
@@ -94,7 +94,7 @@ def logs_of(path: Path) -> list[Path]:
 
 
 def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
-    """The entries of a log, one at a time; `columns` None for all."""
+    """Entries of a log, one at a time; `columns` None for all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -107,7 +107,7 @@ def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Ma
 
 
 def _answers_of_ours(entry: Mapping[str, Any], place: str) -> tuple[str, str, list[dict[str, Any]]] | None:
-    """Task, question and answers of an entry; None, with a warning, if it is none of ours."""
+    """None, with a warning, if the entry is none of ours."""
     try:
         about, output = entry["doc"]["specific"], entry["model_response"]
         task, question, texts = about["task"], about["question_id"], output["text"]
@@ -137,7 +137,7 @@ def tokens_of(output: Mapping[str, Any]) -> list[list[int]]:
 
 
 def model_of(log: Path) -> dict[str, str]:
-    """The model's name: the folders between `details` and the date."""
+    """Model's name: the folders between `details` and the date."""
     folders = log.resolve().parts[:-2]
     if "details" not in folders:
         return {}

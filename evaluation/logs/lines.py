@@ -1,7 +1,7 @@
 """Reads harnesses' JSON within bounds: lines of samples, results, and marks as numbers.
 
 Contract of `objects`: UTF-8 with or without a byte order mark, UTF-16 with one; wrong bytes become question marks, with
-one warning a file. A line that is no JSON object costs a warning. One line is in memory at a time.
+one warning a file. A line that is no JSON object costs a warning.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BAD_ENTRY: Final = "entry that cannot be read"
 
 
 def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a log, numbered from 1; one over the limit comes cut, and is no JSON."""
+    """Lines of a log, numbered from 1; one over the limit comes cut, and is no JSON."""
     refuse_pointer(log)
     try:
         with log.open("rb") as file:
@@ -83,7 +83,7 @@ def _objects(file: Path, lines: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def log_files(path: Path, patterns: Collection[str], what: str) -> list[Path]:
-    """The files of a log: the path itself, or what matches below it."""
+    """Files of a log: the path itself, or what matches below it."""
     if path.is_file():
         return [path]
     if not path.exists():
@@ -95,7 +95,7 @@ def log_files(path: Path, patterns: Collection[str], what: str) -> list[Path]:
 
 
 def number(value: Any) -> float | None:
-    """A mark as a number, 0 or 1 for no or yes; None if it is none."""
+    """Mark as a number, 0 or 1 for no or yes."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
@@ -108,7 +108,7 @@ def number(value: Any) -> float | None:
 
 
 def numbers(values: Any, but: Collection[str] = ()) -> dict[str, float]:
-    """The marks among named values."""
+    """Marks among named values."""
     items = values.items() if isinstance(values, Mapping) else ()
     marks = ((str(name), number(value)) for name, value in items if name not in but)
     return {name: value for name, value in marks if value is not None}

@@ -1,9 +1,9 @@
 """lm-evaluation-harness's logs: `samples_*.jsonl`, with `--log_samples --output_path OUT`.
 
 Contract: each repeat of a document is a trial. A task with several filters has a line for each, with the same answers:
-their marks are `METRIC,FILTER`. Tasks that choose by likelihood hold no answers. A sample of ours names task and
-question in `doc`. The model is that of the results file beside it; lm-eval logs neither finish reasons nor token
-counts, only the request's limit. Two logs with answers to one question of ours are refused.
+their marks are `METRIC,FILTER`. A sample of ours names task and question in `doc`. The model is that of the results
+file beside it; lm-eval logs neither finish reasons nor token counts. Two logs with answers to one question of ours are
+refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIELDS: Final = Fields(
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log."""
+    """Samples of a log."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {SAMPLES}*.jsonl, or the folder of it")
     for file in logs_of(path):
@@ -53,7 +53,6 @@ def entries(path: Path) -> Iterator[LogEntry]:
 
 
 def _task(file: Path) -> str:
-    """The task in samples_TASK_DATE.jsonl."""
     return file.stem.removeprefix(SAMPLES).rpartition("_")[0] or file.stem
 
 
@@ -91,7 +90,7 @@ MOST_FILES = 10_000
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     given: dict[tuple[str, str], Path] = {}
     for log in logs_of(path):
         model = model_of(log)
@@ -114,7 +113,7 @@ def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def logs_of(path: Path) -> list[Path]:
-    """The sample files, sorted by name."""
+    """Sample files, sorted by name."""
     if not path.is_dir():
         if path.name.startswith(RESULTS):
             raise UserError(f"{path} holds the numbers, not the answers; give {SAMPLES}*.jsonl beside it")
@@ -130,7 +129,7 @@ def logs_of(path: Path) -> list[Path]:
 
 
 def _sample(line: bytes, place: str) -> dict[str, Any] | None:
-    """Task, question, repeats and limit of a line; None, with a warning, if it is no sample of ours."""
+    """None, with a warning, if the line is no sample of ours."""
     try:
         read = json.loads(line)
         doc, resps = read["doc"], read["resps"]
@@ -151,7 +150,7 @@ def _sample(line: bytes, place: str) -> dict[str, Any] | None:
 
 
 def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
-    """The request's token limit, if logged."""
+    """Request's token limit, if logged."""
     try:
         settings = sample["arguments"]["gen_args_0"]["arg_1"]
         limits = {settings[name] for name in LIMITS if settings.get(name) is not None}
@@ -161,6 +160,6 @@ def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
 
 
 def model_of(log: Path) -> dict[str, str]:
-    """The model's name from the results file of the same moment."""
+    """Model's name from the results file of the same moment."""
     name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
     return {"model": name} if isinstance(name, str) and name else {}

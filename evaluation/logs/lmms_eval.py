@@ -2,9 +2,8 @@
 
 Contract: each repeat is a trial; a text in place of an answer (request failed, budget used up) is none. Logs hold
 prompt and target, neither rows nor pictures, and for our tasks the id that our metrics add. Token counts exist for the
-first repeat alone, from models that report them: a 0 for a text is left out, so is a count of a batch without the
-prompt's, for such models count every answer as long as the longest. Results have the task's limit; finish reasons and
-times are missing.
+first repeat alone: a 0 for a text is left out, so is a count of a batch without the prompt's, for such models count
+every answer as long as the longest.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _LIST: Final = re.compile(r"\[\s*(?:(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The samples of a log."""
+    """Samples of a log."""
     for file in log_files(path, (f"*{SAMPLES}*.jsonl",), "what lmms-eval writes with --log_samples"):
         date, _, task = file.stem.partition(SAMPLES)
         results = results_of(file.with_name(f"{date}{RESULTS}"))
@@ -68,7 +67,7 @@ def _answers(
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
-    """Marks: numbers outside the fields that every line has, also inside objects."""
+    """Numbers outside the fields that every line has, also inside objects."""
     marks = numbers(raw, but=_KNOWN)
     for name, value in raw.items():
         if name not in _KNOWN and isinstance(value, dict):
@@ -77,7 +76,6 @@ def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _target(printed: Any) -> Any:
-    """A target; a list if one was printed."""
     if isinstance(printed, str) and len(printed) < 10_000 and _LIST.fullmatch(printed):
         try:
             return list(ast.literal_eval(printed))
@@ -93,11 +91,11 @@ _log = logging.getLogger(__name__)
 
 
 class _BadEntry(Exception):
-    """An entry that answers none of our questions."""
+    """Entry that answers none of our questions."""
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The recorded answers to the tasks."""
+    """Recorded answers to the tasks."""
     files = sorted(path.rglob(f"*{SAMPLES}*.jsonl")) if path.is_dir() else [path]
     named = [(file, task_name(file.stem.partition(SAMPLES)[2])) for file in files]
     wanted = [(file, task) for file, task in named if task in tasks]
@@ -171,13 +169,13 @@ def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]
 
 
 def model_of(results: Mapping[str, Any]) -> dict[str, str]:
-    """The model that the results name."""
+    """Model that the results name."""
     names = (results.get("model_name"), results.get("model_source"))
     return next(({"model": name} for name in names if isinstance(name, str) and name), {})
 
 
 def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
-    """A task's token limit; none for vLLM models, which take the larger of it and their own."""
+    """Task's token limit; none for vLLM models, which take the larger of it and their own."""
     if "vllm" in str(config_of(results).get("model")):
         return {}
     try:
@@ -187,6 +185,6 @@ def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
 
 
 def config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The harness's settings, from its results."""
+    """Harness's settings, from its results."""
     config = results.get("config")
     return config if isinstance(config, dict) else {}

@@ -1,8 +1,7 @@
 """Marks of judge models in a harness's log, taken into the imported run.
 
 Contract: a mark is taken if judge models decided it or audited the reasoning, and if it is of the very response that
-was imported and of no more points than its question has; others are made anew by the rules, and their number is
-reported. Reports name the judges as the log does.
+was imported and of no more points than its question has; the rules make the others anew.
 """
 
 from __future__ import annotations

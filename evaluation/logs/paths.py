@@ -17,7 +17,7 @@ MOST_SHOWN: Final = 12
 
 
 def at(value: Any, path: str) -> Any:
-    """The value at a path; `MISSING` if the path ends early."""
+    """Value at a path; `MISSING` if the path ends early."""
     if isinstance(value, Mapping):
         if path in value:
             return value[path]
@@ -35,7 +35,7 @@ def at(value: Any, path: str) -> Any:
 
 
 def first_at(value: Any, paths: Iterable[str]) -> Any:
-    """The first value that is not null; else `MISSING`."""
+    """First value that is not null; else `MISSING`."""
     values = (at(value, path) for path in paths)
     return next(
         (value_there for value_there in values if value_there is not MISSING and value_there is not None), MISSING
@@ -43,7 +43,7 @@ def first_at(value: Any, paths: Iterable[str]) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """The text of a question or answer; of a conversation, the last turn of the user (or model)."""
+    """Text of a question or answer; of a conversation, the last turn of the user (or model)."""
     if isinstance(value, str):
         return _last_said(_parsed(value)) if value.lstrip().startswith('[{"') else value
     if isinstance(value, Mapping):
@@ -73,7 +73,7 @@ def _last_said(turns: Any) -> str:
 
 
 def field_names(value: Any, depth: int = 2) -> str:
-    """The paths in an entry, for a message."""
+    """Paths in an entry, for a message."""
     names: list[str] = []
 
     def add(inner: Any, before: str, left: int) -> None:

@@ -1,7 +1,7 @@
 """Log entries as questions with keys, answers and the harness's marks.
 
-Contract: read as a row of `livek12 judge-pairs` (`evaluation.pairs`), so that both are judged alike. Any listed key is
-right; in plain JSON lines a list has one entry a part. A missing key is never guessed: its answers are undecided.
+Contract: read as a row of `livek12 judge-pairs`, so that both are judged alike. Any listed key is right; in plain JSON
+lines a list has one entry a part. A missing key is never guessed: its answers are undecided.
 """
 
 from __future__ import annotations
@@ -31,14 +31,7 @@ _thinking = Thinking()
 
 @dataclass(frozen=True)
 class LoggedQuestion:
-    """A question from a log.
-
-    Attributes:
-        question: with its key; no benchmark has it.
-        outcomes: a response, or a failure, for each trial.
-        scores: the harness's own marks by name.
-        has_key: whether the log says what is right.
-    """
+    """Question from a log, an outcome for each trial, and the harness's own marks by name."""
 
     question: Question
     outcomes: tuple[Response | Failure, ...]
@@ -47,11 +40,7 @@ class LoggedQuestion:
 
 
 def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -> LoggedQuestion:
-    """The entry as a question with its key and answers; `parts`: a list of keys has one a part.
-
-    Raises:
-        BadPair: it cannot be read; the message says why.
-    """
+    """Entry as a question with its key and answers; with `parts` a list of keys has one a part."""
     given = _answers(entry, fields)
     options = _options(first_at(entry.raw, fields.options))
     gold = first_at(entry.raw, fields.gold)
@@ -94,7 +83,6 @@ def _question(row: dict[str, Any]) -> Question:
 
 
 def _answers(entry: LogEntry, fields: Fields) -> tuple[Mapping[str, Any], ...]:
-    """Answers in the fields of a plain recorded row; an empty one if missing."""
     if not fields.response:
         return entry.answers
     value = first_at(entry.raw, fields.response)
@@ -126,7 +114,7 @@ def _scores(entry: LogEntry, fields: Fields) -> Mapping[str, float]:
 
 
 def _type(raw: Mapping[str, Any], paths: Sequence[str]) -> str | None:
-    """The known question type; a single "path" may be a type itself."""
+    """A single "path" may be a type itself."""
     kind = first_at(raw, paths)
     if kind is MISSING and len(paths) == 1 and kind_of(paths[0]) is not None:
         return paths[0]
@@ -134,7 +122,7 @@ def _type(raw: Mapping[str, Any], paths: Sequence[str]) -> str | None:
 
 
 def _options(value: Any) -> Any:
-    """Options as `judge-pairs` takes them; also labels and texts in two lists."""
+    """As `judge-pairs` takes them; also labels and texts in two lists."""
     if value is MISSING or isinstance(value, str):
         return None
     if isinstance(value, Mapping) and isinstance(value.get("text"), list):

@@ -1,9 +1,8 @@
 """VLMEvalKit's result files: `MODEL_DATASET.tsv` (or .json, .xlsx), with `run.py --work-dir OUT`.
 
 Contract: a row with `prediction` is an answer; one with "Failed to obtain answer" has none. Marks of single rows
-(`hit`) exist only after a judgement of the kit's own. A row of ours names its question in `question_id`. The kit writes
-neither finish reasons nor token counts, but `status.json` has the arguments of its last call, with an endpoint's limit.
-Two results of one task of ours are refused. The whole file is in memory, as its formats require.
+(`hit`) exist only after a judgement of the kit's own. The kit writes neither finish reasons nor token counts. Two
+results of one task of ours are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ SUFFIXES: Final = (".tsv", ".json", ".xlsx")
 
 
 def entries(path: Path) -> Iterator[LogEntry]:
-    """The rows of a result file, or of the only one below a folder."""
+    """Rows of a result file, or of the only one below a folder."""
     file = _file(path)
     model, _, dataset = file.stem.rpartition("_")
     for number, row in enumerate(result_rows(file), 1):
@@ -74,7 +73,7 @@ _log = logging.getLogger(__name__)
 
 
 def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The responses to the wanted tasks."""
+    """Responses to the wanted tasks."""
     results = {task: _result(path, task) for task in tasks}
     if not any(results.values()):
         named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))
@@ -112,7 +111,7 @@ def _limit(file: Path) -> dict[str, int]:
 
 
 def _result(path: Path, task: str) -> Path | None:
-    """A task's only result file; the kit links to some from other folders."""
+    """The kit links to some results from other folders."""
     end = f"_{harness_name(task)}"
     files = [path] if path.is_file() else [file for file in path.rglob(f"*{end}.*") if file.is_file()]
     named = sorted({file.resolve() for file in files if file.stem.endswith(end) and file.suffix in SUFFIXES})

@@ -114,11 +114,11 @@ def build(
 def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, as_json: bool) -> None:
     from livek12.dataset_builders.preview import preview as look
 
-    found = look(benchmark, source, hosts, given)
+    preview = look(benchmark, source, hosts, given)
     if as_json:
-        typer.echo(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(preview.as_json(), ensure_ascii=False, indent=1))
     else:
-        for line in found.lines():
+        for line in preview.lines():
             tell(line)
-    if found.lost:
+    if preview.lost:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`livek12 compare`: runs beside each other, with intervals, and pair by pair with paired tests."""
+"""`livek12 compare`: runs with intervals, and pair by pair with paired tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compare(
     if as_json + csv + markdown > 1:
         raise UserError("--json, --csv and --md: give one of them")
     result = compare_runs(runs, where, profile_named(profile))
-    labelled = {} if where else {name: found for name, found in _corrected(runs).items() if found}
+    labelled = {} if where else {name: marks for name, marks in _corrected(runs).items() if marks}
     if as_json:
         typer.echo(
             json.dumps({**result, **({"corrected": labelled} if labelled else {})}, ensure_ascii=False, indent=1)
@@ -46,8 +46,8 @@ def compare(
         typer.echo(as_markdown(result))
     else:
         print_comparison(result)
-        for name, found in labelled.items():
-            for line in corrected_lines(found):
+        for name, marks in labelled.items():
+            for line in corrected_lines(marks):
                 typer.echo(f"{name}: {visible(line)}")
 
 

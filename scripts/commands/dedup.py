@@ -1,4 +1,4 @@
-"""`livek12 dedup`: pairs of questions that are the same again, or variants, in a file for a person to decide on."""
+"""`livek12 dedup`: pairs of equal questions or variants, in a file for a person to decide on."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def dedup(
     from livek12.dataset_builders.duplicates.search import search
 
     with Progress("questions") as progress:
-        found = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
-    for line in found.lines:
+        result = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
+    for line in result.lines:
         tell(line, err=True)
     if as_json:
-        typer.echo(json.dumps(found.summary(), ensure_ascii=False))
+        typer.echo(json.dumps(result.summary(), ensure_ascii=False))
     else:
         tell(
-            f"{found.questions} questions, {found.against} earlier ones: {found.counts['duplicates']} duplicates,"
-            f" {found.counts['variants']} variants, {found.counts['decided']} decided,"
-            f" {found.counts['open']} duplicates to decide: {found.out}"
+            f"{result.questions} questions, {result.against} earlier ones: {result.counts['duplicates']} duplicates,"
+            f" {result.counts['variants']} variants, {result.counts['decided']} decided,"
+            f" {result.counts['open']} duplicates to decide: {result.out}"
         )
-    if found.failed:
+    if result.failed:
         raise typer.Exit(1)

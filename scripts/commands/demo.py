@@ -1,4 +1,4 @@
-"""`livek12 demo`: a genuine small model sits the sample exam on a CPU, and the paper comes back graded."""
+"""`livek12 demo`: a small model sits the sample exam on a CPU, and the paper comes back graded."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ def _cache() -> Path:
 
 
 def _command() -> str:
-    """The words that call this command again: its name, unless it is not on the PATH."""
     return "livek12" if shutil.which("livek12") else os.path.relpath(sys.argv[0])
 
 

@@ -1,4 +1,4 @@
-"""`livek12 export`: the results of run folders in the forms that others read."""
+"""`livek12 export`: the results of run folders in other formats."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def _opened(
     which, formulas = which_named(rows), profile_named(profile)
     folder = RunFolder.open(run, warn)
     spec = folder.spec()
-    asked = frozenset(hold or ())
-    held = frozenset[str]() if which != "public" else asked - {"none"} if asked else held_releases(spec)
+    releases = frozenset(hold or ())
+    withheld = frozenset[str]() if which != "public" else releases - {"none"} if releases else held_releases(spec)
     return Export(
         folder,
         score(folder, formulas),
@@ -105,7 +105,7 @@ def _opened(
         relationship,
         source_url,
         which,
-        held,
+        withheld,
     )
 
 
@@ -117,5 +117,5 @@ def _results(
     files = [file for each in outgoing for file in eval_results.write(each, out, bounds=bounds)]
     if not pull_request and not dry_run:
         return files, []
-    proposed = [one for each in outgoing for one in eval_results.proposals(each, bounds=bounds)]
+    proposed = [proposal for each in outgoing for proposal in eval_results.proposals(each, bounds=bounds)]
     return files, list(eval_results.propose(proposed, out, dry_run=dry_run))

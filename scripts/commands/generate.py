@@ -1,4 +1,4 @@
-"""`livek12 generate`: fills a run folder with responses and nothing else."""
+"""`livek12 generate`: fills a run folder with responses."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def generate(
         if as_json:
             typer.echo(json.dumps({"run": str(asking.out), **counts}, ensure_ascii=False))
         else:
-            told = ", ".join(f"{number} {what}" for what, number in counts.items())
-            tell(f"{asking.out}: {told}; next: livek12 judge {asking.out}")
+            summary = ", ".join(f"{number} {what}" for what, number in counts.items())
+            tell(f"{asking.out}: {summary}; next: livek12 judge {asking.out}")
         end(folder, counts["failed"])
 
 
 def _counts(folder: RunFolder) -> dict[str, int]:
     """Counts of the run's questions by their state; the rest is in the hands of another command."""
     spec, answered = folder.spec(), folder.answered()
-    asked = sum(task.questions for task in spec.tasks) * spec.trials
+    requested = sum(task.questions for task in spec.tasks) * spec.trials
     states = Counter(failure.state for key, failure in folder.failures().items() if key not in answered)
     return {
-        "asked": asked,
+        "asked": requested,
         "answered": len(answered),
         "unsupported": states["unsupported"],
         "failed": states["failed"],

@@ -70,8 +70,8 @@ def import_responses(
     formulas = profile_named(profile)
     if source != "jsonl":
         file = as_jsonl(file, source, [named.name for named in get_tasks(task)], out)
-    told = {"max_tokens": max_tokens, "tokenizer": tokenizer}
-    given = {name: value for name, value in told.items() if value}
+    stated = {"max_tokens": max_tokens, "tokenizer": tokenizer}
+    given = {name: value for name, value in stated.items() if value}
     folder, exam = ask(RunOptions(task, str(file), out, data, "replay", given, limit, trials), {})
     if source != "jsonl":
         tell_marks(folder, file, take=log_marks)

@@ -1,4 +1,4 @@
-"""`livek12 ingest`: exam PDFs to a folder of questions to review, which `livek12 build` reads as it is."""
+"""`livek12 ingest`: exam PDFs to a folder of questions to review, for `livek12 build`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def ingest(
         raise UserError(f"--how {how!r}: choose {', '.join(HOWS[:-1])} or {HOWS[-1]}")
     if (how == "vlm") != bool(vlm):
         raise UserError("--how vlm and --vlm MODEL[@ENGINE[:K=V,…]] go together: one is missing")
-    said = Options(
+    settings = Options(
         template=template,
         answers=tuple(answers or ()),
         language=cast(Any, language or None),
@@ -94,7 +94,7 @@ def ingest(
         licence=licence.strip(),
     )
     with _parser(parse_by, out) as model, _reader(vlm, vlm_form, out) as reader, Progress("pages") as progress:
-        outcome = run(pdfs, out, said, progress.step, model, reader)
+        outcome = run(pdfs, out, settings, progress.step, model, reader)
     papers = Folder(out).papers()
     report = write_report(out, papers, outcome.failed)
     _tell(outcome, report, as_json)
@@ -149,9 +149,9 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
         return
     for paper in outcome.papers:
         many = counts(paper)
-        said = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
+        summary = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
         unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
-        tell(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {said}{unchanged}")
+        tell(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {summary}{unchanged}")
         for line in paper.errors:
             tell(f"  error: {line}", err=True)
         for line in (*(line for line in paper.unmatched if line not in paper.errors), *paper.notes):

@@ -1,4 +1,4 @@
-"""`livek12 judge`: marks what is not marked yet in a run folder."""
+"""`livek12 judge`: marks the unmarked answers of a run folder."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def judge(
         raise UserError("--engine-args: rules take ray=… alone; those of judge models are --judge-engine-args")
     folder = RunFolder.open(run, warn)
     lost = marking.judge(folder, again=again, options=judges, workers=workers, ray=str(placing.get("ray", "")))
-    found = states(folder)
+    counts = states(folder)
     if as_json:
-        typer.echo(json.dumps({"run": str(run), **found, "lost": lost}))
+        typer.echo(json.dumps({"run": str(run), **counts, "lost": lost}))
     else:
-        told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in found.items() if count)
-        tell(f"{run}: {told}; next: livek12 report {run}")
+        summary = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
+        tell(f"{run}: {summary}; next: livek12 report {run}")
     end_judging(lost)

@@ -1,4 +1,4 @@
-"""`livek12 metrics [NAME]`: the modules for `evaluate.load`, where they lie, and each as a folder for a Space."""
+"""`livek12 metrics [NAME]`: the modules for `evaluate.load`, each as a folder for a Space."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def metrics(
     from livek12.core.metrics import METRICS, metric_path, space
 
     names = [name] if name else list(METRICS)
-    found = {each: metric_path(each) if out is None else str(space(each, out)) for each in names}
+    paths = {each: metric_path(each) if out is None else str(space(each, out)) for each in names}
     if as_json:
-        rows = [{"name": each, "path": path, "about": METRICS[each]} for each, path in found.items()]
+        rows = [{"name": each, "path": path, "about": METRICS[each]} for each, path in paths.items()]
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    for each, path in found.items():
+    for each, path in paths.items():
         typer.echo(f"{each}: {METRICS[each]}", err=True)
         typer.echo(path)

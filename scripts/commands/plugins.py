@@ -1,7 +1,7 @@
-"""`livek12 plugins NAME`: where the plug-in for a harness, or the reward for a trainer, lies and how it is called.
+"""`livek12 plugins NAME`: path and call of the plug-in for a harness, or of the reward for a trainer.
 
-stdout holds the path alone, so that a shell can put it into the harness's own command line; what a person wants to
-know goes to stderr. Generated files lie in the cache, one folder for each version of the package and of the data set.
+stdout has the path alone, for a shell; text for people goes to stderr. Generated files lie in the cache, one folder for
+each version of the package and of the data set.
 """
 
 from __future__ import annotations
@@ -52,35 +52,34 @@ def plugins(
     name = harness.lower().replace("_", "-")
     name = harness if name not in (*HARNESSES, *TRAINERS) else name  # as people write it: lm_eval
     one_of("HARNESS", name, (*HARNESSES, *TRAINERS))
-    found = trainer_guide(name) if name in TRAINERS else _harness_guide(name, data, out, every)
+    guide = trainer_guide(name) if name in TRAINERS else _harness_guide(name, data, out, every)
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(dataclasses.asdict(guide), ensure_ascii=False, indent=1))
         return
-    for line in (f"install: {found.install}", f"call: {found.call}", *(f"note: {note}" for note in found.notes)):
+    for line in (f"install: {guide.install}", f"call: {guide.call}", *(f"note: {note}" for note in guide.notes)):
         typer.echo(line, err=True)
-    typer.echo(found.path)
+    typer.echo(guide.path)
 
 
 def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Guide:
-    """The guide of a harness, whether or not it is installed here: each has an environment of its own."""
+    """Each harness has an environment of its own."""
     from livek12.tasks.plugins import HARNESSES
 
     if every and harness != EVERY:
         raise UserError(f"--all goes with {EVERY}, which has a file for each task")
     folder = (out or _cached(harness, data)).resolve()
     module = importlib.import_module(HARNESSES[harness])
-    found: Guide = module.guide(data, folder, every=True) if every else module.guide(data, folder)
+    guide: Guide = module.guide(data, folder, every=True) if every else module.guide(data, folder)
     if harness == EVERY:
         _describe(folder, data)
     if missing := _missing(module):
-        found = dataclasses.replace(found, notes=(*found.notes, missing))
+        guide = dataclasses.replace(guide, notes=(*guide.notes, missing))
     if place := os.environ.get(VARIABLE):  # the harness finds the same benchmarks
-        found = dataclasses.replace(found, call=f"{VARIABLE}={shlex.quote(place)} {found.call}")
-    return found
+        guide = dataclasses.replace(guide, call=f"{VARIABLE}={shlex.quote(place)} {guide.call}")
+    return guide
 
 
 def _describe(folder: Path, data: str) -> None:
-    """The README beside lm-eval's YAML, which cites the articles."""
     from livek12.dataset_builders.registry import CITATION, builders, text_of
     from livek12.tasks.plugins.lm_eval_readme import write_readme
 
@@ -88,7 +87,6 @@ def _describe(folder: Path, data: str) -> None:
 
 
 def _missing(module: Any) -> str:
-    """The packages of the harness that are missing here, or too old; "" where all is well."""
     from livek12.tasks.plugins.harness_task import require
 
     if not hasattr(module, "PACKAGE"):  # VLMEvalKit may be a checkout, of no version
@@ -101,7 +99,6 @@ def _missing(module: Any) -> str:
 
 
 def _cached(harness: str, data: str) -> Path:
-    """A folder of the cache that no other version of the package or of the data set writes to."""
     from livek12.core.questions import open_card
     from livek12.core.store import cache_folder
     from livek12.core.version import __version__

@@ -96,7 +96,7 @@ def publish(
 
 
 def lines(published: Published) -> Iterator[str]:
-    """The result for a person, one line a fact."""
+    """Result for a person, one line a fact."""
     groups: dict[str, list[str]] = defaultdict(list)
     for (_, id), reason in published.withheld.items():
         groups[reason].append(id)

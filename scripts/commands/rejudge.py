@@ -1,4 +1,4 @@
-"""`livek12 rejudge`: the log of any task of another harness becomes a run folder, judged here beside its own marks."""
+"""`livek12 rejudge`: makes a run folder of another harness's log, judged here beside its own marks."""
 
 from __future__ import annotations
 

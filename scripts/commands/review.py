@@ -1,4 +1,4 @@
-"""`livek12 review`: people confirm what `ingest` found, or label the answers of a run, on a page in their browser."""
+"""`livek12 review`: people confirm the questions of `ingest`, or label the answers of a run, in their browser."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ def _label(
     from livek12.evaluation.labelling.server import open_labels, progress, serve
 
     if status:
-        said = progress(folder, plan, warn)
+        labelling = progress(folder, plan, warn)
         if as_json:
-            typer.echo(json.dumps(said, ensure_ascii=False))
+            typer.echo(json.dumps(labelling, ensure_ascii=False))
         else:
-            tell(f"{folder}: {said['answers']} answers to label")
-            for name, labelled in said["raters"].items():
+            tell(f"{folder}: {labelling['answers']} answers to label")
+            for name, labelled in labelling["raters"].items():
                 tell(f"{name}: {labelled} labelled")
         return
 
@@ -145,19 +145,19 @@ def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
     tell(f"go on with: livek12 build livek12 --source {out} --out DATA")
 
 
-def _tell_status(said: dict[str, Any], as_json: bool) -> None:
+def _tell_status(status: dict[str, Any], as_json: bool) -> None:
     import json
 
     if as_json:
-        typer.echo(json.dumps(said, ensure_ascii=False))
+        typer.echo(json.dumps(status, ensure_ascii=False))
         return
-    for paper in said["papers"]:
+    for paper in status["papers"]:
         states = ", ".join(f"{paper[state]} {state}" for state in ("accepted", "rejected", "conflict", "open"))
         tell(f"{paper['paper_id']}: {paper['questions']} questions, {states}")
-    for one in said["agreement"]:
-        kappa, answers = (_coefficient(one[name]) for name in ("kappa", "answer_kappa"))
-        tell(f"{one['a']} and {one['b']}: {one['same']} of {one['n']} decided alike (Cohen's κ {kappa})")
-        tell(f"  same answer in {one['same_answer']} of {one['both_accepted']} both accepted (κ {answers})")
+    for pair in status["agreement"]:
+        kappa, answers = (_coefficient(pair[name]) for name in ("kappa", "answer_kappa"))
+        tell(f"{pair['a']} and {pair['b']}: {pair['same']} of {pair['n']} decided alike (Cohen's κ {kappa})")
+        tell(f"  same answer in {pair['same_answer']} of {pair['both_accepted']} both accepted (κ {answers})")
 
 
 def _coefficient(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""`livek12 run`: ask, judge, score and report; run again on the same folder, it goes on where it stopped."""
+"""`livek12 run`: asks, judges, scores and reports; resumes an interrupted run."""
 
 from __future__ import annotations
 

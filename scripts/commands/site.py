@@ -1,4 +1,4 @@
-"""`livek12 site`: run folders as one static site that people look at and pass on."""
+"""`livek12 site`: run folders as one static site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`livek12 subsets`: proposes members of subsets for review, and shows how the review stands."""
+"""`livek12 subsets`: proposes members of subsets for review, and shows the state of the review."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ def status(
 
     rows = read(sheet)
     pairs = review.agreement(rows, read(other)) if other else []
-    found = review.counts(rows)
+    counts = review.counts(rows)
     if as_json:
-        typer.echo(json.dumps({"counts": found, "agreement": [asdict(pair) for pair in pairs]}, ensure_ascii=False))
+        typer.echo(json.dumps({"counts": counts, "agreement": [asdict(pair) for pair in pairs]}, ensure_ascii=False))
         return
     for line in review.problems(rows):
         tell(f"does not count: {line}")
-    for subset, tally in found.items():
+    for subset, tally in counts.items():
         tell(f"{subset}: " + ", ".join(f"{what} {count}" for what, count in tally.items()))
     for pair in pairs:
         kappa = "does not exist" if pair.kappa is None else f"{pair.kappa:.3f}"
@@ -149,7 +149,9 @@ def status(
 
 def _described(subset: Subset) -> dict[str, Any]:
     fields = {name: getattr(subset, name) for name in ("name", "benchmark", "by", "per_subject", "says")}
-    criteria = [{"name": one.name, "weight": one.weight, "says": one.says} for one in subset.criteria]
+    criteria = [
+        {"name": criterion.name, "weight": criterion.weight, "says": criterion.says} for criterion in subset.criteria
+    ]
     return {**fields, "criteria": criteria}
 
 

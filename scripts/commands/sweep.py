@@ -1,4 +1,4 @@
-"""`livek12 sweep`: models × tasks × trials from one file, here, on Ray or on Slurm; the same command goes on."""
+"""`livek12 sweep`: models × tasks × trials from one file, here, on Ray or on Slurm; resumes."""
 
 from __future__ import annotations
 
@@ -52,20 +52,16 @@ def sweep(
 
 
 def _work(plan: SweepPlan) -> bool:
-    """Does what is missing; or has it done by jobs, of which the last reports.
-
-    A folder that cannot be used is left alone; the report says why.
-    """
     from livek12.evaluation.sweep.status import find, look
 
-    found = {run.label: find(run) for run in plan.runs}
-    unfinished = {cell.label for cell in look(plan, found) if cell.state != "done" and not found[cell.label].problem}
-    plan = replace(plan, runs=[run for run in plan.runs if not found[run.label].problem])
+    states = {run.label: find(run) for run in plan.runs}
+    unfinished = {cell.label for cell in look(plan, states) if cell.state != "done" and not states[cell.label].problem}
+    plan = replace(plan, runs=[run for run in plan.runs if not states[run.label].problem])
     if plan.sweep.backend == "slurm" and unfinished:
         from livek12.evaluation.sweep.slurm import submit
 
-        submit(plan, [run for run in plan.runs if found[run.label].unanswered], _say)
-        if problems := [f"{label}: {run.problem}" for label, run in found.items() if run.problem]:
+        submit(plan, [run for run in plan.runs if states[run.label].unanswered], _say)
+        if problems := [f"{label}: {run.problem}" for label, run in states.items() if run.problem]:
             for problem in problems:
                 _say(problem)
             raise typer.Exit(1)
@@ -87,14 +83,13 @@ def _work(plan: SweepPlan) -> bool:
 
 
 def _finish(plan: SweepPlan, as_json: bool) -> None:
-    """Reports, and ends with exit code 1 while a cell is missing."""
     from livek12.evaluation.sweep.report import write_report
     from livek12.evaluation.sweep.status import find, look
     from livek12.report.compared import print_comparison
 
-    found = {run.label: find(run) for run in plan.runs}
-    cells = look(plan, found)
-    report = write_report(plan, cells, found)
+    states = {run.label: find(run) for run in plan.runs}
+    cells = look(plan, states)
+    report = write_report(plan, cells, states)
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=1))
     else:
@@ -143,7 +138,6 @@ def _say(line: str) -> None:
 
 
 def _print(cells: Sequence[Cell]) -> None:
-    """A table of numbers, and below it a line for each cell of which there is something to say."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -166,7 +160,10 @@ def _print(cells: Sequence[Cell]) -> None:
     out.print(table)
     for cell in cells:
         ungraded = f"{cell.counts.ungraded} ungraded" if cell.counts and cell.counts.ungraded else ""
-        if told := "; ".join(filter(None, (cell.by, cell.reason, ungraded))):
+        if remarks := "; ".join(filter(None, (cell.by, cell.reason, ungraded))):
             out.print(
-                clean(f"{cell.label}, {cell.task}: {cell.state}: {told}"), markup=False, highlight=False, soft_wrap=True
+                clean(f"{cell.label}, {cell.task}: {cell.state}: {remarks}"),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
             )

@@ -125,11 +125,6 @@ def _tag(
 
 
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
-    """The proposer of knowledge points, and its description.
-
-    Raises:
-        UserError: there is no such way, or the labels do not fit the tree.
-    """
     from livek12.core.engine_kinds import engine_names
     from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
@@ -172,7 +167,6 @@ def _check_ingested(data: Path) -> None:
 
 
 def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, str], problems: list[str]) -> int:
-    """Proposes variables and flows in the drafts; how many requests failed."""
     from contextlib import closing, nullcontext
 
     from livek12.core.progress import Progress
@@ -199,15 +193,15 @@ def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> 
     problems: list[str] = []
     items = _labelled(labels, problems)
     with Progress("measuring") as progress:
-        found = measure(_tree(tree, items), encoder(how), items, progress.step)
+        measures = measure(_tree(tree, items), encoder(how), items, progress.step)
     for line in problems:
         tell(f"warning: {line}", err=True)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        typer.echo(json.dumps(measures, ensure_ascii=False))
         return
-    for name, figures in found.items():
-        said = ", ".join(f"{what} {value}" for what, value in figures.items()) if isinstance(figures, dict) else figures
-        tell(f"{name}: {said}")
+    for name, figures in measures.items():
+        text = ", ".join(f"{what} {value}" for what, value in figures.items()) if isinstance(figures, dict) else figures
+        tell(f"{name}: {text}")
 
 
 def _show(rows: list[dict[str, Any]], note: str) -> None:

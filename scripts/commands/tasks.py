@@ -1,7 +1,6 @@
 """`livek12 tasks`: the tasks and their questions, as families, or (`NAME`, `--all`) name by name.
 
-Counts are those of the data set where one is named, and then only tasks that have questions there are shown; without
-one they are what the papers say, and are called so.
+Counts are those of the data set where one is named, else those of the papers.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ def tasks(
         from livek12.tasks.loading import Census
 
         census = Census(data)
-    found = {family: _members(family, census, name) for family in families()}
-    listed = [pair for members in found.values() for pair in members]
+    members_by_family = {family: _members(family, census, name) for family in families()}
+    listed = [pair for members in members_by_family.values() for pair in members]
     if not listed:
         _nothing(name, data)
     if as_json:
@@ -56,7 +55,7 @@ def tasks(
     elif name or every:
         _print_names(listed)
     else:
-        for family, members in found.items():
+        for family, members in members_by_family.items():
             if members:
                 _print_family(family, members, data)
         typer.echo(f"\n{'Counted in ' + data if data else 'Counts are those of the papers; --data counts a data set'}.")
@@ -64,26 +63,26 @@ def tasks(
 
 
 def _members(family: Family, census: Census | None, part: str) -> Counted:
-    """The members to be shown, with their questions."""
     exact = family.member(part)
     if census:
-        found: Counted = [pair for pair in census.members(family) if part in pair[0].name]
-        return found or ([(exact, count)] if exact and (count := census.count(exact)) else [])
-    found = [(task, task.published) for task in family.members() if part in task.name]
-    return found or ([(exact, exact.published)] if exact else [])
+        counted: Counted = [pair for pair in census.members(family) if part in pair[0].name]
+        return counted or ([(exact, count)] if exact and (count := census.count(exact)) else [])
+    counted = [(task, task.published) for task in family.members() if part in task.name]
+    return counted or ([(exact, exact.published)] if exact else [])
 
 
 def _print_judges(as_json: bool) -> None:
-    """Lists the shipped panels: their judges, what these need, and under which licence they come."""
     from livek12.judges.llm.spec import FOLDER, SHIPPED, shipped_panels
 
     panels = shipped_panels()
     if as_json:
-        typer.echo(json.dumps([{"name": name, **said} for name, said in panels.items()], ensure_ascii=False, indent=1))
+        typer.echo(
+            json.dumps([{"name": name, **panel} for name, panel in panels.items()], ensure_ascii=False, indent=1)
+        )
         return
-    for name, said in panels.items():
-        typer.echo(f"{SHIPPED}{name}\n    {said['about']}")
-        for judge in said["judges"]:
+    for name, panel in panels.items():
+        typer.echo(f"{SHIPPED}{name}\n    {panel['about']}")
+        for judge in panel["judges"]:
             size = f"{judge['weights_gb']:g} GB of weights, a GPU of {judge['gpu_gb']} GB"
             typer.echo(f"    {judge['model']} ({judge['family']}; {judge['licence']}): {size}")
             typer.echo(f"        vLLM: {json.dumps(judge['vllm'])}")
@@ -94,14 +93,13 @@ def _print_judges(as_json: bool) -> None:
 
 
 def _print_derived(name: str, data: str, as_json: bool) -> None:
-    """Lists one derived task, or all of a base (`cfe_text:`), with what is asked of the data."""
     from livek12.tasks.families import SIGN
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import derived_tasks, get_task
 
     base, _, word = name.partition(SIGN)
-    found = [get_task(name)] if word else derived_tasks(get_task(base))
-    listed: Counted = [(task, len(questions_of(task, data)) if data else None) for task in found]
+    derived = [get_task(name)] if word else derived_tasks(get_task(base))
+    listed: Counted = [(task, len(questions_of(task, data)) if data else None) for task in derived]
     if as_json:
         typer.echo(json.dumps([_described(task, n, data) for task, n in listed], ensure_ascii=False, indent=1))
     elif listed:
@@ -111,7 +109,6 @@ def _print_derived(name: str, data: str, as_json: bool) -> None:
 
 
 def _nothing(name: str, data: str) -> NoReturn:
-    """Says why nothing is listed."""
     from livek12.core.errors import UserError
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import get_task

@@ -83,10 +83,10 @@ def vary(
 def _show(report: VaryReport, out: Path) -> None:
     for name in {**report.made, **report.dropped}:
         reasons = report.dropped.get(name, {})
-        said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+        breakdown = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         tell(
             f"{name}: {report.made.get(name, 0)} variants"
-            + (f", left out {sum(reasons.values())} ({said})" * bool(said))
+            + (f", left out {sum(reasons.values())} ({breakdown})" * bool(breakdown))
         )
     why = ", ".join(f"{reason} {count}" for reason, count in report.left_out.items())
     tell(

@@ -1,8 +1,4 @@
-"""Agreement of responses with reference answers, as an `evaluate` metric.
-
-A thin layer over `livek12.Verifier`: rules decide, then models if named; open answers leave bounds. Load it with
-`evaluate.load(livek12.metric_path("livek12_answer_judge"))`.
-"""
+"""Agreement of responses with reference answers, as an `evaluate` metric over `livek12.Verifier`."""
 
 from __future__ import annotations
 
@@ -52,19 +48,19 @@ class Livek12AnswerJudge(evaluate.Metric):  # type: ignore[misc]
         )
 
     def compute(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> dict[str, Any] | None:
-        """Judges the answers; the optional columns may be left out."""
+        """Judges the answers."""
         if predictions is not None:
             columns |= _filled(columns, len(predictions))
         result: dict[str, Any] | None = super().compute(predictions=predictions, references=references, **columns)
         return result
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:
-        """Adds answers; the optional columns may be left out."""
+        """Adds answers."""
         filled = _filled(columns, len(predictions))
         super().add_batch(predictions=predictions, references=references, **(columns | filled))
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:
-        """Adds one answer; the optional columns may be left out."""
+        """Adds one answer."""
         optional = {name: columns.get(name) or "" for name in OPTIONAL}
         super().add(prediction=prediction, reference=reference, **(columns | optional))
 
@@ -96,5 +92,5 @@ class Livek12AnswerJudge(evaluate.Metric):  # type: ignore[misc]
 
 
 def _filled(columns: dict[str, Any], length: int) -> dict[str, list[str]]:
-    """The optional columns with "" for missing values, since `evaluate` takes no None among texts."""
+    """`evaluate` takes no None among texts."""
     return {name: [value or "" for value in columns.get(name) or [""] * length] for name in OPTIONAL}

@@ -1,7 +1,6 @@
 """Variable accuracy and question accuracy of CFE-Bench as an `evaluate` metric.
 
-Every question and variable counts: one without a verdict (failed extraction) is wrong, an undecided one (None) leaves
-bounds. Load it with `evaluate.load(livek12.metric_path("livek12_cfe"))`.
+A question or variable without a verdict (failed extraction) is wrong, an undecided one (None) leaves bounds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The exam metrics of LiveK12Bench as an `evaluate` metric.
-
-A thin layer over `livek12.core.scoring.exam_scores`; metrics that depend on a missing column are None with a note.
-Load it by `livek12.metric_path`.
-"""
+"""The exam metrics of LiveK12Bench (`exam_scores`) as an `evaluate` metric."""
 
 from __future__ import annotations
 
@@ -51,18 +47,18 @@ class Livek12Exam(evaluate.Metric):  # type: ignore[misc]
         )
 
     def compute(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> dict[str, Any] | None:
-        """Computes the metrics; the optional columns may be left out."""
+        """Computes the metrics."""
         columns = dict.fromkeys(OPTIONAL) | columns
         result: dict[str, Any] | None = super().compute(predictions=predictions, references=references, **columns)
         return result
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:
-        """Adds answers; the optional columns may be left out."""
+        """Adds answers."""
         given = {name: [None] * len(predictions) if columns.get(name) is None else columns[name] for name in OPTIONAL}
         super().add_batch(predictions=predictions, references=references, **(columns | given))
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:
-        """Adds one answer; the optional columns may be left out."""
+        """Adds one answer."""
         super().add(prediction=prediction, reference=reference, **(dict.fromkeys(OPTIONAL) | columns))
 
     def _compute(

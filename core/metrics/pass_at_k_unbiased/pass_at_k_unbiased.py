@@ -1,8 +1,4 @@
-"""Unbiased pass@k as an `evaluate` metric.
-
-A thin layer over `livek12.core.statistics.pass_at_k`; a k above the samples of any question is refused. Load it by
-`livek12.metric_path`.
-"""
+"""Unbiased pass@k as an `evaluate` metric; a k above the samples of any question is refused."""
 
 from __future__ import annotations
 

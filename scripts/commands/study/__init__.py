@@ -1,4 +1,4 @@
-"""`livek12 study`: how far the marks of run folders can be trusted; a module here for each kind of study."""
+"""`livek12 study`: the trust that marks of run folders deserve; a module for each kind of study."""
 
 from __future__ import annotations
 

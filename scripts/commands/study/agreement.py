@@ -12,5 +12,5 @@ def command(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json
     """Compare the marks of each run with those of people."""
     from livek12.evaluation.studies.human import STUDY, human_agreement
 
-    found = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
-    tell(STUDY, found, as_json)
+    result = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
+    tell(STUDY, result, as_json)

@@ -1,4 +1,4 @@
-"""`livek12 study completion`: how exactly a model goes on with the beginnings of questions."""
+"""`livek12 study completion`: verbatim continuation of the beginnings of questions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def command(
         total = sum(map(len, rows.values()))
         with sitting(judge, cache, "completion") as judges, Progress("comparing", total) as progress:
             for name, each in rows.items():
-                said = judged(each, judges, authors_of(given[name]), progress.step)
+                verdicts = judged(each, judges, authors_of(given[name]), progress.step)
                 ones[name] = [
-                    replace(one, judged=compared, problem=problem)
-                    for one, (compared, problem) in zip(ones[name], said, strict=True)
+                    replace(item, judged=compared, problem=problem)
+                    for item, (compared, problem) in zip(ones[name], verdicts, strict=True)
                 ]
-    found = {name: completion_study(each) for name, each in ones.items()}
-    tell(STUDY, found, as_json, html)
+    result = {name: completion_study(each) for name, each in ones.items()}
+    tell(STUDY, result, as_json, html)

@@ -1,4 +1,4 @@
-"""`livek12 study contamination`: whether models do better on exams that they may have seen."""
+"""`livek12 study contamination`: marks on exams that the models may have seen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
     from livek12.evaluation.studies.exam_dates import released as dates
 
     chosen, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
-    found = folders(runs)
-    when = dates(released or [], list(found))
-    rows = {name: RunRows(folder, texts=False) for name, folder in found.items()}
+    run_folders = folders(runs)
+    when = dates(released or [], list(run_folders))
+    rows = {name: RunRows(folder, texts=False) for name, folder in run_folders.items()}
     tell(STUDY, contamination(rows, chosen, formulas, when, choice(task, way)), as_json)

@@ -27,10 +27,10 @@ def command(
 
     counted = one_of("--metric", metric, METRICS)
     chosen = choice(task, way) if task or way else None  # each task is corrected on its own
-    fitted, given, found = labelled(runs, labels, chosen), folders(runs), {}
+    fitted, given, result = labelled(runs, labels, chosen), folders(runs), {}
     rows = rows_of(given, chosen, together=False, judged=True)
     for name, folder in given.items():
         file = folder.path / PLAN
         plan = planned_strata(file) if file.is_file() else None
-        found[name] = corrected_study(rows[name], fitted[name], plan, counted)
-    tell(STUDY, found, as_json)
+        result[name] = corrected_study(rows[name], fitted[name], plan, counted)
+    tell(STUDY, result, as_json)

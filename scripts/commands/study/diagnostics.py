@@ -1,4 +1,4 @@
-"""`livek12 study diagnostics`: why a model fails, from the answers to derived tasks."""
+"""`livek12 study diagnostics`: causes of failures, from the answers to derived tasks."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def command(
     )
 
     least = (fewest, fewest) if fewest else FEWEST
-    found = {
+    result = {
         name: diagnostics(
             read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
         )
         for name, folder in folders(runs).items()
     }
-    tell(STUDY, found, as_json, html)
+    tell(STUDY, result, as_json, html)

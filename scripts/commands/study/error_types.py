@@ -1,4 +1,4 @@
-"""`livek12 study error-types`: of what kind wrong answers are."""
+"""`livek12 study error-types`: kinds of wrong answers."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ def command(
             typed_by_judges(typed, given, judges, progress.step)
     else:
         typed_by_people(typed)
-    found = error_types_study(typed, together)
-    tell(STUDY, found, as_json, html)
+    result = error_types_study(typed, together)
+    tell(STUDY, result, as_json, html)

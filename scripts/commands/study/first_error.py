@@ -40,5 +40,5 @@ def command(
         Progress("auditing", len(solutions)) as progress,
     ):
         assert judges.panel is not None
-        found = first_errors(solutions, Auditor(judges.panel), judges.threads, progress.step)
-    tell(STUDY, found, as_json)
+        result = first_errors(solutions, Auditor(judges.panel), judges.threads, progress.step)
+    tell(STUDY, result, as_json)

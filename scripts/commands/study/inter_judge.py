@@ -13,5 +13,5 @@ def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json =
     from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
 
     taken = rows_of(folders(runs), choice(task, way), together=False, judged=True)
-    found = {name: between_judges(rows) for name, rows in taken.items()}
-    tell(INTER_JUDGE, found, as_json)
+    result = {name: between_judges(rows) for name, rows in taken.items()}
+    tell(INTER_JUDGE, result, as_json)

@@ -15,8 +15,8 @@ def command(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json =
 
     given, chosen = folders(runs), choice(task, way)
     if len(runs) > 1:
-        found = between_runs({name: list(rows) for name, rows in rows_of(given, chosen).items()}, "same")
+        result = between_runs({name: list(rows) for name, rows in rows_of(given, chosen).items()}, "same")
     else:
         ((name, rows),) = rows_of(given, chosen, judged=True).items()
-        found = between_repeats(name, repeated_rows(given[name], rows))
-    tell(INTRA_JUDGE, found, as_json)
+        result = between_repeats(name, repeated_rows(given[name], rows))
+    tell(INTRA_JUDGE, result, as_json)

@@ -1,4 +1,4 @@
-"""`livek12 study items`: difficulty and discrimination of each question, and the keys that look wrong."""
+"""`livek12 study items`: difficulty and discrimination of each question, and suspect keys."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def command(
     found_folders = folders(runs)
     items = read_items({name: RunRows(folder) for name, folder in found_folders.items()}, choice(task, way))
     with Progress("comparing answers", len(items), patient=True) as progress, same_by_rules() as same:
-        found: dict[str, Any] = items_study(items, same, progress.step, prior)
-    linked(found["suspects"], {name: folder.path for name, folder in found_folders.items()})
+        result: dict[str, Any] = items_study(items, same, progress.step, prior)
+    linked(result["suspects"], {name: folder.path for name, folder in found_folders.items()})
     if irt or choose:
         from livek12.evaluation.studies.items import choose as chosen_items
         from livek12.evaluation.studies.items import fit
 
-        found |= {"irt": fit(items)} if irt else {}
-        found |= {"chosen": chosen_items(items, choose)} if choose else {}
+        result |= {"irt": fit(items)} if irt else {}
+        result |= {"chosen": chosen_items(items, choose)} if choose else {}
     if export is not None:
         from livek12.core.files import write_atomically
 
-        rows = plan(found["suspects"])
+        rows = plan(result["suspects"])
         write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    tell(STUDY, found, as_json, html)
+    tell(STUDY, result, as_json, html)

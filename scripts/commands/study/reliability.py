@@ -1,4 +1,4 @@
-"""`livek12 study reliability`: the process audit beside people, beside other critics, beside itself; rankings."""
+"""`livek12 study reliability`: the process audit against people, other critics, and itself; rankings."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def command(
     taken = rows_of(opened, chosen, judged=True)
     repeats = {name: repeated_rows(opened[name], rows) for name, rows in taken.items()}
     copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
-    groups = {name: [rows for copy in found for rows in repeats[copy]] for name, found in copies.items()}
+    groups = {name: [rows for copy in result for rows in repeats[copy]] for name, result in copies.items()}
     fitted = labelled(runs, labels, chosen, together=True) if labels else {}
-    pairs = {name: found for name, (found, _) in fitted.items() if name in groups}
-    found = reliability(groups, pairs, ranked_by, profile_named(profile))
-    tell(STUDY, found, as_json)
+    pairs = {name: result for name, (result, _) in fitted.items() if name in groups}
+    result = reliability(groups, pairs, ranked_by, profile_named(profile))
+    tell(STUDY, result, as_json)

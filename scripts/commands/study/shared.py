@@ -1,4 +1,4 @@
-"""Common parts of the studies: their run folders, and how a result is printed."""
+"""Common parts of the studies: run folders and printing."""
 
 from __future__ import annotations
 
@@ -32,11 +32,7 @@ JudgedBy = Annotated[str, typer.Option("--judge", help="Who is asked; written as
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
-    """The run folders by name.
-
-    Raises:
-        UserError: one is none.
-    """
+    """Run folders by name."""
     from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
@@ -56,7 +52,7 @@ Way = Annotated[
 
 
 def choice(task: str, way: str) -> AnswerChoice:
-    """Which answers `--task` and `--way` choose."""
+    """Answers that `--task` and `--way` choose."""
     from livek12.evaluation.sieve import AnswerChoice
 
     return AnswerChoice(way.strip(), tuple(name.strip() for name in task.split(",") if name.strip()))
@@ -65,16 +61,9 @@ def choice(task: str, way: str) -> AnswerChoice:
 def rows_of(
     runs: Mapping[str, RunFolder], chosen: AnswerChoice | None, *, together: bool = True, judged: bool = False
 ) -> dict[str, Iterable[Row]]:
-    """The answers of each run that were asked in one way, each question and trial once.
+    """Answers of each run that were asked in one way, each question and trial once.
 
-    Args:
-        runs: the run folders by name.
-        chosen: from `choice`; None takes all answers.
-        together: whether all have to be asked in the same way.
-        judged: the marks of the judges alone.
-
-    Raises:
-        UserError: a run has no such answers, or the runs have no way in common.
+    `together`: all runs have to be asked in the same way; `judged`: the marks of the judges alone.
     """
     from livek12.evaluation.sieve import RunRows, one_way
 
@@ -85,38 +74,30 @@ def rows_of(
 def labelled(
     runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
 ) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
-    """The labels of each run with their answers, those asked in one way (None: all), and the labels of other runs.
-
-    Raises:
-        UserError: a row of the labels cannot be used, or is of no answer of any run; or as `rows_of`.
-    """
+    """Labels of each run with their answers, and the labels of other runs."""
     from livek12.core.progress import warn
     from livek12.evaluation.sieve import RunRows, sieves
     from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
 
-    told = set[str]()
+    lines = set[str]()
 
     def once(line: str) -> None:
-        if line not in told:
-            told.add(line)
+        if line not in lines:
+            lines.add(line)
             warn(line)
 
     given = {name: RunRows(folder, judged=True) for name, folder in folders(runs).items()}
     taken = sieves({name: rows.tasks for name, rows in given.items()}, chosen, together) if chosen else {}
-    found = {}
+    result = {}
     for name, rows in given.items():
         pairs, strangers = fit_labels(read_labels(labels, rows.spec.model, once), rows)
-        found[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
-    refuse_strangers([strangers for _, strangers in found.values()])
-    return found
+        result[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
+    refuse_strangers([strangers for _, strangers in result.values()])
+    return result
 
 
 def sitting(judge: str, cache: bool, study: str) -> Jury:
-    """The judges of a study.
-
-    Raises:
-        UserError: none is named, or one cannot run.
-    """
+    """Judges of a study; UserError if none is named, or one cannot run."""
     from livek12.core.errors import UserError
     from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
@@ -127,11 +108,7 @@ def sitting(judge: str, cache: bool, study: str) -> Jury:
 
 
 def tell(study: Study, result: Mapping[str, Any], as_json: bool, page: Path | None = None) -> None:
-    """Writes the page of a result, if asked for, and prints the result: as JSON, or as sentences and tables.
-
-    Raises:
-        UserError: the page cannot be written.
-    """
+    """Writes the page of a result, if asked for, and prints the result."""
     from livek12.core.progress import say
 
     if page is not None:

@@ -29,5 +29,5 @@ def command(
 
     chosen = one_of("--metric", metric, contrasted_metrics())
     rows = {name: RunRows(folder, texts=False) for name, folder in folders(runs).items()}
-    found = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
-    tell(STUDY, found, as_json)
+    result = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
+    tell(STUDY, result, as_json)

@@ -1,4 +1,4 @@
-"""`livek12 study steps`: how many steps responses take, beside the reference."""
+"""`livek12 study steps`: number of steps in responses, beside the reference."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def command(
 
     given = folders(runs)
     taken = rows_of(given, choice(task, way), together=False)
-    asked = {name: (given[name], splittable(rows, limit)) for name, rows in taken.items()}
-    found = {}
+    parts = {name: (given[name], splittable(rows, limit)) for name, rows in taken.items()}
+    result = {}
     with (
         sitting(judge, cache, "steps") as judges,
-        Progress("splitting", sum(len(each.rows) for _, each in asked.values())) as progress,
+        Progress("splitting", sum(len(each.rows) for _, each in parts.values())) as progress,
     ):
-        for name, (folder, each) in asked.items():
-            found[name] = step_density(judges, each, authors_of(folder), progress.step)
-    tell(STUDY, found, as_json, html)
+        for name, (folder, each) in parts.items():
+            result[name] = step_density(judges, each, authors_of(folder), progress.step)
+    tell(STUDY, result, as_json, html)

@@ -34,17 +34,17 @@ def command(
 
     one_of("--format", format, FORMATS)
     shapes = [shape_named(name) for name in table] if table else list(SHAPES)
-    found = article_tables(read_outcomes(runs), shapes, profile_named(profile)).some()
-    for name, reason in found.missing.items() if table else ():
+    result = article_tables(read_outcomes(runs), shapes, profile_named(profile)).some()
+    for name, reason in result.missing.items() if table else ():
         warn(f"{name}: {reason}")
     if format == "json":
-        typer.echo(json.dumps({"tables": found.tables, "missing": found.missing}, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1))
     elif format == "csv":
-        typer.echo(writing.as_csv(found.tables), nl=False)
+        typer.echo(writing.as_csv(result.tables), nl=False)
     elif format == "html":
         from livek12.report.html import as_page
 
-        typer.echo(as_page(found.tables, found.missing))
+        typer.echo(as_page(result.tables, result.missing))
     else:
         write = writing.as_latex if format == "latex" else writing.as_markdown
-        typer.echo(write(found.tables, intervals))
+        typer.echo(write(result.tables, intervals))
