@@ -1,8 +1,7 @@
 """Measures the rules (no model) beside math-verify on wrong answers made to be accepted: a table by class.
 
-`python scripts/bench/attacks.py [--seed N] [--only CLASS]… [--show] [--json FILE]`. The rows are those of
-`attack_rows.py`. A wrong answer may be rejected or left undecided; a right one may be left undecided, but not rejected.
-`--show` prints the rows on which the rules are wrong, and the right ones that they leave open.
+`python scripts/bench/attacks.py [--seed N] [--only CLASS]… [--show] [--json FILE]`. A right answer may be left
+undecided, not rejected.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BESIDE = ("livek12", "math-verify")
 
 
 def tally(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Of wrong and of right rows: how many there are, and how many were accepted, rejected and left undecided."""
+    """Counts of wrong and right rows: all, accepted, rejected, undecided."""
     found: Json = {}
     for name, right in (("wrong", False), ("right", True)):
         said = [one.said for row, one in zip(rows, answered, strict=True) if row.right is right]
@@ -35,7 +34,7 @@ def tally(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
 
 
 def measure(rows: Sequence[BenchRow], seed: int) -> Json:
-    """Both sides on all rows: tallies by class, language and type, and the rows on which the rules are wrong."""
+    """Tallies of both sides by class, language and type, and the rows on which the rules are wrong."""
     answers = {side: run_side(rows, side)["answered"] for side in BESIDE}
 
     def group(chosen: list[int]) -> Json:
@@ -64,7 +63,7 @@ def _told(row: BenchRow) -> Json:
 
 
 def show(found: Json, rows: bool) -> None:
-    """The table of classes; with `rows` those on which the rules are wrong, and the right ones that they leave open."""
+    """The table of classes; with `rows` also the rows judged wrongly or left open."""
     print(f"{'':34} {'wrong answers':>36}   {'right answers':>36}   {'math-verify':>20}")
     head = f"{'class':34}" + f" {'rows':>5} {'accepted':>9} {'rejected':>9} {'undecided':>10}  " * 2
     print(head + f" {'accepts':>9} {'rejects':>9}")
@@ -81,7 +80,7 @@ def show(found: Json, rows: bool) -> None:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED, help="of the numbers and samples; the card has the default's")
     parser.add_argument("--only", action="append", default=[], metavar="CLASS", help="only rows of this class")

@@ -1,9 +1,8 @@
 """Measures extraction (no model) on real responses whose answer is known, and writes the extraction card.
 
-`python scripts/bench/extraction.py ../shared/data [--out docs/extraction-card]`. Two kinds of sets: those that record
-what was extracted (ours must be the same value), and those that hold a key and a human mark or a printed solution
-(where people say right, ours must be the key by the rules; where they say wrong, it must not be). Every response on
-which ours differs is listed by its id, in a class that says why. A set that is absent is named and skipped.
+`python scripts/bench/extraction.py ../shared/data [--out docs/extraction-card]`. A set records extractions (ours must
+be the same value), or holds a key with a human mark or printed solution (ours must be the key where they say right, and
+must not where they say wrong). Every disagreement is listed by id and class. An absent set is named and skipped.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ class ExtractionCase:
     """One response with what is known of its answer.
 
     Attributes:
-        question: with its key.
         recorded: what somebody else extracted, "" where that was nothing; None where no extraction is recorded.
         right: what people, a printed solution or the recorded grader say of it; None where nobody does.
     """
@@ -193,7 +191,7 @@ SOURCES: Mapping[str, Callable[[Path], Iterator[ExtractionCase]]] = {
 
 
 def judged(case: ExtractionCase, found: Extraction, key: Sequence[str] | None = None) -> bool | None:
-    """True if the extracted answer equals a key (the question's unless given); None if the rules cannot say."""
+    """True if the extracted answer equals a key; None if the rules cannot say."""
     question = case.question if key is None else case.question.model_copy(update={"answer": list(key)})
     verdict = grade(
         question, Key(task="bench", question_id="q"), found.answers, config=GradingConfig(), cascade=_rules()
@@ -214,7 +212,7 @@ def _rules() -> Any:
 
 
 def outcome(case: ExtractionCase) -> tuple[str, Extraction]:
-    """The class of a case ("agrees" or one of `CLASSES`), and what was found."""
+    """The class of a case ("agrees" or one of `CLASSES`), and the extraction."""
     found = extract(case.response, case.question, case.finish_reason)
     if (case.set, case.id) in SEEN:
         return "key or mark wrong", found
@@ -272,7 +270,7 @@ SEEN: dict[tuple[str, str], str] = {
 
 
 def measure(data: Path) -> Json:
-    """Each set that lies in a folder: rows, agreement, how answers were found, each class with its rows."""
+    """Rows, agreement, methods and classes of each set in a folder."""
     sets: Json = {}
     absent: list[str] = []
     for name, source in SOURCES.items():
@@ -292,7 +290,6 @@ def measure(data: Path) -> Json:
 
 
 def _row(case: ExtractionCase, found: Extraction) -> Json:
-    """A disagreement, with values cut short: the data itself stays where it is."""
     ours = [] if found.method == "whole" else [_short(answer) for answer in found.answers]
     known = "; ".join(case.question.answer) if case.recorded is None else case.recorded
     seen = SEEN.get((case.set, case.id))
@@ -326,7 +323,7 @@ _SHOWN = 60
 
 
 def card(figures: Json) -> str:
-    """The card as Markdown: what the figures hold, and nothing else."""
+    """The card as Markdown."""
     sets = figures["sets"]
     rows = [(name, str(one["rows"]), str(one["agrees"]), _percent(one)) for name, one in sets.items()]
     about = dict.fromkeys(one["about"] for one in sets.values())
@@ -351,7 +348,6 @@ def _percent(one: Json) -> str:
 
 
 def _listed(name: str, classes: Json) -> str:
-    """The rows of a set by class: their ids, and what was found where a value was."""
     lines = [f"### {name}"]
     for said, rows in classes.items():
         lines.append(f"\n{said} ({len(rows)}):\n")
@@ -374,7 +370,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints the table, writes the card."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="the folder that holds the sets")
     parser.add_argument("--out", type=Path, help="the two files of the card, without their ending")

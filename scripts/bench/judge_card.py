@@ -1,9 +1,8 @@
 """Writes the judge card: what was measured of the rules, on which labelled answers, and what that saves.
 
-`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]…
-[--agreement "LABEL=FILE.json"]… --out FILES` reads what `judges.py`, `attacks.py`, `panel.py` and `livek12 study
-agreement` wrote with `--json` and makes `judge-card.json` and `.md`. The text says what the JSON holds and nothing
-else. Only the figures under `speed` differ between two measurements of one state.
+`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]… [--agreement
+"LABEL=FILE.json"]… --out FILES` makes `judge-card.json` and `.md` from the `--json` of `judges.py`, `attacks.py`,
+`panel.py` and `livek12 study agreement`. Only `speed` differs between two measurements of one state.
 """
 
 from __future__ import annotations
@@ -41,15 +40,7 @@ def card(
     before: Json | None = None,
     agreements: Mapping[str, Json] | None = None,
 ) -> Json:
-    """The card as data.
-
-    Args:
-        figures: what `scripts.bench.judges.measure` found.
-        costs: label → what `scripts.bench.panel` found, run by run.
-        attacks: what `scripts.bench.attacks.measure` found.
-        before: an earlier card, whose costs and judged runs are kept where none are given.
-        agreements: label → what `livek12 study agreement` found of runs that judges decided, beside people.
-    """
+    """The card as data; an earlier card (`before`) supplies costs and judged runs where none are given."""
     needs = {"judge": figures["versions"].get("judge"), "runs": {label: _cost(runs) for label, runs in costs.items()}}
     sets: Json = {}
     for name, found in figures["sets"].items():
@@ -70,7 +61,6 @@ def card(
 
 
 def _judged_runs(agreements: Mapping[str, Json]) -> list[Json]:
-    """Decisions of each stage on the labelled answers of each run and rater, those of models too."""
     return [
         {"label": f"{label}, {run}", "rater": rater, "labelled": beside["labelled"], "stages": beside["by_stage"]}
         for label, runs in agreements.items()
@@ -190,7 +180,6 @@ def _sections(found: Json) -> Iterator[str]:
 
 
 def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str:
-    """A table of rows as `_row` makes them."""
     return _table((what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG), rows)
 
 
@@ -217,7 +206,6 @@ def _attack_row(name: str, ours: Json, theirs: Json) -> Sequence[str]:
 
 
 def _sides(of: Json) -> Iterator[tuple[str, Json]]:
-    """The judges that decide anything of a set; without conventions only where there are any."""
     for side in SHOWN_SIDES:
         if of[side]["decided"] and (of["conventions"] or not side.endswith("conventions")):
             yield side, of[side]
@@ -237,7 +225,6 @@ def _stage_rows(one: Json) -> Iterator[Sequence[str]]:
 
 
 def _cell(text: str) -> str:
-    """A name on one line of a table, in which nothing is markup."""
     return re.sub(r"([\\`*\[\]<>|_])", r"\\\1", " ".join(text.split()))
 
 
@@ -251,7 +238,6 @@ def _cost_row(label: str, one: Json) -> Sequence[str]:
 
 
 def _wrong(found: Json) -> str:
-    """The rows by their numbers; the data itself stays where it is."""
     lines = []
     for name, of in found["sets"].items():
         for said, what in ((True, "accepted, labelled wrong"), (False, "rejected, labelled right")):
@@ -277,7 +263,6 @@ def _percent(share: float) -> str:
 
 
 def _code(value: str) -> str:
-    """A piece of LaTeX as it stands, on one line of a table."""
     shown = " ".join(value.split()).replace("|", "\\|")
     return f"`` {shown} ``"
 
@@ -288,14 +273,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def record(found: Json) -> Json:
-    """The card's figures for corrected marks: how many labelled answers the rules decided, and how many wrongly."""
+    """Labelled answers that the rules decided, and wrong decisions among them."""
     ours = [of["livek12"] for of in found["sets"].values()]
     wrong = sum(one["false_accepts"] + one["false_rejects"] for one in ours)
     return {"judge": found["versions"]["judge"], "decided": sum(one["decided"] for one in ours), "wrong": wrong}
 
 
 def _labelled(option: str, given: Sequence[str]) -> dict[str, Json]:
-    """The files of an option that is given as LABEL=FILE."""
     found: dict[str, Json] = {}
     for one in given:
         label, equals, file = one.rpartition("=")
@@ -306,7 +290,7 @@ def _labelled(option: str, given: Sequence[str]) -> dict[str, Json]:
 
 
 def main() -> None:
-    """Reads the arguments and the measurements, writes both files."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figures", type=Path, help="what scripts/bench/judges.py --json wrote")
     parser.add_argument("--attacks", type=Path, help="what scripts/bench/attacks.py --json wrote")

@@ -1,9 +1,4 @@
-"""Measures the rules (no model) beside other verifiers on labelled answers: agreement a set, and rows a second.
-
-`python scripts/bench/judges.py --data ../shared/data/judge [--json FILE]`. All sides get the same rows in the same run,
-two warm processes each, with empty caches (see `verifiers.py`). A figure "without conventions" leaves out the rows of
-`CONVENTIONS` in `labelled.py`, whose labels only their library explains, or which are wrong.
-"""
+"""Measures the rules (no model) beside other verifiers on labelled answers: agreement a set, and rows a second."""
 
 from __future__ import annotations
 
@@ -26,7 +21,7 @@ Json = dict[str, Any]
 
 
 def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Coverage, precision with its Wilson bound, and the wrong decisions of one side on one set."""
+    """Coverage, precision with its Wilson bound, and wrong decisions of a side on a set."""
     decided = [(row, one.said) for row, one in zip(rows, answered, strict=True) if one.said is not None]
     right = sum(row.right == said for row, said in decided)
     wrong = [{"id": row.id, "said": said} for row, said in decided if said != row.right]
@@ -46,7 +41,7 @@ def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json
 
 
 def by_stage(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Decisions of each stage (or of the stages of a row's parts together); `coverage` is its share of all rows."""
+    """Decisions of each stage; `coverage` is its share of all rows."""
     stages: Json = {}
     for name in sorted({one.by for one in answered if one.said is not None}):
         mine = [index for index, one in enumerate(answered) if one.said is not None and one.by == name]
@@ -57,7 +52,7 @@ def by_stage(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
 
 
 def versions() -> Json:
-    """All that the figures depend on, but for the data."""
+    """Versions that the figures depend on."""
     from livek12.engines.common import versions_of
     from livek12.judges.grade import GradingConfig, judge_version
 
@@ -92,7 +87,7 @@ def measure(folder: Path) -> Json:
 
 
 def grouped(rows: Sequence[BenchRow], answered: Mapping[str, Sequence[SideAnswers]]) -> Json:
-    """Each side's figures by type of answer and by language, without the rows of `CONVENTIONS`."""
+    """Figures by type of answer and by language, without `CONVENTIONS`."""
     plain = [index for index, row in enumerate(rows) if (row.gold, row.response) not in CONVENTIONS]
     kinds = {index: answer_kind(rows[index]) for index in plain}
 
@@ -127,7 +122,7 @@ def show(figures: Json) -> None:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data/judge"))
     parser.add_argument("--json", type=Path, help="file for the figures")

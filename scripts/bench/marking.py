@@ -45,7 +45,7 @@ CORES = (4, 8, 16, 64)
 
 
 def responses(data: Path) -> Iterator[tuple[Question, str, str | None]]:
-    """All recorded responses that lie in a folder, each with its question and how it ended."""
+    """Recorded responses of a folder, with questions and finish reasons."""
     for name, source in SOURCES.items():
         for case in source(data) if (data / name).exists() else ():
             yield case.question, case.response, case.finish_reason
@@ -54,7 +54,7 @@ def responses(data: Path) -> Iterator[tuple[Question, str, str | None]]:
 
 
 def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> Path:
-    """A run whose answers are these, not marked."""
+    """An unmarked run of these answers."""
     questions = [question.model_copy(update={"id": f"q{number}"}) for number, (question, _, _) in enumerate(rows)]
     asked = TaskSpec(
         name=TASK,
@@ -78,7 +78,7 @@ def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> 
 
 
 def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> dict[str, Any]:
-    """The time of a processor that marking takes, of all processes and of the caller's."""
+    """Processor time of marking, of all processes and of the caller."""
     with tempfile.TemporaryDirectory() as work:
         run = make_run(Path(work) / "run", rows)
         told = Path(work) / "told"
@@ -100,7 +100,7 @@ def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> di
 
 
 def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, float]:
-    """Answers a processor second of math-verify in this process, on choices and on others."""
+    """Answers a processor second of math-verify, on choices and on others."""
     side, spent = SIDES["math-verify"], {"choices": [0.0, 0.0], "values": [0.0, 0.0]}
     side.warm()
     for question, text, _ in rows[::6]:
@@ -115,7 +115,7 @@ def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, f
 
 
 def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
-    """Milliseconds of a response for the caller and the workers, without the starts; speed-up on more cores."""
+    """Milliseconds a response of caller and workers, without starts; speed-up on more cores."""
     count = large["answers"] - small["answers"]
     caller = 1000 * (large["caller"] - small["caller"]) / count
     workers = 1000 * (large["processor"] - small["processor"]) / count - caller
@@ -124,7 +124,7 @@ def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the folder that holds the sets")
     parser.add_argument("--workers", default="1,2", help="numbers of processes (default 1,2)")

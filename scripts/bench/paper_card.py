@@ -31,11 +31,7 @@ MAX_BYTES: Final = 64 << 20
 
 
 def gold_of(folder: Path) -> list[GoldPaper]:
-    """The gold of a folder of papers.
-
-    Raises:
-        SystemExit: there is none.
-    """
+    """Gold of a folder of papers."""
     files = sorted(folder.glob("*.gold.json"))
     if not files:
         sys.exit(f"{folder}: holds no NAME.gold.json; make papers with scripts/bench/exam_papers.py")
@@ -43,11 +39,7 @@ def gold_of(folder: Path) -> list[GoldPaper]:
 
 
 def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, PaperTally]:
-    """A tally a layout, scans apart; a paper without a prediction counts as one of which nothing was found.
-
-    Raises:
-        SystemExit: a prediction is not in its form.
-    """
+    """A tally a layout, scans apart; a paper without a prediction counts as empty."""
     tallies: dict[str, PaperTally] = {}
     for gold in papers:
         file = predictions / f"{gold.paper}.json"
@@ -71,7 +63,7 @@ def summed(tallies: Iterable[PaperTally]) -> PaperTally:
 
 
 def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
-    """A tally as it stands in the JSON."""
+    """A tally as JSON."""
     shares = {name: tally.share(name) for name in FIELDS if name not in ("extra", "hidden")}
     return {
         "papers": tally.papers,
@@ -87,14 +79,14 @@ def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
 
 
 def table(tallies: Mapping[str, PaperTally]) -> str:
-    """Scores of one tool by layout, as a Markdown table with the sum last."""
+    """Scores of one tool by layout, in Markdown, with the sum last."""
     rows = [(name, figures(tally)) for name, tally in sorted(tallies.items())]
     rows.append(("all", figures(summed(tallies.values()))))
     return card_page.table("layout", rows)
 
 
 def main() -> None:
-    """Scores a folder of predictions, or makes the card."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--papers", type=Path, help="papers with gold, as scripts/bench/exam_papers.py writes them")
     parser.add_argument("--predictions", type=Path, help="NAME.json for each paper")
@@ -187,7 +179,6 @@ def measured(
 
 
 def _wanted(gold: GoldPaper, seeds: Sequence[int], scans: Sequence[str], tool: str) -> bool:
-    """Of the scans those of the first seed, for tools that read pictures; of what is born-digital all."""
     if gold.seed not in seeds:
         return False
     return not gold.scanned or (tool == "livek12" and gold.seed == seeds[0] and gold.layout in scans)

@@ -43,18 +43,13 @@ DECIDED = """
 
 
 def livek12(*args: object) -> str:
-    """Runs a command; what it prints."""
+    """Output of a command."""
     command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args), "--quiet"]
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def runs_of(data: Path, folder: Path) -> Iterator[Path]:
-    """Imports the answers of each model into a run folder that bears its name.
-
-    Args:
-        data: the folder `gaokao2026_math`.
-        folder: where data set and runs go.
-    """
+    """Run folders of the answers in `data` (`gaokao2026_math`), one a model."""
     livek12("build", "livek12", "--source", data / "reviewed" / f"{PAPER}.jsonl", "--out", folder / "data")
     for file in sorted((data / "responses").glob(f"*.{PAPER}.jsonl")):
         out = folder / file.name.removesuffix(f".{PAPER}.jsonl").replace(" ", "-")
@@ -64,7 +59,7 @@ def runs_of(data: Path, folder: Path) -> Iterator[Path]:
 
 
 def decided(runs: list[Path]) -> tuple[str, int, int, float]:
-    """Decisions of the rules on each run, as a table; questions, those left open, and points of the paper."""
+    """Decisions of the rules on each run: questions, undecided, points."""
     from livek12.core.run.folder import RunFolder
 
     lines = ["| | right | wrong | left to a judge |", "| :-- | --: | --: | --: |"]
@@ -80,7 +75,7 @@ def decided(runs: list[Path]) -> tuple[str, int, int, float]:
 
 
 def main() -> None:
-    """Writes the page."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the folder with gaokao2026_math")
     parser.add_argument("--out", type=Path, required=True, help="the page")

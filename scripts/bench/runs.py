@@ -41,7 +41,7 @@ GO_ON = (
 
 
 def make_run(folder: Path, answers: int, trials: int, kb: float, seed: int) -> Path:
-    """A marked run of so many answers, each with so many KB of thinking."""
+    """A marked run of answers with so many KB of thinking each."""
     rng = random.Random(seed)
     text = " ".join(rng.choices(WORDS, k=int(kb * 1024) // 3 + 4000))
     questions = [_question(number) for number in range(max(1, answers // trials))]
@@ -102,11 +102,7 @@ def _verdict(response: Response, right: bool | None) -> Verdict:
 
 
 def measured(words: Sequence[Any]) -> tuple[float, float]:
-    """Processor seconds and peak MiB of Python with these words.
-
-    Raises:
-        SystemExit: it failed.
-    """
+    """Processor seconds and peak MiB of a Python command."""
     found = timed([sys.executable, *words])
     if found.code:
         raise SystemExit(f"{' '.join(map(str, words))[:200]}: ended with code {found.code}")
@@ -114,14 +110,14 @@ def measured(words: Sequence[Any]) -> tuple[float, float]:
 
 
 def exponent(sizes: Sequence[int], values: Sequence[float]) -> float | None:
-    """Of the power that leads from the last but one size to the last."""
+    """Exponent of growth between the two largest sizes."""
     if len(sizes) < 2 or min(values[-2:]) <= 0:
         return None
     return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
 
 
 def main() -> None:
-    """Makes the runs, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", default="10000,100000", help="sizes of the runs that are scored")
     parser.add_argument("--kb", type=float, default=10.0, help="KB of thinking of each answer")

@@ -14,7 +14,7 @@ _IN_A_ROW = 8
 
 
 def key_code(layout: PaperLayout, asked: Sequence[AskedItem], titles: Sequence[str], draw: random.Random) -> str:
-    """The key of a paper, in the form its layout has."""
+    """The key of a paper, in the form of its layout."""
     known = [one for one in asked if one.answer]
     title = f"#align(center, text(14pt, {code(say.KEY_TITLES[layout.language])}))\n"
     made = []
@@ -27,14 +27,14 @@ def key_code(layout: PaperLayout, asked: Sequence[AskedItem], titles: Sequence[s
 
 
 def marked_code(layout: PaperLayout, answer: str) -> str:
-    """An answer as it stands below its question."""
+    """An answer below its question."""
     if layout.key == "below":
         return code(f"Ans. ({answer})" if len(answer) == 1 else f"Ans. {answer}")
     return code(f"【答案】{answer}")
 
 
 def sheet_code(layout: PaperLayout, asked: Sequence[AskedItem]) -> str:
-    """Bubbles to fill in, a line a question."""
+    """Bubbles, a line a question."""
     rows = []
     for one in asked:
         bubbles = "; h(.6em); ".join(
@@ -47,7 +47,7 @@ def sheet_code(layout: PaperLayout, asked: Sequence[AskedItem]) -> str:
 
 
 def empty_grid(layout: PaperLayout, numbers: Sequence[int]) -> str:
-    """A table for the answers of some questions, not filled in."""
+    """An empty table for the answers of some questions."""
     number, answer, _points = say.KEY_HEADS[layout.language]
     cells = [code(number), *(f'"{one}"' for one in numbers), code(answer), *['""'] * len(numbers)]
     return f"#table(columns: {len(numbers) + 1}, stroke: .5pt, {', '.join(cells)})"
@@ -58,7 +58,6 @@ def _rows(asked: Sequence[AskedItem], size: int) -> list[Sequence[AskedItem]]:
 
 
 def _table(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
-    """Numbers above answers, eight in a row."""
     number, answer, _points = say.KEY_HEADS[layout.language]
     made = []
     for row in _rows(asked, _IN_A_ROW):
@@ -68,7 +67,6 @@ def _table(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) ->
 
 
 def _points(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
-    """A row a question: number, answer, points."""
     cells = [f"strong({code(head)})" for head in say.KEY_HEADS[layout.language]]
     for one in asked:
         cells += [f'"{one.number}"', code(one.answer), f'"{one.points:g}"' if one.points else '""']
@@ -76,14 +74,12 @@ def _points(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -
 
 
 def _list(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
-    """All in running lines."""
     sign = {"en": ". ", "zh": "．", "ko": ") "}[layout.language]
     pieces = "; h(1.6em, weak: true); ".join(f'box({{ "{one.number}{sign}"; {code(one.answer)} }})' for one in asked)
     return f"#{{ {pieces} }}"
 
 
 def _ranges(_: PaperLayout, asked: Sequence[AskedItem], __: random.Random) -> str:
-    """1～5 BADCA, then the blanks one a line."""
     lines = []
     choices = [one for one in asked if one.item.kind == "choice"]
     for row in _rows(choices, 5):
@@ -95,13 +91,11 @@ def _ranges(_: PaperLayout, asked: Sequence[AskedItem], __: random.Random) -> st
 
 
 def _blocks(_: PaperLayout, asked: Sequence[AskedItem], __: random.Random) -> str:
-    """【第1题】【答案】B, with a line of explanation."""
     lines = [f"【第{one.number}题】【答案】{one.answer}　【解析】由题意直接计算可得。" for one in asked]
     return "\n\n".join(f"#{code(line)}" for line in lines)
 
 
 def _two_forms(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:
-    """A column a form; the other form's answers are other ones."""
     cells = [f"strong({code(head)})" for head in (say.KEY_HEADS[layout.language][0], *say.FORMS[layout.language])]
     for one in asked:
         other = draw.choice([label for label in one.labels if label != one.answer] or [one.answer])
@@ -110,7 +104,6 @@ def _two_forms(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Ran
 
 
 def _spans(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) -> str:
-    """A table with 1-5 above ABCDA, then the blanks one a line."""
     number, answer, _points = say.KEY_HEADS[layout.language]
     rows = _rows([one for one in asked if one.item.kind == "choice"], 5)
     spans = [f"{row[0].number}-{row[-1].number}" if len(row) > 1 else row[0].number for row in rows]
@@ -123,7 +116,6 @@ def _spans(layout: PaperLayout, asked: Sequence[AskedItem], _: random.Random) ->
 
 
 def _items(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:
-    """A row a question: number, type, key, points, what is tested."""
     cells = [f"strong({code(head)})" for head in ("Item", "Type", "Key", "Points", "Standard")]
     for one in asked:
         kind = {"choice": "MC", "blank": "SA", "free": "CR"}[one.item.kind]
@@ -134,7 +126,6 @@ def _items(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random)
 
 
 def _scored(layout: PaperLayout, asked: Sequence[AskedItem], draw: random.Random) -> str:
-    """A table of the choices, then the other answers a line each with their points and how they are given."""
     choices = [one for one in asked if one.item.kind == "choice"]
     lines = [
         f"{one.number}．{one.answer}（{one.points or 5:g}分）　评分说明：结果正确得满分，只写过程得 2 分。"

@@ -1,7 +1,7 @@
-r"""One spelling for texts with formulas, whoever wrote them: LaTeX, Unicode, or letters of a maths font.
+"""Canonical spelling of texts with formulas: LaTeX, Unicode, or letters of a maths font.
 
-Contract: two spellings of one formula (`\dfrac12`, `\frac{1}{2}`; `x²`, `x^{2}`) have one canonical form, and a
-formula that lost its structure (`x2`) has another. Reading is linear in the text, and nothing in it is run.
+Contract: two spellings of one formula have one form; a formula that lost its structure (`x2` for `x^{2}`) has another.
+Linear in the text.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _NOISE: Final = re.compile(r"[\s(){}\[\]^_/$\\,.:;~|]+")
 
 
 def formulas(text: str) -> list[str]:
-    """The formulas of a text of ours that have a structure to lose."""
+    """Formulas that have a structure to lose."""
     return [one for one in _FORMULA.findall(text) if _STRUCTURED.search(one)]
 
 
 def canonical(text: str) -> str:
-    """A text in one spelling, without spaces, blanks, points, rules of tables and places of figures."""
+    """A text in one spelling, without spaces, blanks, points, table rules and places of figures."""
     for pattern in (_TABLE, _BLANK, _FIGURE, _MARKS):
         text = pattern.sub("", text)
     tokens = _TOKEN.findall(_scripts(text).replace("$", "").replace("//", "∥"))
@@ -61,12 +61,11 @@ def canonical(text: str) -> str:
 
 
 def bare(said: str) -> str:
-    """The letters and digits of a canonical text, whatever its structure."""
+    """Letters and digits of a canonical text."""
     return _NOISE.sub("", said)
 
 
 def _scripts(text: str) -> str:
-    """Letters above and below the line as LaTeX, before compatible letters become plain ones."""
     for letters, sign in ((_UP, "^"), (_DOWN, "_")):
         runs = re.split(f"([{''.join(letters)}]+)", text)
         runs[1::2] = [f"{sign}{{{''.join(letters[one] for one in run)}}}" for run in runs[1::2]]
@@ -137,7 +136,7 @@ def _command(name: str, tokens: list[str], at: int, depth: int) -> tuple[str, in
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Levenshtein's distance, by bits: a column of the table is one whole number (Hyyrö 2003)."""
+    """Levenshtein distance by bit vectors (Hyyrö 2003)."""
     if not one or not other:
         return len(one) + len(other)
     places: dict[str, int] = {}

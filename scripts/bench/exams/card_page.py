@@ -1,4 +1,4 @@
-"""The card of papers as a page: what the JSON holds, in tables."""
+"""The card of papers as a page."""
 
 from __future__ import annotations
 

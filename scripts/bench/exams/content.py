@@ -1,7 +1,7 @@
-"""The content of an exam question without its layout: text with LaTeX between dollar signs, options, parts, key.
+"""Content of an exam question without its layout: text with LaTeX between dollar signs, options, parts, key.
 
-Contract: a template fills one sentence with seeded values, in the language asked for, and knows its answer by
-construction. All sentences are our own. `<name>` in a sentence is the place of a value.
+A template fills `<name>` in a sentence with seeded values and knows its answer by construction. All sentences are our
+own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIGN = re.compile(r"\+\s*-")
 
 @dataclass(frozen=True)
 class ItemPart:
-    """One part of a free-response question: its text, its answer and the marks it carries."""
+    """One part of a free-response question, with its marks."""
 
     text: str
     answer: str
@@ -36,12 +36,8 @@ class PaperItem:
 
     Attributes:
         stem: its text.
-        kind: choice, blank or free.
         options: texts in printed order; empty without a choice.
         answer: index of the right option, or the value of the blank; "" where only the parts have answers.
-        parts: of a free-response question.
-        figure: name of a drawing of `drawings.py`; "" without one.
-        table: rows of cells, the first of them the head.
         alternative: the stem of the question that may be answered instead, behind OR.
     """
 
@@ -55,7 +51,7 @@ class PaperItem:
     alternative: str = ""
 
     def with_options(self, count: int) -> PaperItem:
-        """The same question with so many options, the right one among them."""
+        """The same question with `count` options, the right one among them."""
         if self.kind != "choice" or len(self.options) <= count:
             return self
         right = self.options[int(self.answer)]
@@ -66,7 +62,7 @@ class PaperItem:
 
 @dataclass(frozen=True)
 class Passage:
-    """A text that several questions share; `table` where it is one, rows of cells, which the text says too."""
+    """A text that several questions share; `table` repeats it as rows of cells."""
 
     text: str
     items: tuple[PaperItem, ...] = field(default=())
@@ -88,7 +84,7 @@ class AskedItem:
 
     @property
     def answer(self) -> str:
-        """As a key prints it: the option's label or the value; "" where it prints none."""
+        """The option's label or the value; "" where a key prints none."""
         if self.item.kind == "choice":
             return self.labels[int(self.item.answer)]
         return str(self.item.answer) if self.item.kind == "blank" else ""
@@ -104,7 +100,7 @@ def choice(
     draw: random.Random, stem: str, right: object, wrong: Sequence[object], *, figure: str = "",
     table: Sequence[Sequence[str]] = (), keep_order: bool = False,
 ) -> PaperItem:  # fmt: skip
-    """A question with one right option among `MOST`, shuffled (numbers in rising order with `keep_order`)."""
+    """A question with one right option among `MOST`, shuffled (or with `keep_order` numbers in rising order)."""
     others = list(dict.fromkeys(str(one) for one in wrong if str(one) != str(right)))[: MOST - 1]
     while len(others) < MOST - 1:
         others.append(_another(str(right), others, draw))
@@ -118,7 +114,6 @@ def choice(
 
 
 def _another(right: str, taken: Sequence[str], draw: random.Random) -> str:
-    """The right option with another number in it."""
     if not re.search(r"\d", right):
         raise ValueError(f"too few wrong options beside {right!r}")
     while True:

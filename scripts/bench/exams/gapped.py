@@ -1,7 +1,6 @@
-"""Passages with numbered gaps, as papers of languages have them: words to choose, sentences to put in, forms to write.
+"""Passages with numbered gaps: words to choose, sentences to put in, forms to write.
 
-Contract: the passages are English and our own; a passage is cut where its gaps are, and each gap is an item: its answer
-by construction, options where it has some (those of a matching passage are the same for all its gaps).
+The passages are English and our own; each gap is an item.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ _WRITTEN = ("built", "had become", "surprised", "because", "to repair", "by")
 
 @dataclass(frozen=True)
 class GappedText:
-    """A passage between whose pieces the gaps are, their items, and what stands below it: options that all share."""
+    """A passage between gaps, their items, and the options that all share."""
 
     pieces: tuple[str, ...]
     items: tuple[PaperItem, ...]
     shared: tuple[str, ...] = ()
 
     def text(self, first: int) -> str:
-        """With its gaps numbered."""
+        """The passage with numbered gaps."""
         said = self.pieces[0]
         for number, piece in enumerate(self.pieces[1:], first):
             said += f"{number}{piece}"
@@ -61,13 +60,7 @@ class GappedText:
 
 
 def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
-    """A passage with so many gaps.
-
-    Args:
-        kind: cloze (options for each gap), match (sentences for all gaps) or forms (words to write).
-        draw: of the paper.
-        count: of the gaps; no more than the passage has.
-    """
+    """A passage with `count` gaps, as cloze (options a gap), match (shared sentences) or forms (words to write)."""
     said = {"cloze": _CLOZE, "match": _MATCH, "forms": _FORMS}[kind].replace("<a>", draw.choice(_NAMES))
     pieces = said.split("____")
     pieces = [*pieces[:count], "".join(pieces[count:])]
@@ -82,5 +75,4 @@ def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
 
 
 def _five(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Four words and one more, which `choice` asks for."""
     return (*words, "whispered")

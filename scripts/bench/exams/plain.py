@@ -1,8 +1,7 @@
-"""Questions in plain text, found by the numbers at the starts of lines: what tools that give text alone are scored by.
+"""Finds questions in plain text by the numbers at the starts of lines, for tools that give text alone.
 
-Contract: a simple rule, the same for every tool, and no more: a line that begins with the next number of a run begins a
-question (a run begins anew at 1); lines that begin with a label, and labels after a gap, are options; a page that says
-"answer key" begins the key. It doubts nothing and misses nothing, as plain text does.
+One rule for every tool: a line with the next number of a run begins a question (a run begins anew at 1); lines that
+begin with a label, and labels after a gap, are options; a page that says "answer key" begins the key.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _AHEAD: Final = 2
 
 
 def prediction_of(text: str, key: str = "") -> Prediction:
-    """The questions of a text, and their answers in its key or in the key's own text."""
+    """Questions of a text, with answers from its key or the key's own text."""
     body, own_key = _parted(text.splitlines())
     questions = []
     for number, lines in _cut(body):
@@ -87,7 +86,6 @@ def _question(number: str, lines: list[str]) -> PredictedQuestion:
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The last run of labels from the first on; none of fewer than three."""
     best: list[re.Match[str]] = []
     run: list[re.Match[str]] = []
     for mark in marks:

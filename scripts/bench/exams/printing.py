@@ -1,8 +1,4 @@
-"""A paper as a PDF with its gold: typst sets it, and each question's boxes are the ink in the places of its pieces.
-
-Contract: `printed` gives the PDF of the paper, the PDF of its key (None where it has none of its own) and the gold;
-`scanned` gives the same paper as a scanner would: turned a little, grey, with noise, as JPEG, its gold turned along.
-"""
+"""Prints a paper as a PDF with its gold: typst sets it; a question's boxes are the ink in the places of its pieces."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ _OVER: Final = 2.0
 
 
 def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPaper]:
-    """The PDF of a paper, that of its key, and its gold."""
+    """The PDF of a paper, that of its key (None: in the paper), and its gold."""
     import typst
 
     source = source_of(layout, seed)
@@ -50,7 +46,7 @@ def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPa
 
 
 def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
-    """The paper as a scan, and its gold."""
+    """The paper as a scan (turned, grey, noisy JPEG), and its gold."""
     import numpy
     from PIL import Image
 
@@ -81,7 +77,6 @@ def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
 
 
 def _turned(box: Box, degrees: float, width: int, height: int) -> Box:
-    """The upright box around a box that was turned about the middle of the page, counter-clockwise."""
     angle = math.radians(degrees)
     corners = [((x - 0.5) * width, (y - 0.5) * height) for x in (box.left, box.right) for y in (box.top, box.bottom)]
     xs = [x * math.cos(angle) + y * math.sin(angle) for x, y in corners]
@@ -150,7 +145,6 @@ def _question(
 
 
 def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
-    """True if the paper prints the points of a question: with it, in its section's title, or in the key."""
     if asked.points is None:
         return False
     if layout.number == "cell" or layout.marks in ("end", "each", "korean", "total", "maximum", "margin"):
@@ -164,7 +158,6 @@ def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
 def _joined(
     places: Sequence[tuple[int, float, float, float, float]], layout: PaperLayout, pages: Sequence[Any]
 ) -> list[Box]:
-    """One box a column and page."""
     groups: dict[tuple[int, int], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     for place in places:
         width = pages[place[0] - 1].width * 72 / _DPI
@@ -187,7 +180,6 @@ def _joined(
 
 
 def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> Box:
-    """The ink within a place, as a share of the page; the place itself where there is none."""
     page, *corners = place
     picture = pages[page - 1]
     corners = [corners[0], corners[1] - _OVER, corners[2], corners[3] + _OVER]

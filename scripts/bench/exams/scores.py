@@ -1,8 +1,7 @@
-"""Agreement of a prediction of a paper with its gold, question by question, and the errors that are not reported.
+"""Agreement of a prediction of a paper with its gold, and silent errors (figures: `docs/exam-segmentation.md`).
 
-Contract: `docs/exam-segmentation.md` says what each figure is. A prediction is data, and reading it is bounded. A field
-that is wrong is *silent* unless the question's `doubts` name it; a question that was not found is silent unless the
-paper's `missing` names its number or the paper has an `error`.
+A wrong field is *silent* unless the question's `doubts` name it; a lost question is silent unless the paper's `missing`
+names its number or the paper has an `error`.
 """
 
 from __future__ import annotations
@@ -36,17 +35,14 @@ _CIRCLED: Final = {chr(0x2460 + index): str(index + 1) for index in range(20)}
 
 @dataclass
 class PaperTally:
-    """Counts of right values, and of all, over any number of papers.
+    """Counts of right values, and of all, over papers.
 
     Attributes:
-        right, of: by field, questions (of `formulas`: formulas) that are right and that have the field.
-        similarity: sum over the gold questions of the similarity of their text, 0 for one that was not found.
-        overlap: sum over the gold questions of the intersection over union of their boxes.
-        boxed: gold questions that have boxes.
-        silent: by field, how often it is wrong without a word.
-        doubted: by field, how often it is wrong and doubted.
+        right, of: by field, right questions and questions with the field (of `formulas`: formulas).
+        similarity: sum of text similarities over the gold questions, 0 for a lost one.
+        overlap: sum of the boxes' intersection over union.
+        silent, doubted: wrong values by field.
         clean: gold questions without a silent error.
-        questions, papers: of the gold.
     """
 
     right: dict[str, int] = field(default_factory=lambda: defaultdict(int))
@@ -61,11 +57,11 @@ class PaperTally:
     papers: int = 0
 
     def share(self, name: str) -> float | None:
-        """Of a field, 0 to 1; None where no question has it."""
+        """Share of a field, 0 to 1; None where no question has it."""
         return self.right[name] / self.of[name] if self.of[name] else None
 
     def add(self, other: PaperTally) -> None:
-        """Counts another tally in."""
+        """Adds another tally."""
         for mine, theirs in ((self.right, other.right), (self.of, other.of), (self.silent, other.silent)):
             for name, many in theirs.items():
                 mine[name] += many
@@ -80,7 +76,7 @@ class PaperTally:
 
 
 def score(gold: GoldPaper, said: Prediction) -> PaperTally:
-    """Holds a prediction against its gold."""
+    """Scores a prediction against its gold."""
     tally = PaperTally(papers=1, questions=len(gold.questions))
     pairs, extra = _aligned(gold.questions, said.questions)
     tally.boxed = sum(bool(question.boxes) for question in gold.questions)
@@ -107,7 +103,6 @@ def score(gold: GoldPaper, said: Prediction) -> PaperTally:
 def _held(
     gold: GoldQuestion, found: PredictedQuestion | None, similarity: float, hidden: Sequence[str], tally: PaperTally
 ) -> list[str]:
-    """Counts the fields of a question; the names of those that are wrong."""
     checks: dict[str, bool] = {"found": found is not None}
     printed = formulas("\n".join([gold.text, *(option.text for option in gold.options)]))
     tally.of["formulas"] += len(printed)
@@ -164,7 +159,6 @@ def _same(name: str, gold: GoldQuestion, found: PredictedQuestion) -> bool:
 def _aligned(
     gold: Sequence[GoldQuestion], said: Sequence[PredictedQuestion]
 ) -> tuple[list[tuple[GoldQuestion, PredictedQuestion | None, float]], list[PredictedQuestion]]:
-    """Each gold question with the most similar prediction of its number, each prediction used once."""
     by_number: dict[str, list[int]] = defaultdict(list)
     for index, one in enumerate(said):
         by_number[_number(one.number)].append(index)
@@ -187,10 +181,9 @@ def _aligned(
 
 
 def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
-    """One less the normalised edit distance of text and options.
+    """One less the normalised edit distance of text and options; 1 where the gold gives no text.
 
-    With the passage, without it or without its direction (the first line), and with labels as printed or as they are
-    compared (a is A), whichever is nearest; 1 where the gold gives no text.
+    The nearest counts of: with the passage, without it or its first line, labels as printed or normalised.
     """
     if not gold.text:
         return 1.0
@@ -204,13 +197,12 @@ def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
 
 
 def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9, named: Callable[[str], str] = str) -> str:
-    """The text with its options behind it, as a tool that finds no options gives it; `named` writes their labels."""
     options = (f"{named(option.label[:20])} {option.text[:limit]}" for option in question.options[:20])
     return "\n".join([question.text[:limit], *options])
 
 
 def union_overlap(ours: Iterable[Box], theirs: Iterable[Box]) -> float:
-    """Intersection over union of two sets of boxes, of which those of one set lie apart."""
+    """Intersection over union of two sets of boxes; the boxes of one set are disjoint."""
     one, other = list(ours), list(theirs)[:200]
     shared = sum(a.shared(b) for a in one for b in other)
     union = sum(box.area for box in (*one, *other)) - shared

@@ -1,7 +1,6 @@
-"""A paper of a layout and a seed as typst source, with the questions whose places are still to be found.
+"""A paper of a layout and a seed as typst source.
 
-Contract: the same layout and seed give the same source. Every piece of a question is put into `piece`, which marks
-where it comes to stand; `printing.py` sets the source and reads the marks.
+Equal seeds give equal sources. Every piece of a question is put into `piece`, which marks its place for `printing.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _WIDE: Final = 2
 
 @dataclass
 class PaperSource:
-    """A paper before it is set: typst code of paper and key (None: no PDF of its own), and its questions."""
+    """Typst code of paper and key (None: no PDF of its own), and the questions."""
 
     paper: str
     key: str | None
@@ -88,7 +87,6 @@ def _setup(layout: PaperLayout, draw: random.Random) -> str:
 
 
 def _ground(layout: PaperLayout) -> str:
-    """Prints of every page beside its text: a line between the columns, turned text at the edge."""
     made = []
     if layout.divider:
         made.append(
@@ -101,7 +99,7 @@ def _ground(layout: PaperLayout) -> str:
 
 
 class _Writer:
-    """Writes a paper's body and keeps its questions."""
+    """Writes a paper's body and collects its questions."""
 
     def __init__(self, layout: PaperLayout, draw: random.Random) -> None:
         self.layout = layout
@@ -115,7 +113,6 @@ class _Writer:
         self.spoken = layout.asked_in or layout.language
 
     def body(self) -> Iterator[str]:
-        """Code of title, instructions and sections."""
         layout, language = self.layout, self.layout.language
         form = f" #h(1em) {say.FORMS[language][1]}" if layout.key == "forms" else ""
         title = self.draw.choice(say.TITLES[language])
@@ -167,7 +164,7 @@ class _Writer:
             yield from made
 
     def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
-        """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
+        """The items of a section, and the code of a passage before them (starts with #)."""
         if section.kind in ("reading", "data"):
             shared = sciences.reading if section.kind == "reading" else sciences.data
             passage = shared(self.draw, self.spoken, section.count)
@@ -183,7 +180,6 @@ class _Writer:
             yield item, ""
 
     def _gapped(self, section: PaperSection, number: int) -> Iterator[str]:
-        """A passage with numbered gaps, and its questions below it (those of a matching passage stand in it alone)."""
         made = gapped.gapped(section.kind, self.draw, section.count)
         labels = [_bare_label("A.", index) for index in range(len(made.shared))]
         body = "; ".join(
@@ -207,7 +203,6 @@ class _Writer:
                 yield f'#piece("{asked.mark}", "text", {{ "{at}. "; {row} }})\n'
 
     def _passage_code(self, passage: Passage, first: int) -> tuple[str, str]:
-        """The line above a passage, and the code of both."""
         last = first + len(passage.items) - 1
         said = {
             "en": f"Questions {first}–{last} refer to the following passage.",
@@ -225,7 +220,6 @@ class _Writer:
         return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {body})\n'
 
     def _drawn(self, kind: str) -> PaperItem:
-        """An item that the paper does not have yet."""
         sets = {"choice": "CHOICES", "blank": "BLANKS", "free": "FREE"}[kind]
         rooms = {"mathematics": (mathematics,), "sciences": (sciences,), "both": (mathematics, sciences)}
         templates = [one for room in rooms[self.layout.subject] for one in getattr(room, sets)]
@@ -273,14 +267,12 @@ class _Writer:
                 yield f"({_LETTERS[index - (style == '(a)(i)' and count > 2)].lower()})"
 
     def _cell(self, asked: AskedItem) -> str:
-        """A question as a row of a table: number, text, points."""
         inner = "; parbreak(); ".join(self._pieces(asked))
         number = f'piece("{asked.mark}", "number", "{asked.number}")'
         marks = f"{asked.points:g}" if asked.points else ""
         return f'{number}, {{ {inner} }}, "{marks}"'
 
     def _pieces(self, asked: AskedItem) -> Iterator[str]:
-        """Code of the pieces of a question, one after the other."""
         item, mark = asked.item, asked.mark
         yield f'piece("{mark}", "text", {self._stem(asked)})'
         if item.table:
@@ -366,7 +358,6 @@ class _Writer:
         return f"block(inset: (left: 1em), grid(columns: (1fr,) * {columns}, {gutters}, {', '.join(made)}))"
 
     def _across(self, options: Sequence[str]) -> int:
-        """The number of options in a line."""
         longest = max(_width(text) for text in options)
         room = 80 // (2 if self.layout.split else self.layout.columns) * (2 if self.layout.paper == "a3" else 1)
         fits = next((n for n in (len(options), 2) if n * (longest + 5) <= room), 1)
@@ -382,7 +373,6 @@ def _bare_label(style: Labels, index: int) -> str:
 
 
 def _printed_label(style: Labels, index: int) -> str:
-    """Code of a label before its option."""
     letter = _bare_label(style, index)
     if style == "①":
         return f'"{letter} "'
@@ -394,6 +384,5 @@ def _printed_label(style: Labels, index: int) -> str:
 
 
 def _width(text: str) -> int:
-    """About how many Latin letters a text is wide."""
     bare = text.replace("\\frac", "").replace("\\overrightarrow", "").replace("\\sqrt", "v")
     return sum(_WIDE if ord(letter) > 0x2E80 else letter not in "${}\\^_" for letter in bare)

@@ -1,7 +1,6 @@
 """The LaTeX of our questions as typst code.
 
-Contract: `code` turns text with formulas between dollar signs into a typst code block. The LaTeX is the small part of
-it that our templates use; an unknown command raises ValueError, so that no formula is printed otherwise than its gold.
+An unknown command raises ValueError, so that no formula is printed otherwise than its gold.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _LITERAL: Final = {",": ",", ";": "\\;", "/": "\\/", "#": "\\#", "$": "\\$", "_"
 
 
 def code(text: str) -> str:
-    """A typst code block that sets a text; `____` is the line of a blank (`blank` of `drawings.py`)."""
+    """A typst code block of a text; `____` is a blank (`drawings.py`)."""
     pieces = []
     for index, piece in enumerate(text.split("$")):
         if index % 2:
@@ -33,17 +32,13 @@ def code(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A typst string, with line breaks as such."""
+    """A typst string with line breaks."""
     lines = ['"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"' for line in text.split("\n")]
     return "; linebreak(); ".join(lines)
 
 
 def math(tex: str) -> str:
-    """A formula in typst's notation.
-
-    Raises:
-        ValueError: a command that is not known here.
-    """
+    """A formula in typst's notation."""
     tokens = _TOKEN.findall(tex)
     said, rest = _sequence(tokens, 0)
     if rest != len(tokens):

@@ -1,4 +1,4 @@
-"""Words of a paper around its questions: titles, instructions, running heads, and names of keys, by language."""
+"""Words of a paper around its questions, by language."""
 
 from __future__ import annotations
 
@@ -101,18 +101,7 @@ def section_title(
     counts: bool,
     bilingual: bool = False,
 ) -> str:
-    """The title of a section, with what it says of its questions.
-
-    Args:
-        language: of the paper.
-        index: from 0.
-        kind: choice, blank, free or reading.
-        count: its questions.
-        points: of each of them; 0: they differ.
-        total: of all of them; 0 where the paper gives no points.
-        counts: whether the title says them.
-        bilingual: whether the kind is said in English too.
-    """
+    """Title of a section; `points` 0: they differ; `total` 0: none are printed; `counts`: both are printed."""
     name = KINDS[language][kind] + (f" {KINDS['en'][kind]}" if bilingual else "")
     if language == "en":
         said = f"Section {'I' * (index + 1)}: {name}"
