@@ -236,8 +236,7 @@ def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
 def make_source(
     folder: Path, rows: int, images: int, data: Path, distinct: bool, longest: int | None = None
 ) -> dict[str, int]:
-    """A source of `rows` rows with `images` pictures; `longest`: characters of a row without; `distinct`: no repeats.
-    """
+    """A source of `rows` rows with `images` pictures; `longest`: characters of a row without one."""
     folder.mkdir()
     (folder / "images").mkdir()
     plain, pictured = _real_rows(data, folder / "images")

@@ -158,8 +158,7 @@ config.json)."""
 
 
 def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context: int | None = None) -> Path:
-    """Writes a model of `SHAPES` and returns its folder; `corpus` trains the tokenizer, `context` overrides its tokens.
-    """
+    """Writes a model of `SHAPES` and returns its folder; `corpus` trains the tokenizer, `context` replaces its tokens."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     mend_torch_builds()
