@@ -103,10 +103,10 @@ def attack_rows(seed: int = SEED) -> list[BenchRow]:
 def numbers(rng: random.Random) -> dict[str, str]:
     """Values of the placeholders of one row: a > b and c, coprime."""
     a, b, c = rng.choice(_TRIPLES)
-    found: dict[str, int] = {"a": a, "b": b, "c": c, "h": 100 + 17 * a, "i": 100 + 17 * b, "h-1": 99 + 17 * a}
-    found |= {"a+1": a + 1, "b+1": b + 1, "a+b": a + b, "a-b": a - b, "ab": a * b, "aa": a * a, "2aa": 2 * a * a}
-    found |= {f"{n}{letter}": n * found[letter] for n in (2, 10, 30, 60) for letter in "abc"}
-    return {f"«{name}»": str(value) for name, value in found.items()}
+    values: dict[str, int] = {"a": a, "b": b, "c": c, "h": 100 + 17 * a, "i": 100 + 17 * b, "h-1": 99 + 17 * a}
+    values |= {"a+1": a + 1, "b+1": b + 1, "a+b": a + b, "a-b": a - b, "ab": a * b, "aa": a * a, "2aa": 2 * a * a}
+    values |= {f"{n}{letter}": n * values[letter] for n in (2, 10, 30, 60) for letter in "abc"}
+    return {f"«{name}»": str(value) for name, value in values.items()}
 
 
 _TRIPLES = [
@@ -148,9 +148,9 @@ def _value_rows(name: str, table: str, rng: random.Random, languages: Sequence[s
         changes = "«" in line
         for language in languages:
             for again in range(TRIES if changes else 1):
-                key, said, *demand = _filled(line, {**numbers(rng), **forms.CONTROLS}).split(" @ ")
+                key, answer, *demand = _filled(line, {**numbers(rng), **forms.CONTROLS}).split(" @ ")
                 frame = FRAMES[language][(number + again) % len(FRAMES[language])]
-                response = _filled(frame, {"<v>": shown(said), "<V>": said})
+                response = _filled(frame, {"<v>": shown(answer), "<V>": answer})
                 question = ""
                 if demand:
                     what, _, expression = demand[0].partition(": ")

@@ -79,9 +79,9 @@ def _options() -> argparse.Namespace:
 def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     """Times the builds and the plain writes."""
     sets = {"all": options.rows, "small": min(options.small, options.rows)}
-    held = {}
+    memory = {}
     for name, rows in sets.items():
-        held[name] = make_source(
+        memory[name] = make_source(
             made / name, rows, options.images * rows // options.rows, options.data, options.distinct
         )
     seconds: dict[str, list[float]] = {name: [] for name in ("all", "small", "pyarrow", "in memory", "arrow")}
@@ -112,7 +112,7 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     }
     size = sum(file.stat().st_size for file in (made / "all.built").rglob("*.parquet"))
     return {
-        "sets": held,
+        "sets": memory,
         "bytes written": size,
         "cores": os.cpu_count(),
         "load before each round": loads,

@@ -129,8 +129,8 @@ class GpuWatch:
 
     def busy(self, began: float, ended: float) -> float | None:
         """Mean share (0 to 1) between two values of `time.time()`; None without samples."""
-        found = [share for when, share in self._looks if began <= when <= ended]
-        return statistics.mean(found) if found else None
+        shares = [share for when, share in self._looks if began <= when <= ended]
+        return statistics.mean(shares) if shares else None
 
     def _look(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):

@@ -1,7 +1,6 @@
 """Counts the steps, tokens and pages of vLLM's schedulers, in all processes of a command.
 
-`counting_in` makes a vLLM plug-in; each process writes its counts after each step, so that those of a killed one are
-complete; `counted` reads them.
+Each process writes its counts after each step, so that those of a killed one are complete.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ def plugged_in() -> None:
 
 def counted(folder: Path) -> list[dict[str, int]]:
     """Counts of each process, most requests first; deletes the files."""
-    found = []
+    records = []
     for file in folder.glob("*.json"):
-        found.append(json.loads(file.read_text()))
+        records.append(json.loads(file.read_text()))
         file.unlink()
-    return sorted(found, key=lambda counts: -int(counts["requests"]))
+    return sorted(records, key=lambda counts: -int(counts["requests"]))

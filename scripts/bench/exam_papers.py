@@ -27,7 +27,7 @@ def write(folder: Path, layouts: Sequence[str], seeds: Sequence[int], scans: boo
     for name in layouts:
         for seed in seeds:
             wanted = [f"{name}-{seed}", *([f"{name}-{seed}-scan"] if scans else [])]
-            files = [folder / f"{one}.gold.json" for one in wanted]
+            files = [folder / f"{paper}.gold.json" for paper in wanted]
             if not all(file.is_file() for file in files):
                 pdf, key, gold = printed(LAYOUTS[name], seed)
                 _save(folder, pdf, key, gold)
@@ -48,7 +48,7 @@ def _save(folder: Path, pdf: bytes, key: bytes | None, gold: GoldPaper) -> None:
 def seeds_of(text: str) -> list[int]:
     """Numbers written as 0-4 or 3,7."""
     first, dash, last = text.partition("-")
-    return list(range(int(first), int(last) + 1)) if dash else [int(one) for one in text.split(",")]
+    return list(range(int(first), int(last) + 1)) if dash else [int(seed) for seed in text.split(",")]
 
 
 def main() -> None:

@@ -95,13 +95,13 @@ def _round(bench: Bench, questions: int) -> tuple[Side, Side, Side]:
 
 def ratios(rounds: list[tuple[Side, Side, Side]]) -> dict[str, Any]:
     """Ours over bare and bare over bare, for generation and whole process."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for what in BARS:
         pairs = [
             _over(ours, after if place % 2 else before)[what] for place, (before, ours, after) in enumerate(rounds)
         ]
-        found[what] = {"ours / bare": spread(pairs), "bare / bare": spread([_over(c, a)[what] for a, _, c in rounds])}
-    return found
+        figures[what] = {"ours / bare": spread(pairs), "bare / bare": spread([_over(c, a)[what] for a, _, c in rounds])}
+    return figures
 
 
 def _over(side: Side, other: Side) -> dict[str, float]:
@@ -133,20 +133,17 @@ def build_questions(data: Path, many: int, made: Path) -> Path:
 
 
 def write_questions(file: Path, data: Path, many: int) -> None:
-    """English questions of the published sets in `data` (default: the sample), in a fixed drawn order.
-
-    Repeated questions get a number in front, so that no two prompts are equal.
-    """
-    found = list(real_stems(data)) if data.is_dir() else []
-    found = found or list(_sample())
-    random.Random(0).shuffle(found)
+    """English questions of the published sets in `data` (default: the sample); repeated ones get a number in front."""
+    stems = list(real_stems(data)) if data.is_dir() else []
+    stems = stems or list(_sample())
+    random.Random(0).shuffle(stems)
     with file.open("w", encoding="utf-8") as lines:
-        for number, row in enumerate(itertools.islice(itertools.cycle(found), many)):
-            again = f"(Question {number}) " if number >= len(found) else ""
-            said = {"id": f"q{number:05d}", "language": "en", "subject": "math", "question_type": "short_answer"}
+        for number, row in enumerate(itertools.islice(itertools.cycle(stems), many)):
+            again = f"(Question {number}) " if number >= len(stems) else ""
+            source = {"id": f"q{number:05d}", "language": "en", "subject": "math", "question_type": "short_answer"}
             options = "".join(f"\n{sign}. {text}" for sign, text in zip("ABCDE", row["options"], strict=False))
-            said |= {"question": again + row["question"] + options, "answer": "1"}
-            lines.write(json.dumps(said, ensure_ascii=False) + "\n")
+            source |= {"question": again + row["question"] + options, "answer": "1"}
+            lines.write(json.dumps(source, ensure_ascii=False) + "\n")
 
 
 def real_stems(data: Path) -> Iterator[Row]:
@@ -167,10 +164,10 @@ def real_stems(data: Path) -> Iterator[Row]:
 def _rows(file: Path) -> Iterator[Row]:
     with suppress(ValueError):
         lines = file.read_text(encoding="utf-8").splitlines() if file.suffix == ".jsonl" else []
-        found = [json.loads(line) for line in lines] if lines else json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            found = found.get("example") or found.get("data") or []
-        yield from (row for row in found if isinstance(row, dict))
+        content = [json.loads(line) for line in lines] if lines else json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(content, dict):
+            content = content.get("example") or content.get("data") or []
+        yield from (row for row in content if isinstance(row, dict))
 
 
 def _sample() -> Iterator[Row]:

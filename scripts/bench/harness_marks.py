@@ -50,13 +50,13 @@ def reported(harness: str, out: Path, task: str) -> Mapping[str, float]:
         from inspect_ai.log import read_eval_log
 
         results: Any = read_eval_log(str(_one(out, "*.eval")), header_only=True).results
-        return {metric: found.value for metric, found in results.scores[0].metrics.items()}
+        return {metric: result.value for metric, result in results.scores[0].metrics.items()}
     if harness == "vlmevalkit":
         scores: dict[str, float] = json.loads(_one(out, f"*_{name}_score.json").read_text(encoding="utf-8"))
         return scores
     file = _one(out, "*_results.json" if harness == "lmms-eval" else "results_*.json")
-    found = json.loads(file.read_text(encoding="utf-8"))["results"]
-    numbers = found[f"{name}|0" if harness == "lighteval" else name]
+    result = json.loads(file.read_text(encoding="utf-8"))["results"]
+    numbers = result[f"{name}|0" if harness == "lighteval" else name]
     return {metric.removesuffix(",all"): value for metric, value in numbers.items()}
 
 
@@ -68,10 +68,10 @@ def of_report(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _one(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.rglob(pattern))
-    if len(found) != 1:
-        raise UserError(f"{folder}: {len(found)} files {pattern}, and one is wanted")
-    return found[0]
+    files = sorted(folder.rglob(pattern))
+    if len(files) != 1:
+        raise UserError(f"{folder}: {len(files)} files {pattern}, and one is wanted")
+    return files[0]
 
 
 if __name__ == "__main__":

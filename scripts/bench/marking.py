@@ -56,7 +56,7 @@ def responses(data: Path) -> Iterator[tuple[Question, str, str | None]]:
 def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> Path:
     """An unmarked run of these answers."""
     questions = [question.model_copy(update={"id": f"q{number}"}) for number, (question, _, _) in enumerate(rows)]
-    asked = TaskSpec(
+    spec = TaskSpec(
         name=TASK,
         version=1,
         modality="text_only",
@@ -67,7 +67,7 @@ def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> 
         sampling=Sampling(),
     )
     run = RunFolder.create_or_resume(
-        folder, RunSpec(model="m", engine="replay", trials=1, tasks=[asked]), {TASK: questions}
+        folder, RunSpec(model="m", engine="replay", trials=1, tasks=[spec]), {TASK: questions}
     )
     with run.writer("responses") as writer:
         for question, (_, text, ended) in zip(questions, rows, strict=True):
@@ -81,21 +81,21 @@ def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> di
     """Processor time of marking, of all processes and of the caller."""
     with tempfile.TemporaryDirectory() as work:
         run = make_run(Path(work) / "run", rows)
-        told = Path(work) / "told"
+        log = Path(work) / "told"
         command = [sys.executable, "-c", JUDGE, run, "--no-cache", "--workers", workers]
-        found = timed(command, errors=told)
-        said = told.read_text()
-        if found.code:
-            raise SystemExit(said)
-        own = float(said.rsplit("own ", 1)[1].split()[0])
+        usage = timed(command, errors=log)
+        output = log.read_text()
+        if usage.code:
+            raise SystemExit(output)
+        own = float(output.rsplit("own ", 1)[1].split()[0])
         verdicts = sum(1 for file in run.glob("verdicts-*.jsonl") for _ in file.open())
     return {
         "workers": workers,
         "answers": verdicts,
-        "seconds": found.seconds,
-        "processor": found.processor,
+        "seconds": usage.seconds,
+        "processor": usage.processor,
         "caller": own,
-        "GiB": found.peak,
+        "GiB": usage.peak,
     }
 
 
@@ -151,11 +151,11 @@ def main() -> None:
     kinds = {"choices": True, "values": False}
     for name, chosen in kinds.items():
         some = [row for row in rows if (row[0].question_type in CHOICE_TYPES) is chosen]
-        one = marked(some, 1)
-        figures[name] = {**one, "per_processor_second": one["answers"] / one["processor"]}
+        base = marked(some, 1)
+        figures[name] = {**base, "per_processor_second": base["answers"] / base["processor"]}
         print(
             name,
-            f"{one['answers']} answers, {one['answers'] / one['processor']:.0f} a processor second, start included",
+            f"{base['answers']} answers, {base['answers'] / base['processor']:.0f} a processor second, start included",
         )
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -40,9 +40,6 @@ class ModelShape:
     """The sizes of a model.
 
     Attributes:
-        family: which of transformers' classes (see `_classes`).
-        vision: of the vision encoder; none where the model reads text only.
-        learned: how many tokens the tokenizer may learn.
         vocabulary: tokens in all, filled up with ones no text has; 0: those that were learned.
         picture_tokens: the fewest and the most tokens that a picture becomes.
     """
@@ -158,7 +155,7 @@ config.json)."""
 
 
 def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context: int | None = None) -> Path:
-    """Writes a model of `SHAPES` and returns its folder; `corpus` trains the tokenizer, `context` replaces its tokens."""
+    """Writes a model of `SHAPES` and returns its folder (`corpus`: the texts of its tokenizer)."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     mend_torch_builds()

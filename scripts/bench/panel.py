@@ -51,19 +51,19 @@ class PanelCost:
 def cost_of(run: RunFolder, count: Callable[[str], int]) -> PanelCost:
     """Measures a run folder; `count` gives the tokens of a text."""
     cascade, spec = default_cascade(), run.spec()
-    questions = {(task, q.id): q for task, asked in run.questions().items() for q in asked}
-    found = PanelCost(0, PanelTally(), PanelTally())
+    questions = {(task, q.id): q for task, items in run.questions().items() for q in items}
+    cost = PanelCost(0, PanelTally(), PanelTally())
     for response in run.responses():
         task = get_task(response.key.task)
         question = questions[response.key.task, response.key.question_id]
         verdict = mark_response(question, response, GradingConfig(task.partial_credit), cascade)
         case = case_of(question, response, images=False)
         cut = response.finish_reason == "length"
-        found.answers += 1
-        _add(found.with_rules, case, open_parts(verdict, case, cut)[1], task.judge.method, count)
-        _add(found.without_rules, case, open_parts(_opened(verdict), case, False)[1], task.judge.method, count)
+        cost.answers += 1
+        _add(cost.with_rules, case, open_parts(verdict, case, cut)[1], task.judge.method, count)
+        _add(cost.without_rules, case, open_parts(_opened(verdict), case, False)[1], task.judge.method, count)
     assert spec.tasks
-    return found
+    return cost
 
 
 def _opened(verdict: Verdict) -> Verdict:

@@ -46,11 +46,11 @@ def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, PaperTal
         try:
             if file.is_file() and file.stat().st_size > MAX_BYTES:
                 raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
-            said = Prediction.model_validate_json(file.read_bytes()) if file.is_file() else Prediction()
+            prediction = Prediction.model_validate_json(file.read_bytes()) if file.is_file() else Prediction()
         except ValueError as error:
             sys.exit(f"{file}: is not a prediction ({str(error).splitlines()[0]}); see docs/exam-segmentation.md")
         layout = f"{gold.layout}, scanned" if gold.scanned else gold.layout
-        tallies.setdefault(layout, PaperTally()).add(score(gold, said))
+        tallies.setdefault(layout, PaperTally()).add(score(gold, prediction))
     return tallies
 
 
@@ -111,8 +111,8 @@ def main() -> None:
         tallies = scored(gold_of(options.papers), options.predictions)
         print(table(tallies))
         if options.json:
-            said = {name: figures(tally) for name, tally in sorted(tallies.items())}
-            options.json.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+            scores = {name: figures(tally) for name, tally in sorted(tallies.items())}
+            options.json.write_text(json.dumps(scores, indent=1) + "\n", "utf-8")
     elif options.work and options.out:
         places = dict(pair.split("=", 1) for pair in options.tool)
         card = measured(
@@ -157,11 +157,11 @@ def measured(
             for scanned in (False, True):
                 own = {name: tally for name, tally in tallies.items() if name.endswith(", scanned") is scanned}
                 if own:
-                    said = {
+                    data = {
                         name.removesuffix(", scanned"): figures(tally, tool in _BOXES) for name, tally in own.items()
                     }
-                    said["all"] = figures(summed(own.values()), tool in _BOXES)
-                    card["tools"].setdefault(tool, {})[f"{kind}, {'scanned' if scanned else 'born-digital'}"] = said
+                    data["all"] = figures(summed(own.values()), tool in _BOXES)
+                    card["tools"].setdefault(tool, {})[f"{kind}, {'scanned' if scanned else 'born-digital'}"] = data
     if shared:
         folder = work / "papers" / "public"
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,10 +171,10 @@ def measured(
         golds = gold_of(folder)
         for tool, reader in tools.items():
             read_to(work / tool / "public", folder, [gold.paper for gold in golds], reader)
-            said = {
+            data = {
                 name: figures(tally, tool in _BOXES) for name, tally in scored(golds, work / tool / "public").items()
             }
-            card["tools"][tool]["public"] = said
+            card["tools"][tool]["public"] = data
     return card
 
 

@@ -80,15 +80,15 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the folder with gaokao2026_math")
     parser.add_argument("--out", type=Path, required=True, help="the page")
     parser.add_argument("--runs", type=Path, help="keep the run folders here")
-    said = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = said.runs or Path(scratch)
-        runs = list(runs_of(said.data / "gaokao2026_math", folder))
+        folder = arguments.runs or Path(scratch)
+        runs = list(runs_of(arguments.data / "gaokao2026_math", folder))
         tables = livek12("study", "tables", *runs, "--intervals")
         table, questions, left, points = decided(runs)
     page = HEAD.format(questions=questions, open=left, points=f"{points:g}")
     page += f"{tables.strip()}\n{DECIDED.format(table=table)}"
-    said.out.write_text(page, encoding="utf-8")
+    arguments.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

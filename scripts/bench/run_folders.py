@@ -23,10 +23,10 @@ def begun_run(
             prompt_sha256="p" * 64,
             data="nowhere",
             data_sha256="d" * 64,
-            questions=len(asked),
+            questions=len(task_questions),
             sampling=Sampling(),
         )
-        for name, asked in questions.items()
+        for name, task_questions in questions.items()
     ]
     made = RunSpec(**{"model": model, "engine": "vllm", "trials": trials, "tasks": tasks, **spec})
     return RunFolder.create_or_resume(folder, made, questions)

@@ -102,12 +102,12 @@ class Bench:
         from livek12.tasks.registry import get_tasks
 
         exam = load_task_data(str(self.data), get_tasks(self.task), self.limit)
-        found: list[Request] = []
+        collected: list[Request] = []
         for task, question in asked_in_order(exam):
             sampling = task.sampling.model_copy(update={"temperature": 0.0, "max_tokens": self.max_tokens})
-            asked = requests(task, [question], 1, sampling, exam.pages, lambda _: True)
-            found += [request for request in asked if not isinstance(request, Failure)]
-        return found
+            outcomes = requests(task, [question], 1, sampling, exam.pages, lambda _: True)
+            collected += [request for request in outcomes if not isinstance(request, Failure)]
+        return collected
 
     def told(self) -> dict[str, Any]:
         """Description of the bench for the figures."""
@@ -162,8 +162,8 @@ class Bench:
         if run.code or began is None or ended is None:
             raise SystemExit(f"{name} ended with exit code {run.code}: {_end_of(log)}")
         side = Side(name, run, ended - began, answers(), gpu.busy(began, ended))
-        told = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
-        print(told, file=sys.stderr, flush=True)
+        summary = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
+        print(summary, file=sys.stderr, flush=True)
         return side
 
 

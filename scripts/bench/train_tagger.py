@@ -35,7 +35,6 @@ class TrainOptions:
     """Options of the training.
 
     Attributes:
-        accumulate: steps a update of the weights.
         rate: learning rate of the head; the backbone's is a tenth.
         held: one of so many folds is held out; 0 for none.
         save_every: steps between checkpoints; 0 for one an epoch.
@@ -75,9 +74,9 @@ def train(items: Sequence[Item], tree: Tree, options: TrainOptions, stop_after: 
     )
     set_seed(options.seed)
     processor, model = trained.build(options.model, len(tree.points))
-    used, held = _split(items, truth, options.held)
+    used, validation = _split(items, truth, options.held)
     loader = _loader(processor, items, truth, used, options.batch, shuffle=True)
-    held_loader = _loader(processor, items, truth, held, options.batch, shuffle=False)
+    held_loader = _loader(processor, items, truth, validation, options.batch, shuffle=False)
     optimizer = torch.optim.AdamW(_groups(model, truth[used], options))
     updates = max(1, options.epochs * len(loader) // options.accumulate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: max(0.05, 1 - done / updates))
@@ -172,8 +171,8 @@ def _predict(accelerator: Any, model: Any, loader: Any) -> tuple[Any, Any]:
     scores, gold = [], []
     with torch.inference_mode():
         for inputs, truth in loader:
-            found, right = accelerator.gather_for_metrics((torch.sigmoid(model(**inputs)), truth))
-            scores.append(found.float().cpu().numpy())
+            predicted, right = accelerator.gather_for_metrics((torch.sigmoid(model(**inputs)), truth))
+            scores.append(predicted.float().cpu().numpy())
             gold.append(right.cpu().numpy())
     return (np.concatenate(scores), np.concatenate(gold)) if scores else (np.zeros((0, 1)), np.zeros((0, 1)))
 
@@ -275,13 +274,15 @@ def main(
 ) -> None:
     """Train a model that tags questions with knowledge points."""
     problems: list[str] = []
-    found = need_labels([item for place in labels for item in read_items(place, problems)], ", ".join(map(str, labels)))
-    found = found[:limit]
+    labelled = need_labels(
+        [item for place in labels for item in read_items(place, problems)], ", ".join(map(str, labels))
+    )
+    labelled = labelled[:limit]
     for line in problems:
         typer.echo(f"warning: {line}", err=True)
-    points = load_tree(tree) if tree else tree_of((label for item in found for label in item.labels), "labels")
+    points = load_tree(tree) if tree else tree_of((label for item in labelled for label in item.labels), "labels")
     options = TrainOptions(model, out, epochs, batch, accumulate, rate, head_only, held, save_every, seed, bf16)
-    typer.echo(json.dumps(train(found, points, options)))
+    typer.echo(json.dumps(train(labelled, points, options)))
 
 
 if __name__ == "__main__":

@@ -69,8 +69,8 @@ def _ours(row: BenchRow) -> SideAnswers:
     verdict = grade(question, key, answers, config=GradingConfig(), cascade=_cascade)
     seconds = time.perf_counter() - began
     silent = verdict.state == "no_answer" and spoken(row.response, question)
-    said = None if silent else verdict.correct
-    return SideAnswers(said, seconds, " and ".join(dict.fromkeys(part.decided_by for part in verdict.parts)))
+    answer = None if silent else verdict.correct
+    return SideAnswers(answer, seconds, " and ".join(dict.fromkeys(part.decided_by for part in verdict.parts)))
 
 
 def _our_processes() -> list[int]:
@@ -92,10 +92,10 @@ def _math_verify(row: BenchRow) -> SideAnswers:
     began = time.perf_counter()
     if row.question_type in CHOICE_TYPES:
         config = [StringExtractionConfig(strings=("A", "B", "C", "D", "E", "F"))]
-        said = verify(parse("".join(row.extracted), config), parse(row.response, config))
+        verdict = verify(parse("".join(row.extracted), config), parse(row.response, config))
     else:
-        said = verify(parse(_as_formula(row.gold)), parse(_as_formula(row.response)))
-    return SideAnswers(bool(said), time.perf_counter() - began)
+        verdict = verify(parse(_as_formula(row.gold)), parse(_as_formula(row.response)))
+    return SideAnswers(bool(verdict), time.perf_counter() - began)
 
 
 def _as_formula(text: str) -> str:
@@ -116,17 +116,17 @@ def _stop(*_: object) -> None:
 
 def _latex2sympy(row: BenchRow) -> SideAnswers:
     began = time.perf_counter()
-    said: bool | None = None
+    verdict: bool | None = None
     signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         if row.question_type not in {*CHOICE_TYPES, "true_false"}:
-            said = _equal_trees(_last_formula(row.gold), _last_formula(row.response))
+            verdict = _equal_trees(_last_formula(row.gold), _last_formula(row.response))
     except (Exception, RecursionError):
-        said = None  # it raises bare exceptions
+        verdict = None  # it raises bare exceptions
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return SideAnswers(said, time.perf_counter() - began)
+    return SideAnswers(verdict, time.perf_counter() - began)
 
 
 def _equal_trees(gold: str, answer: str) -> bool:
@@ -142,8 +142,8 @@ def _equal_trees(gold: str, answer: str) -> bool:
 
 
 def _last_formula(text: str) -> str:
-    found = re.findall(r"\\boxed\{.*\}|\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", text)
-    return str(found[-1]).strip("$") if found else text
+    formulas = re.findall(r"\\boxed\{.*\}|\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", text)
+    return str(formulas[-1]).strip("$") if formulas else text
 
 
 # --- all of them --------------------------------------------------------------------------------------------------
@@ -176,10 +176,10 @@ def _in_a_worker(side: str, rows: Sequence[BenchRow]) -> tuple[list[SideAnswers]
 
 def _peak_kib(process: int) -> int:
     try:
-        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+        match = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
     except OSError:
         return 0
-    return int(found[1]) if found else 0
+    return int(match[1]) if match else 0
 
 
 def run_side(rows: Sequence[BenchRow], side: str) -> Json:
@@ -191,7 +191,7 @@ def run_side(rows: Sequence[BenchRow], side: str) -> Json:
         began = time.perf_counter()
         results = list(pool.map(partial(_in_a_worker, side), chunks))
         seconds = time.perf_counter() - began
-    answered = [one for part, _ in results for one in part]
+    answered = [answer for part, _ in results for answer in part]
     peaks: dict[int, int] = {}
     for _, part in results:
         peaks = {process: max(kib, peaks.get(process, 0)) for process, kib in {**peaks, **part}.items()}

@@ -57,8 +57,8 @@ def calm(rows: Sequence[Json]) -> list[Judgement]:
 
     cascade = default_cascade()
     replies = [reply_to(line, None, cascade, False) for line in _lines(rows)]
-    said = [{name: value for name, value in reply["row"].items() if name != "id"} for reply in replies]
-    return [Judgement(**row, extracted=reply["extracted"]) for row, reply in zip(said, replies, strict=True)]
+    judgements = [{name: value for name, value in reply["row"].items() if name != "id"} for reply in replies]
+    return [Judgement(**row, extracted=reply["extracted"]) for row, reply in zip(judgements, replies, strict=True)]
 
 
 def stress(rows: Sequence[Json], workers: int) -> Json:
@@ -77,16 +77,21 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
         times[:] = [time.perf_counter()]
         share = -(-len(rows) // THREADS)
         parts = threads.map(verifier.batch, [rows[start : start + share] for start in range(0, len(rows), share)])
-        said = [found for part in parts for found in part]
+        judgements = [judgement for part in parts for judgement in part]
     expected = calm(rows)
     return {
         "rows": len(rows),
         "seconds": times[-1] - times[0],
         "longest silence": max(after - before for before, after in pairwise(times)),
-        "different": [number for number, pair in enumerate(zip(said, expected, strict=True)) if pair[0] != pair[1]],
-        "zeros that nobody decided": sum(found.score == 0 and found.decision != "reject" for found in said),
+        "different": [
+            number for number, pair in enumerate(zip(judgements, expected, strict=True)) if pair[0] != pair[1]
+        ],
+        "zeros that nobody decided": sum(
+            judgement.score == 0 and judgement.decision != "reject" for judgement in judgements
+        ),
         "decisions": {
-            name: sum(found.decision == name for found in said) for name in ("accept", "reject", "undecided")
+            name: sum(judgement.decision == name for judgement in judgements)
+            for name in ("accept", "reject", "undecided")
         },
     }
 
@@ -101,9 +106,9 @@ def processor_seconds() -> tuple[float, float]:
 
 
 def _below(pid: int) -> Iterator[int]:
-    for told in Path(f"/proc/{pid}/task").glob("*/children"):
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # a thread that has ended
-            for child in map(int, told.read_text().split()):
+            for child in map(int, listing.read_text().split()):
                 yield child
                 yield from _below(child)
 
@@ -162,12 +167,12 @@ def _bench_row(row: Json) -> BenchRow:
 
 def speeds(workers: Sequence[int], count: int) -> list[Speed]:
     """Both sides by kind of rows and number of workers."""
-    found = []
+    figures = []
     for kind in KINDS:
         rows, warm = step(count, 0.0, 7, (kind,), 1), step(64, 0.0, 8, (kind,), 1)
         for number in workers:
-            found += [ours(kind, rows, warm, number), theirs(kind, rows, warm, number)]
-    return found
+            figures += [ours(kind, rows, warm, number), theirs(kind, rows, warm, number)]
+    return figures
 
 
 def main() -> None:

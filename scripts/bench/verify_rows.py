@@ -1,6 +1,5 @@
-"""Seeded rows like those of a training step: prompts with several completions each, some hostile.
+"""Seeded rows like those of a training step: prompts with several completions, half of them right.
 
-Half of the completions are right. `symbolic` rows have formulas, `ordinary` ones numbers, units, choices, words.
 Hostile completions grow without bound, nest without end, or look like code.
 """
 
@@ -110,5 +109,5 @@ def step(
 
 
 def _thoughts(draw: Random) -> str:
-    said = [" ".join(draw.choices(WORDS, k=draw.randint(20, 60))) for _ in range(draw.randint(1, 5))]
-    return "\n\n".join(f"{text}, where ${draw.randint(1, 99)}x+{draw.randint(1, 99)}=0$." for text in said)
+    thoughts = [" ".join(draw.choices(WORDS, k=draw.randint(20, 60))) for _ in range(draw.randint(1, 5))]
+    return "\n\n".join(f"{text}, where ${draw.randint(1, 99)}x+{draw.randint(1, 99)}=0$." for text in thoughts)

@@ -97,19 +97,19 @@ def bare(arguments: list[str], watch: BenchWatch) -> None:
     from vllm import LLM, SamplingParams
 
     llm = LLM(job["model"], **job["engine_args"])
-    asked = [json.loads(line) for line in Path(job["prompts"]).read_text(encoding="utf-8").splitlines()]
+    requests = [json.loads(line) for line in Path(job["prompts"]).read_text(encoding="utf-8").splitlines()]
     own = llm.get_default_sampling_params()
     defaults = {name: getattr(own, name) for name in DEFAULTS}
     watch.start()
     pictures: dict[str, Any] = {}
     outputs = llm.chat(
-        [_messages(row["messages"], pictures) for row in asked],
-        [SamplingParams(**{**defaults, **given(row["sampling"])}) for row in asked],
+        [_messages(row["messages"], pictures) for row in requests],
+        [SamplingParams(**{**defaults, **given(row["sampling"])}) for row in requests],
         use_tqdm=False,
     )
     watch.stop()
     with Path(job["answers"]).open("w", encoding="utf-8") as answers:
-        for row, output in zip(asked, outputs, strict=True):
+        for row, output in zip(requests, outputs, strict=True):
             answer = {
                 "id": row["id"],
                 "text": output.outputs[0].text,

@@ -35,10 +35,8 @@ class PaperItem:
     """One question.
 
     Attributes:
-        stem: its text.
         options: texts in printed order; empty without a choice.
         answer: index of the right option, or the value of the blank; "" where only the parts have answers.
-        alternative: the stem of the question that may be answered instead, behind OR.
     """
 
     stem: str
@@ -55,8 +53,8 @@ class PaperItem:
         if self.kind != "choice" or len(self.options) <= count:
             return self
         right = self.options[int(self.answer)]
-        left = [one for one in self.options if one != right][: count - 1]
-        options = tuple(one for one in self.options if one == right or one in left)
+        left = [option for option in self.options if option != right][: count - 1]
+        options = tuple(option for option in self.options if option == right or option in left)
         return replace(self, options=options, answer=options.index(right))
 
 
@@ -92,8 +90,8 @@ class AskedItem:
 
 def filled(text: str, values: Values) -> str:
     """A sentence with its values, `+ -3` written `- 3`."""
-    said = _PLACE.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], text)
-    return _SIGN.sub("- ", said)
+    sentence = _PLACE.sub(lambda match: str(values[match[1]]) if match[1] in values else match[0], text)
+    return _SIGN.sub("- ", sentence)
 
 
 def choice(
@@ -101,7 +99,7 @@ def choice(
     table: Sequence[Sequence[str]] = (), keep_order: bool = False,
 ) -> PaperItem:  # fmt: skip
     """A question with one right option among `MOST`, shuffled (or with `keep_order` numbers in rising order)."""
-    others = list(dict.fromkeys(str(one) for one in wrong if str(one) != str(right)))[: MOST - 1]
+    others = list(dict.fromkeys(str(distractor) for distractor in wrong if str(distractor) != str(right)))[: MOST - 1]
     while len(others) < MOST - 1:
         others.append(_another(str(right), others, draw))
     options = [str(right), *others]

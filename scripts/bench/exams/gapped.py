@@ -53,16 +53,16 @@ class GappedText:
 
     def text(self, first: int) -> str:
         """The passage with numbered gaps."""
-        said = self.pieces[0]
+        text = self.pieces[0]
         for number, piece in enumerate(self.pieces[1:], first):
-            said += f"{number}{piece}"
-        return said
+            text += f"{number}{piece}"
+        return text
 
 
 def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
     """A passage with `count` gaps, as cloze (options a gap), match (shared sentences) or forms (words to write)."""
-    said = {"cloze": _CLOZE, "match": _MATCH, "forms": _FORMS}[kind].replace("<a>", draw.choice(_NAMES))
-    pieces = said.split("____")
+    text = {"cloze": _CLOZE, "match": _MATCH, "forms": _FORMS}[kind].replace("<a>", draw.choice(_NAMES))
+    pieces = text.split("____")
     pieces = [*pieces[:count], "".join(pieces[count:])]
     if kind == "cloze":
         items = [choice(draw, "", right, wrong).with_options(4) for right, *wrong in map(_five, _CHOSEN[:count])]
@@ -70,7 +70,7 @@ def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
     if kind == "forms":
         return GappedText(tuple(pieces), tuple(PaperItem("", "blank", answer=word) for word in _WRITTEN[:count]))
     shared = draw.sample(_SENTENCES, len(_SENTENCES))
-    rights = [shared.index(one) for one in _SENTENCES[:count]]
+    rights = [shared.index(sentence) for sentence in _SENTENCES[:count]]
     return GappedText(tuple(pieces), tuple(PaperItem("", "choice", answer=at) for at in rights), tuple(shared))
 
 

@@ -1,7 +1,7 @@
-"""Finds questions in plain text by the numbers at the starts of lines, for tools that give text alone.
+"""Finds questions in plain text by line-initial numbers, for tools that give text alone.
 
-One rule for every tool: a line with the next number of a run begins a question (a run begins anew at 1); lines that
-begin with a label, and labels after a gap, are options; a page that says "answer key" begins the key.
+A line with the next number of a run begins a question (a run begins anew at 1); labels at line starts or after gaps
+begin options; "answer key" begins the key.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def prediction_of(text: str, key: str = "") -> Prediction:
     for question in questions:
         place = seen.get(question.number, 0)
         seen[question.number] = place + 1
-        found = answers.get(question.number, [])
-        if place < len(found):
-            question.answer = [found[place]]
+        keyed = answers.get(question.number, [])
+        if place < len(keyed):
+            question.answer = [keyed[place]]
     return Prediction(questions=questions)
 
 
@@ -54,17 +54,17 @@ def _parted(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _cut(lines: list[str]) -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
+    questions: list[tuple[str, list[str]]] = []
     last = 0
     for line in lines:
         match = _NUMBER.match(line)
         number = int(match["number"]) if match else -1
         if match and (last < number <= last + _AHEAD or (number == 1 and last > 2)):
-            found.append((str(number), [match["rest"]]))
+            questions.append((str(number), [match["rest"]]))
             last = number
-        elif found:
-            found[-1][1].append(line)
-    return found
+        elif questions:
+            questions[-1][1].append(line)
+    return questions
 
 
 def _question(number: str, lines: list[str]) -> PredictedQuestion:
@@ -105,7 +105,7 @@ def _place(mark: re.Match[str]) -> int:
 
 
 def _answers(text: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for match in _KEY_PAIR.finditer(text):
-        found.setdefault(match["number"], []).append(match["answer"])
-    return found
+        answers.setdefault(match["number"], []).append(match["answer"])
+    return answers

@@ -39,7 +39,7 @@ def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPa
         pages=len(pages),
         count_printed=source.count_printed,
         hidden=sorted(set(source.hidden)),
-        questions=[_question(asked, layout, marks, pages) for asked in source.asked],
+        questions=[_question(entry, layout, marks, pages) for entry in source.asked],
     )
     key = typst.compile(source.key.encode()) if source.key else None
     return pdf, key, gold
@@ -63,13 +63,13 @@ def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
     buffer = io.BytesIO()
     sheets[0].save(buffer, "PDF", resolution=_SCAN_DPI, save_all=True, append_images=sheets[1:], quality=80)
     questions = [
-        one.model_copy(
+        question.model_copy(
             update={
-                "boxes": [_turned(box, *turns[box.page - 1]) for box in one.boxes],
-                "figures": [_turned(box, *turns[box.page - 1]) for box in one.figures],
+                "boxes": [_turned(box, *turns[box.page - 1]) for box in question.boxes],
+                "figures": [_turned(box, *turns[box.page - 1]) for box in question.figures],
             }
         )
-        for one in gold.questions
+        for question in gold.questions
     ]
     return buffer.getvalue(), gold.model_copy(
         update={"paper": f"{gold.paper}-scan", "scanned": True, "questions": questions}
@@ -96,10 +96,10 @@ def _marks(source: str) -> dict[tuple[str, str], list[tuple[int, float, float, f
 
     import typst
 
-    found = json.loads(typst.query(source.encode(), "<mark>", field="value"))
+    records = json.loads(typst.query(source.encode(), "<mark>", field="value"))
     places: dict[tuple[str, str], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     open_: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for mark in found:
+    for mark in records:
         what = (mark["id"], mark["kind"])
         if mark["side"] == "top":
             open_[what].append(mark)
@@ -116,43 +116,43 @@ def _points(length: str) -> float:
 
 
 def _question(
-    asked: AskedItem,
+    entry: AskedItem,
     layout: PaperLayout,
     marks: Mapping[tuple[str, str], Sequence[tuple[int, float, float, float, float]]],
     pages: Sequence[Any],
 ) -> GoldQuestion:
-    item = asked.item
+    item = entry.item
     lines = [item.stem, *(" ".join(row) for row in item.table)]
-    lines += [f"{label} {part.text}" for label, part in zip(asked.parts, item.parts, strict=True)]
+    lines += [f"{label} {part.text}" for label, part in zip(entry.parts, item.parts, strict=True)]
     lines += ["OR", item.alternative] if item.alternative else []
-    key = [asked.answer] if layout.key and asked.answer else []
+    key = [entry.answer] if layout.key and entry.answer else []
     carried = layout.marks in ("end", "korean", "total", "maximum", "margin")
     return GoldQuestion(
-        number=asked.number,
-        section=asked.section,
+        number=entry.number,
+        section=entry.section,
         kind=item.kind,
         text="\n".join(lines),
-        passage=asked.passage,
+        passage=entry.passage,
         options=[
-            LabelledOption(label=label, text=text) for label, text in zip(asked.labels, item.options, strict=True)
+            LabelledOption(label=label, text=text) for label, text in zip(entry.labels, item.options, strict=True)
         ],
         answer=key,
-        points=asked.points if _says_points(layout, asked) else None,
-        part_points=[part.points for part in item.parts] if carried and _says_points(layout, asked) else [],
-        boxes=_joined(marks[(asked.mark, "piece")], layout, pages),
-        figures=[_ink(place, pages) for place in marks.get((asked.mark, "figure"), ())],
+        points=entry.points if _says_points(layout, entry) else None,
+        part_points=[part.points for part in item.parts] if carried and _says_points(layout, entry) else [],
+        boxes=_joined(marks[(entry.mark, "piece")], layout, pages),
+        figures=[_ink(place, pages) for place in marks.get((entry.mark, "figure"), ())],
     )
 
 
-def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
-    if asked.points is None:
+def _says_points(layout: PaperLayout, entry: AskedItem) -> bool:
+    if entry.points is None:
         return False
     if layout.number == "cell" or layout.marks in ("end", "each", "korean", "total", "maximum", "margin"):
         return True
-    if layout.marks == "start" and asked.item.kind == "free":
+    if layout.marks == "start" and entry.item.kind == "free":
         return True
-    in_title = layout.titled and layout.counts and bool(asked.points) and asked.item.kind != "free"
-    return in_title or (layout.key in ("points", "items") and bool(asked.answer))
+    in_title = layout.titled and layout.counts and bool(entry.points) and entry.item.kind != "free"
+    return in_title or (layout.key in ("points", "items") and bool(entry.answer))
 
 
 def _joined(
@@ -168,10 +168,10 @@ def _joined(
         _ink(
             (
                 page,
-                min(one[1] for one in group),
-                min(one[2] for one in group),
-                max(one[3] for one in group),
-                max(one[4] for one in group),
+                min(mark[1] for mark in group),
+                min(mark[2] for mark in group),
+                max(mark[3] for mark in group),
+                max(mark[4] for mark in group),
             ),
             pages,
         )

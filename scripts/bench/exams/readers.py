@@ -1,7 +1,6 @@
 """Readings of papers by tools, each as a `Prediction`.
 
-Doubts, missing numbers and errors that a tool reports are kept; texts are cut into questions by `plain.py`. A tool that
-fails gives a prediction with an `error`.
+Texts are cut into questions by `plain.py`; a failing tool gives a prediction with an `error`.
 """
 
 from __future__ import annotations
@@ -130,7 +129,9 @@ def read_to(folder: Path, papers: Path, names: list[str], reader: Reader) -> Non
         file = folder / f"{name}.json"
         if not file.is_file():
             key = papers / f"{name}.key.pdf"
-            said = reader(papers / f"{name}.pdf", key if key.is_file() else None)
-            file.write_text(json.dumps(said.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n", "utf-8")
-            read = f"{len(said.questions)} questions {said.error}"
+            prediction = reader(papers / f"{name}.pdf", key if key.is_file() else None)
+            file.write_text(
+                json.dumps(prediction.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n", "utf-8"
+            )
+            read = f"{len(prediction.questions)} questions {prediction.error}"
             print(f"{folder.parent.name}, {folder.name}: {name}: {read}", file=sys.stderr, flush=True)

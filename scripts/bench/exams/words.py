@@ -104,14 +104,14 @@ def section_title(
     """Title of a section; `points` 0: they differ; `total` 0: none are printed; `counts`: both are printed."""
     name = KINDS[language][kind] + (f" {KINDS['en'][kind]}" if bilingual else "")
     if language == "en":
-        said = f"Section {'I' * (index + 1)}: {name}"
+        title = f"Section {'I' * (index + 1)}: {name}"
         each = f", {points} mark{'s' if points > 1 else ''} each, {total} in total" if points else ""
         more = f" ({count} Questions{each})"
     elif language == "zh":
-        said = f"{_CHINESE_NUMBERS[index]}、{name}"
+        title = f"{_CHINESE_NUMBERS[index]}、{name}"
         each = f"每小题{points}分，" if points else ""
         tail = "在每小题给出的四个选项中，只有一项是符合题目要求的。" if kind == "choice" else ""
         more = f"：本题共{count}小题，{each}{f'共{total}分' if total else ''}。{tail}".replace("，。", "。")
     else:
-        said, more = f"{name} 문항", f" (총 {count} 문항{f', 각 {points}점' if points else ''})"
-    return said + (more if counts else "")
+        title, more = f"{name} 문항", f" (총 {count} 문항{f', 각 {points}점' if points else ''})"
+    return title + (more if counts else "")

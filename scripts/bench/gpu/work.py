@@ -28,7 +28,6 @@ class Station:
 
     Attributes:
         points: expected seconds of each point on an H100, by name, in order.
-        shape: the model, of `scripts/bench/models.py`; "" where each point makes its own.
         judged: whether a failure counts.
     """
 
@@ -87,7 +86,6 @@ class StationWork:
     """The model, engine and questions of a station's points.
 
     Attributes:
-        work: folder of everything; models and data are made once for all stations.
         real: a genuine small model, or "".
         stages: seconds of its start.
     """
