@@ -38,7 +38,7 @@ def tally(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
 
 
 def measure(rows: Sequence[BenchRow], seed: int) -> Json:
-    """Tallies of both sides by class, language and type, and the rows on which the rules are wrong."""
+    """Tallies by class, language and type, and the rules' errors."""
     answers = {side: run_side(rows, side)["answered"] for side in BESIDE}
 
     def group(chosen: list[int]) -> Json:
@@ -67,7 +67,7 @@ def _told(row: BenchRow) -> Json:
 
 
 def show(found: Json, rows: bool) -> None:
-    """The table of classes; with `rows` also the rows judged wrongly or left open."""
+    """The table of classes; with `rows` also errors and open rows."""
     print(f"{'':34} {'wrong answers':>36}   {'right answers':>36}   {'math-verify':>20}")
     head = f"{'class':34}" + f" {'rows':>5} {'accepted':>9} {'rejected':>9} {'undecided':>10}  " * 2
     print(head + f" {'accepts':>9} {'rejects':>9}")

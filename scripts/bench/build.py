@@ -9,8 +9,7 @@ Medians over `--rounds`, in processes of their own that take turns:
 - ours: the whole command `livek12 build`; memory of all its processes, shared pages counted once.
 - pyarrow: the same source (JSON lines and picture files) into a table of the same schema, compression, options and row
   groups, without checks. The bar of 1.5 is on the ratio to this: same input, same output.
-- in memory: the same tables from Python objects.
-- arrow: the same from record batches in Arrow memory.
+- in memory, arrow: the same from Python objects, and from Arrow batches.
 
 It needs about 3 times the bytes of the pictures on the disk of `--work` (20 GB with the defaults), and cleans up.
 """
@@ -124,7 +123,7 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
 
 
 def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
-    """Builds of growing sets of short rows without pictures: growth of processor seconds and memory."""
+    """Growth of processor seconds and memory with rows without pictures."""
     rows = []
     for size in sizes:
         source = made / str(size)
@@ -147,7 +146,7 @@ def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
 
 
 def build_once(source: Path, out: Path) -> tuple[float, float, float]:
-    """Seconds, processor seconds and peak memory (GiB) of one `livek12 build` with its processes."""
+    """Seconds, processor seconds and peak memory (GiB) of one `livek12 build`."""
     shutil.rmtree(out, ignore_errors=True)
     words = ["build", "livek12", "--source", str(source), "--out", str(out)]
     command = [sys.executable, "-m", "livek12.scripts.cli", *words]
@@ -173,7 +172,7 @@ class Clock:
 
 
 def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, float]]:
-    """Seconds and processor seconds of pyarrow: from the source, Python rows, Arrow batches."""
+    """Seconds and processor seconds of pyarrow for each source."""
     out.mkdir()
     clocks = {name: Clock() for name in ("pyarrow", "in memory", "arrow")}
     _from_source(source, out / "table.parquet", clocks["pyarrow"])

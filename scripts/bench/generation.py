@@ -1,9 +1,8 @@
 """Measures `livek12 generate` on text questions against the bare engine: vLLM's `LLM.chat`, once, with all prompts.
 
 Questions are real English ones of `--data` (`write_questions`), or `--built` and `--task`. The model is SmolLM2-135M,
-any `--model`, or with `--dummy` a shape of models.py with random weights (`qwen3-8b` on a GPU, `tiny` anywhere). Every
-run is a process (watch.py) with the same engine arguments, prompts and sampling (temperature 0, `--max-tokens`). Each
-side first runs four questions, not counted, to bring its files into memory.
+any `--model`, or with `--dummy` a shape of models.py (`qwen3-8b` on a GPU, `tiny` anywhere). Every run is a process
+(watch.py); each side first runs four questions, not counted, to bring its files into memory.
 
 - `--pairs` rounds of bare, ours, bare with `--questions` questions; pairs alternate the order, so that drift of the
   machine cancels. `ours / bare` is the median of the pairs' ratios; `bare / bare` is the noise.
@@ -94,7 +93,7 @@ def _round(bench: Bench, questions: int) -> tuple[Side, Side, Side]:
 
 
 def ratios(rounds: list[tuple[Side, Side, Side]]) -> dict[str, Any]:
-    """Ours over bare and bare over bare, for generation and whole process."""
+    """Ratios of generation and whole process."""
     figures: dict[str, Any] = {}
     for what in BARS:
         pairs = [

@@ -40,7 +40,7 @@ def card(
     before: Json | None = None,
     agreements: Mapping[str, Json] | None = None,
 ) -> Json:
-    """The card as data; an earlier card (`before`) supplies costs and judged runs where none are given."""
+    """The card as data; `before` supplies costs and judged runs not given."""
     needs = {"judge": figures["versions"].get("judge"), "runs": {label: _cost(runs) for label, runs in costs.items()}}
     sets: Json = {}
     for name, results in figures["sets"].items():

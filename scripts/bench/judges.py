@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Coverage, precision with its Wilson bound, and wrong decisions of a side on a set."""
+    """Coverage, precision with its Wilson bound, and wrong decisions."""
     decided = [(row, answer.said) for row, answer in zip(rows, answered, strict=True) if answer.said is not None]
     right = sum(row.right == verdict for row, verdict in decided)
     wrong = [{"id": row.id, "said": verdict} for row, verdict in decided if verdict != row.right]

@@ -53,7 +53,7 @@ class ModelShape:
 
     @property
     def wordy(self) -> bool:
-        """True if its tokenizer is learned from the prompts, so that these are as long as real ones."""
+        """True if its tokenizer is learned from the prompts."""
         return self.learned > 400
 
     @property

@@ -41,7 +41,7 @@ class PanelTally:
 
 @dataclass
 class PanelCost:
-    """A run: answers, those that need a model, and judging requests with and without rules."""
+    """A run's answers, and judging requests with and without rules."""
 
     answers: int
     with_rules: PanelTally

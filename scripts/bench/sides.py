@@ -168,7 +168,7 @@ class Bench:
 
 
 def write_prompts(requests: Iterable[Request], folder: Path, name: str = "prompts") -> Path:
-    """Requests as lines of id, OpenAI-style messages and sampling, with picture files beside them."""
+    """Requests as JSON lines, with picture files beside them."""
     from livek12.engines.common import content_of
 
     def picture(sha256: str) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argpa
 def make_bench(
     options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "", limit: int | None = None
 ) -> Bench:
-    """The bench of the options; `shape` is the default model, "" for the genuine small one."""
+    """The bench of the options; `shape` is the default model."""
     from livek12.core.arguments import parse_engine_args, typed_value
 
     given = {name: typed_value(value) for name, value in parse_engine_args(options.engine_args).items()}

@@ -183,7 +183,7 @@ def _peak_kib(process: int) -> int:
 
 
 def run_side(rows: Sequence[BenchRow], side: str) -> Json:
-    """Runs all rows through two warm processes: answers, rows a second, slowest row, peak memory."""
+    """Runs all rows through two warm processes."""
     chunks = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(WORKERS, mp_context=context, initializer=SIDES[side].warm) as pool:

@@ -62,7 +62,7 @@ def calm(rows: Sequence[Json]) -> list[Judgement]:
 
 
 def stress(rows: Sequence[Json], workers: int) -> Json:
-    """A step in threads: differences from the calm judgements, and the longest silence."""
+    """Differences of threads from the calm judgements, and the longest silence."""
     times: list[float] = []
     with Verifier(workers=workers) as verifier, ThreadPoolExecutor(THREADS) as threads:
         said_to = verifier._rules._replies

@@ -94,7 +94,7 @@ def step(
     kinds: tuple[str, ...] = ("symbolic", "ordinary"),
     completions: int = COMPLETIONS,
 ) -> list[Json]:
-    """`count` rows with a `hostile` share; groups of `completions` for each prompt, the last cut."""
+    """`count` rows with a `hostile` share, in groups of `completions`."""
     draw = Random(seed)
     makers = [maker for kind in kinds for maker in KINDS[kind]]
     rows: list[Json] = []

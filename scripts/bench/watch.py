@@ -88,7 +88,7 @@ def _await_all(engine: Any) -> None:
 
 
 def bare(arguments: list[str], watch: BenchWatch) -> None:
-    """Answers all prompts of a job in one call of `LLM.chat`, into the file that the job names."""
+    """Answers all prompts of a job in one call of `LLM.chat`."""
     from livek12.engines.vllm.engine import DEFAULTS
     from livek12.engines.vllm.ready import ready_vllm
 

@@ -49,7 +49,7 @@ def formulas(text: str) -> list[str]:
 
 
 def canonical(text: str) -> str:
-    """A text in one spelling, without spaces, blanks, points, table rules and places of figures."""
+    """A text in canonical spelling, without spaces, blanks, points and figures."""
     for pattern in (_TABLE, _BLANK, _FIGURE, _MARKS):
         text = pattern.sub("", text)
     tokens = _TOKEN.findall(_scripts(text).replace("$", "").replace("//", "∥"))

@@ -60,7 +60,7 @@ class GappedText:
 
 
 def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
-    """A passage with `count` gaps, as cloze (options a gap), match (shared sentences) or forms (words to write)."""
+    """A passage with `count` gaps, as cloze, match or forms."""
     text = {"cloze": _CLOZE, "match": _MATCH, "forms": _FORMS}[kind].replace("<a>", draw.choice(_NAMES))
     pieces = text.split("____")
     pieces = [*pieces[:count], "".join(pieces[count:])]

@@ -66,7 +66,7 @@ class PredictedQuestion(_Strict):
 
 
 class Prediction(_Strict):
-    """A paper as a tool read it; `missing` are numbers reported lost, `error` the reason for an empty reading."""
+    """A paper as a tool read it; `missing` are numbers reported lost."""
 
     questions: list[PredictedQuestion] = []
     missing: list[str] = []

@@ -115,7 +115,7 @@ def _run(command: list[str]) -> str:
 
 
 def readers(places: Mapping[str, Path]) -> dict[str, Reader]:
-    """Readers by name; `places` maps markitdown and pymupdf4llm to a Python that has it, mineru to its program."""
+    """Readers by name; `places` maps tools to their Python or program."""
     makers: dict[str, Callable[[Path], Reader]] = {
         "markitdown": markitdown, "pymupdf4llm": pymupdf4llm, "mineru": mineru
     }  # fmt: skip

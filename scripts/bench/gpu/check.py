@@ -5,9 +5,8 @@
     bash scripts/gpu_check.sh --plan              the points with their expected seconds; starts nothing
     bash scripts/gpu_check.sh --cpu               what runs with vLLM's CPU build too, to try the script itself
 
-A station is one process with one model, whose points share imports and engine. The first station warms up (compiled
-files, Triton kernels) and is not judged. Each point prints one line (ok or FAILED, seconds, observation) and updates
---json; a point past its time is killed and has failed. Nothing is downloaded; all children end with the check.
+The first station warms up (compiled files, Triton kernels) and is not judged. A point past its time is killed and has
+failed. Nothing is downloaded; all children end with the check.
 
 Exit code 1: a point failed; 3: the time was not enough for all.
 """
@@ -51,7 +50,7 @@ class Check:
     late: list[str] = field(default_factory=list)
 
     def visit(self, station: Station, points: Sequence[str]) -> None:
-        """Works through a station's points; a new process takes those behind a killed one."""
+        """Works through a station's points, in a new process after a kill."""
         waiting = list(points)
         while (lost := self._work_through(station, waiting)) in waiting:
             waiting = waiting[waiting.index(lost) + 1 :]
@@ -126,7 +125,7 @@ class StationProcess:
         self._supervised.__exit__(kind, *rest)
 
     def order(self, word: str) -> None:
-        """Sends the next order; errors surface when the answer is read."""
+        """Sends the next order."""
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.write(f"{word}\n".encode())

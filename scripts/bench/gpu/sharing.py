@@ -194,7 +194,7 @@ def cancel(work: StationWork) -> Seen:
 
 
 def trials(work: StationWork) -> Seen:
-    """Eight trials of a question share its prompt; beside as many questions once."""
+    """Trials of a question share its prompt; beside as many questions."""
     data, few = text_data(work), work.many(64)
     rates, cached = {}, {}
     for count, limit in ((1, 8 * few), (8, few)):
@@ -238,7 +238,7 @@ def thinking(work: StationWork) -> Seen:
 
 
 def kv_cache(work: StationWork) -> Seen:
-    """More tokens in flight than the cache holds: preemptions of vLLM, and their cost."""
+    """Preemptions of vLLM with a small cache, and their cost."""
     before = work.engine.figures.preemptions or 0
     limit = work.many(1024)
     folder, lent = ask(work, "kv", TEXT, text_data(work), limit=limit, max_tokens=512)
@@ -251,7 +251,7 @@ def kv_cache(work: StationWork) -> Seen:
 
 
 def pages(work: StationWork) -> Seen:
-    """Whole-page questions: page encodings and computed share of prompts, ours beside bare."""
+    """Page encodings and computed share of whole-page prompts, ours beside bare."""
     from livek12.scripts.bench.sides import build
 
     source, papers = work.work / "papers", max(2, round(8 * work.scale))
@@ -290,7 +290,7 @@ def pages(work: StationWork) -> Seen:
 
 
 def draw_papers(source: Path, papers: int, questions: int, pages: int, size: tuple[int, int]) -> None:
-    """Papers in source form: rows without text, and page pictures with the questions."""
+    """Papers in source form: page pictures, rows without text."""
     (source / "pages").mkdir(parents=True)
     with (source / "en_2601.jsonl").open("w", encoding="utf-8") as lines:
         for paper in range(1, papers + 1):
@@ -320,7 +320,7 @@ def _draw(file: Path, lines: Sequence[str], size: tuple[int, int]) -> None:
 
 
 def count_in(work: StationWork) -> None:
-    """Makes the schedulers of later engines count; vLLM's processes find the plug-in by our path."""
+    """Makes the schedulers of later engines count."""
     os.environ.update(counting_in(work.work / "counts"))
     sys.path.insert(0, str(work.work / "counts"))
 

@@ -95,7 +95,7 @@ def session(folder: Path, stage: str) -> Session:
 
 
 def memory_of(one: Session) -> str:
-    """GiB on the devices before an engine, with it and after it; fails where it is not given back."""
+    """GiB on the devices before, with and after an engine."""
     moments = (one.before_load, one.after_load, one.after_close)
     gib = " → ".join("?" if moment is None else f"{moment.on_devices / GIB:.1f}" for moment in moments)
     if one.stuck:
@@ -104,7 +104,7 @@ def memory_of(one: Session) -> str:
 
 
 def kill(work: StationWork) -> Seen:
-    """SIGKILL of the command alone, while the model loads: its children end by themselves and free the card."""
+    """SIGKILL of the command while the model loads: its children end and free the card."""
     before = used()
     words = run_words(work, "kill", work.model("qwen3-8b"), work.args("qwen3-8b", **EAGER), "--engine", "vllm")
     with command(work, "kill", *words) as process:
@@ -146,7 +146,7 @@ def no_room(work: StationWork) -> Seen:
 
 
 def real(work: StationWork) -> Seen:
-    """A genuine small model sits the sample exam; first 20 tokens by vLLM, transformers and CPU."""
+    """A small model sits the sample exam; first 20 tokens by each engine."""
     if not work.real:
         raise Failed("needs --real FOLDER or FILE.gguf: a small genuine model")
     from livek12.scripts.bench.models import small_model_folder
@@ -232,7 +232,7 @@ MIXTURE = {
 
 
 def slots(work: StationWork) -> Seen:
-    """A cache too small for all sequences: vLLM's default number of sequences beside fewer."""
+    """A small cache: vLLM's default number of sequences beside fewer."""
     from livek12.engines import make_engine
 
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the scheduler is then in reach, and one load does for all
@@ -261,7 +261,7 @@ def slots(work: StationWork) -> Seen:
 def pool(
     work: StationWork, many: int, model: Path, args: dict[str, Any], limit: int, max_tokens: int
 ) -> tuple[float, float]:
-    """Tokens a second, and GiB on the fullest card, of replicas; fails unless all start and free their memory."""
+    """Tokens a second, and GiB on the fullest card, of replicas."""
     from livek12.engines import make_engine
     from livek12.engines.pool import Pool
 

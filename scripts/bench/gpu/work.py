@@ -121,7 +121,7 @@ class StationWork:
         return {**({"load_format": "dummy"} if self.gpus and SHAPES[shape].real else {}), **more}
 
     def load(self) -> str:
-        """Loads the station's engine, answers one question and reports the seconds of each stage."""
+        """Loads the station's engine and reports the seconds of each stage."""
         from livek12.core.records import Response
         from livek12.engines import make_engine
         from livek12.engines.vllm.ready import platform
@@ -178,7 +178,7 @@ def text_data(work: StationWork) -> Path:
 
 
 def questions(work: StationWork) -> list[str]:
-    """Texts for tokenizers, so that prompts are as long as real ones."""
+    """Texts for tokenizers."""
     lines = (text_data(work).parent / "source" / "en_2601.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["question"] for line in lines]
 
