@@ -45,7 +45,6 @@ class ExtractionCase:
 
     Attributes:
         recorded: what somebody else extracted, "" where that was nothing; None where no extraction is recorded.
-        right: what people, a printed solution or the recorded grader say of it; None where nobody does.
     """
 
     set: str

@@ -41,7 +41,7 @@ def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json
 
 
 def by_stage(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Decisions of each stage; `coverage` is its share of all rows."""
+    """Decisions of each stage; `coverage` is its share of rows."""
     stages: Json = {}
     for name in sorted({answer.by for answer in answered if answer.said is not None}):
         mine = [index for index, answer in enumerate(answered) if answer.said is not None and answer.by == name]

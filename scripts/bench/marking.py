@@ -78,7 +78,7 @@ def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> 
 
 
 def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> dict[str, Any]:
-    """Processor time of marking, of all processes and of the caller."""
+    """Processor time of marking."""
     with tempfile.TemporaryDirectory() as work:
         run = make_run(Path(work) / "run", rows)
         log = Path(work) / "told"
@@ -100,7 +100,7 @@ def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> di
 
 
 def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, float]:
-    """Answers a processor second of math-verify, on choices and on others."""
+    """Answers a processor second of math-verify."""
     side, spent = SIDES["math-verify"], {"choices": [0.0, 0.0], "values": [0.0, 0.0]}
     side.warm()
     for question, text, _ in rows[::6]:
@@ -115,7 +115,7 @@ def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, f
 
 
 def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
-    """Milliseconds a response of caller and workers, without starts; speed-up on more cores."""
+    """Milliseconds a response; speed-up on more cores."""
     count = large["answers"] - small["answers"]
     caller = 1000 * (large["caller"] - small["caller"]) / count
     workers = 1000 * (large["processor"] - small["processor"]) / count - caller

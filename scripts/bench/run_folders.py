@@ -14,7 +14,7 @@ from livek12.core.run.spec import RunSpec, TaskSpec
 def begun_run(
     folder: Path, questions: Mapping[str, Sequence[Question]], model: str = "m", trials: int = 1, **spec: Any
 ) -> RunFolder:
-    """A run folder without answers; `spec` are further fields of `RunSpec`."""
+    """A run folder without answers."""
     tasks = [
         TaskSpec(
             name=name,
@@ -40,7 +40,7 @@ def made_run(
     trials: int = 1,
     **spec: Any,
 ) -> Path:
-    """A run folder with answers and optional verdicts; see `begun_run`."""
+    """A run folder with answers and optional verdicts."""
     run = begun_run(folder, questions, model, trials, **spec)
     with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
         for response, verdict in answers:

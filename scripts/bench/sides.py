@@ -1,7 +1,4 @@
-"""The sides of a speed benchmark: our command and the bare engine on the same questions.
-
-A side is a process of its own (watch.py) with equal model, engine arguments, prompts and sampling.
-"""
+"""The sides of a speed benchmark, each in its own process (watch.py): our command and the bare engine."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ class Side:
     """The figures of one run.
 
     Attributes:
-        generation: seconds from the first request handed in to the last response (see scripts/bench/watch.py).
         busy: share of the generation in which the GPU worked, where there is one.
     """
 
@@ -77,7 +73,6 @@ class Bench:
     Attributes:
         max_tokens: limit of each answer.
         engine_args: arguments of vLLM's `LLM`, as `--engine-args` has them.
-        limit: only the first so many questions.
     """
 
     model: str

@@ -1,7 +1,7 @@
 """Verifiers to compare, in warm processes with empty caches.
 
-Ours has one symbolic worker. math-verify and latex2sympy2_extended are stopped by SIGALRM, so they run in main threads.
-A response without an answer counts as left open.
+math-verify and latex2sympy2_extended are stopped by SIGALRM, so they run in main threads. A response without an answer
+counts as left open.
 """
 
 from __future__ import annotations

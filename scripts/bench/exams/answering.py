@@ -14,7 +14,7 @@ _IN_A_ROW = 8
 
 
 def key_code(layout: PaperLayout, asked: Sequence[AskedItem], titles: Sequence[str], draw: random.Random) -> str:
-    """The key of a paper, in the form of its layout."""
+    """The key of a paper."""
     answered = [entry for entry in asked if entry.answer]
     title = f"#align(center, text(14pt, {code(say.KEY_TITLES[layout.language])}))\n"
     made = []
@@ -34,7 +34,7 @@ def marked_code(layout: PaperLayout, answer: str) -> str:
 
 
 def sheet_code(layout: PaperLayout, asked: Sequence[AskedItem]) -> str:
-    """Bubbles, a line a question."""
+    """Bubbles to fill in."""
     rows = []
     for entry in asked:
         bubbles = "; h(.6em); ".join(
@@ -47,7 +47,7 @@ def sheet_code(layout: PaperLayout, asked: Sequence[AskedItem]) -> str:
 
 
 def empty_grid(layout: PaperLayout, numbers: Sequence[int]) -> str:
-    """An empty table for the answers of some questions."""
+    """An empty table for answers."""
     number, answer, _points = say.KEY_HEADS[layout.language]
     cells = [code(number), *(f'"{entry}"' for entry in numbers), code(answer), *['""'] * len(numbers)]
     return f"#table(columns: {len(numbers) + 1}, stroke: .5pt, {', '.join(cells)})"

@@ -1,7 +1,6 @@
 """Canonical spelling of texts with formulas: LaTeX, Unicode, or letters of a maths font.
 
-Contract: two spellings of one formula have one form; a formula that lost its structure (`x2` for `x^{2}`) has another.
-Linear in the text.
+A formula that lost its structure (`x2` for `x^{2}`) has another form. Linear in the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Content of an exam question without its layout: text with LaTeX between dollar signs, options, parts, key.
+"""Content of exam questions without layout: text with LaTeX between dollar signs, options, parts, key.
 
-A template fills `<name>` in a sentence with seeded values and knows its answer by construction. All sentences are our
-own.
+A template fills `<name>` with seeded values. All sentences are our own.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ def choice(
     draw: random.Random, stem: str, right: object, wrong: Sequence[object], *, figure: str = "",
     table: Sequence[Sequence[str]] = (), keep_order: bool = False,
 ) -> PaperItem:  # fmt: skip
-    """A question with one right option among `MOST`, shuffled (or with `keep_order` numbers in rising order)."""
+    """A question with one right option among `MOST`, shuffled or (`keep_order`) rising."""
     others = list(dict.fromkeys(str(distractor) for distractor in wrong if str(distractor) != str(right)))[: MOST - 1]
     while len(others) < MOST - 1:
         others.append(_another(str(right), others, draw))

@@ -1,7 +1,4 @@
-"""Passages with numbered gaps: words to choose, sentences to put in, forms to write.
-
-The passages are English and our own; each gap is an item.
-"""
+"""Passages with numbered gaps, English and our own: words to choose, sentences to put in, forms to write."""
 
 from __future__ import annotations
 

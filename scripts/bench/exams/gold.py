@@ -52,7 +52,7 @@ class GoldPaper(_Strict):
 
 
 class PredictedQuestion(_Strict):
-    """A question as a tool read it; `doubts` names uncertain fields."""
+    """A question as a tool read it."""
 
     number: str
     section: str = ""

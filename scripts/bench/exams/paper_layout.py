@@ -1,8 +1,4 @@
-"""Kinds of exam papers: numbering, arrangement, points and keys.
-
-The layout fixes looks and counts of questions; templates give the texts, the seed what varies (font, size, margins,
-number of questions).
-"""
+"""Kinds of exam papers: numbering, arrangement, points and keys."""
 
 from __future__ import annotations
 

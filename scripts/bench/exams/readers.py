@@ -1,7 +1,4 @@
-"""Readings of papers by tools, each as a `Prediction`.
-
-Texts are cut into questions by `plain.py`; a failing tool gives a prediction with an `error`.
-"""
+"""Readings of papers by tools; a failing tool gives a `Prediction` with an `error`."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9, named
 
 
 def union_overlap(ours: Iterable[Box], theirs: Iterable[Box]) -> float:
-    """Intersection over union of two sets of boxes; the boxes of one set are disjoint."""
+    """Intersection over union of two sets of disjoint boxes."""
     first, other = list(ours), list(theirs)[:200]
     shared = sum(a.shared(b) for a in first for b in other)
     union = sum(box.area for box in (*first, *other)) - shared

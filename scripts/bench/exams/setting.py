@@ -1,6 +1,6 @@
 """A paper of a layout and a seed as typst source.
 
-Equal seeds give equal sources. Every piece of a question is put into `piece`, which marks its place for `printing.py`.
+Every piece of a question is put into `piece`, which marks its place for `printing.py`.
 """
 
 from __future__ import annotations
@@ -164,7 +164,6 @@ class _Writer:
             yield from made
 
     def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
-        """The items of a section, and the code of a passage before them (starts with #)."""
         if section.kind in ("reading", "data"):
             shared = sciences.reading if section.kind == "reading" else sciences.data
             passage = shared(self.draw, self.spoken, section.count)

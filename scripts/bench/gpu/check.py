@@ -101,11 +101,7 @@ class Check:
 
 
 class StationProcess:
-    """A station's process; it and its children end with the block, and with this process.
-
-    Attributes:
-        stuck: set by the reader of its lines.
-    """
+    """A station's process; it and its children end with the block. `stuck` is set by the reader of its lines."""
 
     def __init__(self, job: dict[str, Any], errors: Any) -> None:
         command = [sys.executable, "-m", "livek12.scripts.bench.gpu.station", json.dumps(job)]

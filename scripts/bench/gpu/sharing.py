@@ -1,6 +1,6 @@
 """Points of the GPU check that share one loaded engine: `livek12.evaluation.asking.ask` beside `LLM.chat`.
 
-The prefix cache is emptied before each side, and the order is bare, ours, ours, bare, so that warming favours neither.
+The order bare, ours, ours, bare and empty prefix caches favour neither.
 """
 
 from __future__ import annotations
@@ -31,12 +31,7 @@ class Interrupted(Exception):
 
 
 class Lent:
-    """The station's engine for a run: timed, and not closed by the run.
-
-    Attributes:
-        seconds: of the last generation, from first request to last response.
-        stop_after: outcomes after which the generation is interrupted; None: never.
-    """
+    """The station's engine for a run: timed, not closed by it. `stop_after` interrupts after so many outcomes."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine

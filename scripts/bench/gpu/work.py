@@ -83,12 +83,7 @@ STATIONS = (
 
 
 class StationWork:
-    """The model, engine and questions of a station's points.
-
-    Attributes:
-        real: a genuine small model, or "".
-        stages: seconds of its start.
-    """
+    """The model, engine and questions of a station's points."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.station = next(station for station in STATIONS if station.name == job["station"])
