@@ -139,7 +139,7 @@ def _wordings(table: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def shown(value: str) -> str:
-    """A value as a response shows it: in dollars, unless it is words or has signs that no formula holds."""
+    """A value as a response shows it, in dollars where a formula can hold it."""
     return f"${value}$" if value.isascii() and not re.fullmatch(r"[a-z]{4,}", value) else value
 
 

@@ -91,7 +91,6 @@ def _turned(box: Box, degrees: float, width: int, height: int) -> Box:
 
 
 def _marks(source: str) -> dict[tuple[str, str], list[tuple[int, float, float, float, float]]]:
-    """Places of pieces by question and by whether it is a figure: page, left, top, right, bottom in points."""
     import json
 
     import typst

@@ -101,7 +101,7 @@ def section_title(
     counts: bool,
     bilingual: bool = False,
 ) -> str:
-    """Title of a section; `points` 0: they differ; `total` 0: none are printed; `counts`: both are printed."""
+    """Title of a section."""
     name = KINDS[language][kind] + (f" {KINDS['en'][kind]}" if bilingual else "")
     if language == "en":
         title = f"Section {'I' * (index + 1)}: {name}"

@@ -39,7 +39,7 @@ MARGIN = 4
 
 @dataclass
 class Check:
-    """One run of the check; `until` is a `time.monotonic`, `gpus` is 0 with --cpu."""
+    """One run of the check."""
 
     work: Path
     until: float
