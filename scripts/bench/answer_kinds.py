@@ -1,9 +1,8 @@
-r"""The type of answer that a key asks for, by a rule that can be read: the judge card has its figures by these.
+"""Types of answers of a key, by rule.
 
 The first that fits: `choice` and `true or false` by the question's type; `several parts` if the key has more than one;
-then by the key without its dollars, boxes and spacing: `quantity` if figures and a unit or a per cent are all there is,
-`text` if words are in it, `set, tuple, matrix` if it lists values, joins sets or is a matrix (intervals too),
-`equation` if a relation stands in it, `number` if it holds figures and signs alone, else `expression`.
+then, without dollars, boxes and spacing: `quantity` (figures and a unit or a per cent), `text` (words), `set, tuple,
+matrix` (lists, unions, intervals), `equation` (a relation), `number` (figures and signs alone), else `expression`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-r"""Attacks on choices: responses that name the right option and do not choose it, and right ones that look alike.
+r"""Attacks on choices: responses that name the right option without choosing it, and right ones that look alike.
 
-A line is a response: `<G>` stands for the key's label, `<W>` and `<V>` for two others, `<g>`, `<w>` and `<v>` for the
-texts of these options, `\n` for a new line. `|` begins the responses that are right. Of a multiple choice `<G>` are
-the labels of the key together, `<S>` is one label less, `<X>` one more; `true or false` has `<G>` for the word of the
-key and `<W>` for the other. All lines are our own.
+A line is a response: `<G>` is the key's label, `<W>` and `<V>` two others, `<g>`, `<w>` and `<v>` their texts, `\n` a
+new line; `|` begins the right ones. Of a multiple choice `<G>` are all labels of the key, `<S>` is one less, `<X>` one
+more; of `true or false` `<G>` is the key's word. All lines are our own.
 """
 
 from __future__ import annotations

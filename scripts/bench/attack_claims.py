@@ -1,8 +1,8 @@
-r"""Attacks by wording: responses that name the right value and do not commit to it, and right ones that look alike.
+r"""Attacks by wording: responses that name the right value without committing to it, and right ones that look alike.
 
-A line is a response: `<g>` stands for the key, `<w>` for a wrong value of the same type (`<G>` and `<W>` without
-dollars), `\n` for a new line. `|` begins the responses that are right. `SAMPLES` and `WORDS` are taken in turn, so that
-each wording meets several types of answer. All lines are our own.
+A line is a response: `<g>` is the key, `<w>` a wrong value of its type (`<G>`, `<W>`: without dollars), `\n` a new
+line; `|` begins the right ones. `SAMPLES` and `WORDS` take turns, so that wordings meet several types of answer. All
+lines are our own.
 """
 
 from __future__ import annotations

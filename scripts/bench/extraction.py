@@ -1,9 +1,8 @@
 """Measures extraction (no model) on real responses whose answer is known, and writes the extraction card.
 
-`python scripts/bench/extraction.py ../shared/data [--out docs/extraction-card]`. Two kinds of sets: those that record
-what was extracted (ours must be the same value), and those that hold a key and a human mark or a printed solution
-(where people say right, ours must be the key by the rules; where they say wrong, it must not be). Every response on
-which ours differs is listed by its id, in a class that says why. A set that is absent is named and skipped.
+`python scripts/bench/extraction.py ../shared/data [--out docs/extraction-card]`. A set records extractions (ours must
+be the same value), or holds a key with a human mark or printed solution (ours must be the key where they say right, and
+must not where they say wrong). Every disagreement is listed by id and class. An absent set is named and skipped.
 """
 
 from __future__ import annotations
@@ -45,9 +44,7 @@ class ExtractionCase:
     """One response with what is known of its answer.
 
     Attributes:
-        question: with its key.
         recorded: what somebody else extracted, "" where that was nothing; None where no extraction is recorded.
-        right: what people, a printed solution or the recorded grader say of it; None where nobody does.
     """
 
     set: str
@@ -83,7 +80,7 @@ def nine_models(data: Path) -> Iterator[ExtractionCase]:
     """Nine models on a 2026 paper: the final reply, and the first one, in which no form was asked for again."""
     folder = data / "gaokao2026_math"
     rows = _lines(folder / "reviewed" / "2026-national-i-math.jsonl")
-    asked = {
+    questions = {
         row["id"]: _question(_KINDS[row["question_type"]], [row["answer"]["standard"]], text=row["question"]["content"])
         for row in rows
         if row["question_type"] in _KINDS
@@ -93,10 +90,10 @@ def nine_models(data: Path) -> Iterator[ExtractionCase]:
         right = {row["item_id"]: row["verdict"] == "correct" for row in graded}
         for row in _lines(path):
             name = row["item_id"]
-            if name not in asked:
+            if name not in questions:
                 continue
             key = f"{row['model_config']['name']} {name.rpartition('-')[2]}"
-            common = {"question": asked[name], "recorded": row["extracted_answer"] or "", "right": right[name]}
+            common = {"question": questions[name], "recorded": row["extracted_answer"] or "", "right": right[name]}
             yield ExtractionCase("nine models, final reply", key, response=row["final_response_text"] or "", **common)
             if row["first_response_text"]:
                 choice = ((row["raw_responses"]["first"].get("payload") or {}).get("choices") or [{}])[0]
@@ -112,8 +109,8 @@ def boxed_runs(data: Path) -> Iterator[ExtractionCase]:
             kind: QuestionType = (
                 "single_choice" if number < 8 else "multiple_choice" if number < 11 else "fill_in_blank"
             )
-            found = re.findall(r"^([A-D])\.\s*(.+)$", text, re.MULTILINE) if number < 11 else []
-            options = [Option(label=label, text=option.strip()) for label, option in found]
+            choices = re.findall(r"^([A-D])\.\s*(.+)$", text, re.MULTILINE) if number < 11 else []
+            options = [Option(label=label, text=option.strip()) for label, option in choices]
             ended = "length" if "length" in case["status"] else "stop"
             question = _question(kind, [str(case["expected"])], text=text, options=options)
             yield ExtractionCase("boxed runs", f"{path.stem} {name[-3:]}", question, case["response"] or "", ended,
@@ -168,8 +165,8 @@ def experts(data: Path) -> Iterator[ExtractionCase]:
     for subject in ("math", "physics"):
         rows = json.loads((data / "judge" / f"mr_ben_{subject}.json").read_text(encoding="utf-8"))
         for row in (row for several in rows.values() for row in several):
-            found = re.findall(r"^\s*([A-J])\s*:\s*(.*?)\s*$", row["Options"], re.MULTILINE)
-            options = [Option(label=label, text=text) for label, text in found]
+            choices = re.findall(r"^\s*([A-J])\s*:\s*(.*?)\s*$", row["Options"], re.MULTILINE)
+            options = [Option(label=label, text=text) for label, text in choices]
             key = row["Ground_Truth_Answer_Modified"] or row["Ground_Truth_Answer"]
             question = _question("single_choice", [key], "en", row["Question"], options=options)
             name = f"{subject} {row['Question_UUID']} {row['Sampled_Model']}"
@@ -193,7 +190,7 @@ SOURCES: Mapping[str, Callable[[Path], Iterator[ExtractionCase]]] = {
 
 
 def judged(case: ExtractionCase, found: Extraction, key: Sequence[str] | None = None) -> bool | None:
-    """True if the extracted answer equals a key (the question's unless given); None if the rules cannot say."""
+    """True if the extracted answer equals a key; None if the rules cannot say."""
     question = case.question if key is None else case.question.model_copy(update={"answer": list(key)})
     verdict = grade(
         question, Key(task="bench", question_id="q"), found.answers, config=GradingConfig(), cascade=_rules()
@@ -214,20 +211,20 @@ def _rules() -> Any:
 
 
 def outcome(case: ExtractionCase) -> tuple[str, Extraction]:
-    """The class of a case ("agrees" or one of `CLASSES`), and what was found."""
-    found = extract(case.response, case.question, case.finish_reason)
+    """The class of a case ("agrees" or one of `CLASSES`), and the extraction."""
+    extraction = extract(case.response, case.question, case.finish_reason)
     if (case.set, case.id) in SEEN:
-        return "key or mark wrong", found
-    return (_against_record if case.recorded is not None else _against_mark)(case, found), found
+        return "key or mark wrong", extraction
+    return (_against_record if case.recorded is not None else _against_mark)(case, extraction), extraction
 
 
-def _against_record(case: ExtractionCase, found: Extraction) -> str:
-    if not found.answers:
+def _against_record(case: ExtractionCase, extraction: Extraction) -> str:
+    if not extraction.answers:
         return AGREES if not case.recorded else _silence(case)
-    is_key = judged(case, found)
+    is_key = judged(case, extraction)
     if not case.recorded:
         return "ours right, recorded wrong" if is_key else "ours alone"
-    same = found.answers == [case.recorded] or judged(case, found, [case.recorded])
+    same = extraction.answers == [case.recorded] or judged(case, extraction, [case.recorded])
     if same:
         return "same value, recorded as wrong" if is_key and case.right is False else AGREES
     if is_key:
@@ -235,15 +232,15 @@ def _against_record(case: ExtractionCase, found: Extraction) -> str:
     return "left open" if same is None else "other value"
 
 
-def _against_mark(case: ExtractionCase, found: Extraction) -> str:
-    if not found.answers:
+def _against_mark(case: ExtractionCase, extraction: Extraction) -> str:
+    if not extraction.answers:
         return _silence(case) if case.right else AGREES
-    is_key = judged(case, found)
+    is_key = judged(case, extraction)
     if not case.right:
         return "accepted, marked wrong" if is_key else AGREES
     if is_key:
         return AGREES
-    if found.method == "whole" and is_key is None:
+    if extraction.method == "whole" and is_key is None:
         return "handed on whole"
     return "left open" if is_key is None else "other value"
 
@@ -272,7 +269,7 @@ SEEN: dict[tuple[str, str], str] = {
 
 
 def measure(data: Path) -> Json:
-    """Each set that lies in a folder: rows, agreement, how answers were found, each class with its rows."""
+    """Rows, agreement, methods and classes of each set in a folder."""
     sets: Json = {}
     absent: list[str] = []
     for name, source in SOURCES.items():
@@ -281,22 +278,21 @@ def measure(data: Path) -> Json:
             continue
         for case in source(data):
             empty = {"about": (source.__doc__ or "").strip(), "rows": 0, "agrees": 0, "methods": {}, "classes": {}}
-            one = sets.setdefault(case.set, empty)
-            said, found = outcome(case)
-            one["rows"] += 1
-            one["agrees"] += said == AGREES
-            one["methods"][found.method] = one["methods"].get(found.method, 0) + 1
-            if said != AGREES:
-                one["classes"].setdefault(said, []).append(_row(case, found))
+            tally = sets.setdefault(case.set, empty)
+            kind, extraction = outcome(case)
+            tally["rows"] += 1
+            tally["agrees"] += kind == AGREES
+            tally["methods"][extraction.method] = tally["methods"].get(extraction.method, 0) + 1
+            if kind != AGREES:
+                tally["classes"].setdefault(kind, []).append(_row(case, extraction))
     return {"sets": sets, "absent": absent}
 
 
-def _row(case: ExtractionCase, found: Extraction) -> Json:
-    """A disagreement, with values cut short: the data itself stays where it is."""
-    ours = [] if found.method == "whole" else [_short(answer) for answer in found.answers]
-    known = "; ".join(case.question.answer) if case.recorded is None else case.recorded
+def _row(case: ExtractionCase, extraction: Extraction) -> Json:
+    ours = [] if extraction.method == "whole" else [_short(answer) for answer in extraction.answers]
+    expected = "; ".join(case.question.answer) if case.recorded is None else case.recorded
     seen = SEEN.get((case.set, case.id))
-    return {"id": case.id, "known": _short(known), "ours": ours, "method": found.method, "seen": seen}
+    return {"id": case.id, "known": _short(expected), "ours": ours, "method": extraction.method, "seen": seen}
 
 
 def _short(value: str) -> str:
@@ -326,35 +322,36 @@ _SHOWN = 60
 
 
 def card(figures: Json) -> str:
-    """The card as Markdown: what the figures hold, and nothing else."""
+    """The card as Markdown."""
     sets = figures["sets"]
-    rows = [(name, str(one["rows"]), str(one["agrees"]), _percent(one)) for name, one in sets.items()]
-    about = dict.fromkeys(one["about"] for one in sets.values())
-    classes = [said for said in CLASSES if any(said in one["classes"] for one in sets.values())]
-    counts = [(name, *(str(len(one["classes"].get(said, []))) for said in classes)) for name, one in sets.items()]
-    methods = sorted({method for one in sets.values() for method in one["methods"]})
-    found = [(name, *(str(one["methods"].get(method, 0)) for method in methods)) for name, one in sets.items()]
+    rows = [(name, str(tally["rows"]), str(tally["agrees"]), _percent(tally)) for name, tally in sets.items()]
+    about = dict.fromkeys(tally["about"] for tally in sets.values())
+    classes = [kind for kind in CLASSES if any(kind in tally["classes"] for tally in sets.values())]
+    counts = [(name, *(str(len(tally["classes"].get(kind, []))) for kind in classes)) for name, tally in sets.items()]
+    methods = sorted({method for tally in sets.values() for method in tally["methods"]})
+    method_rows = [
+        (name, *(str(tally["methods"].get(method, 0)) for method in methods)) for name, tally in sets.items()
+    ]
     sections = [
         _HEAD, "## By set", _table(("set", "rows", "agrees", "share"), rows), "\n".join(f"- {text}" for text in about),
         "## Disagreements by class", _table(("set", *classes), counts),
-        "\n".join(f"- **{said}**: {CLASSES[said]}" for said in classes),
-        "## How answers were found", _table(("set", *methods), found),
-        "## Every disagreement", *(_listed(name, one["classes"]) for name, one in sets.items() if one["classes"]),
+        "\n".join(f"- **{kind}**: {CLASSES[kind]}" for kind in classes),
+        "## How answers were found", _table(("set", *methods), method_rows),
+        "## Every disagreement", *(_listed(name, tally["classes"]) for name, tally in sets.items() if tally["classes"]),
     ]  # fmt: skip
     if figures["absent"]:
         sections.append("Absent when this was measured: " + ", ".join(figures["absent"]) + ".")
     return "\n\n".join([*sections, _REMAKE]) + "\n"
 
 
-def _percent(one: Json) -> str:
-    return f"{100 * one['agrees'] / one['rows']:.1f} %"
+def _percent(tally: Json) -> str:
+    return f"{100 * tally['agrees'] / tally['rows']:.1f} %"
 
 
 def _listed(name: str, classes: Json) -> str:
-    """The rows of a set by class: their ids, and what was found where a value was."""
     lines = [f"### {name}"]
-    for said, rows in classes.items():
-        lines.append(f"\n{said} ({len(rows)}):\n")
+    for kind, rows in classes.items():
+        lines.append(f"\n{kind} ({len(rows)}):\n")
         if not any(row["ours"] for row in rows):
             lines.append(", ".join(row["id"] for row in rows))
             continue
@@ -374,7 +371,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints the table, writes the card."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="the folder that holds the sets")
     parser.add_argument("--out", type=Path, help="the two files of the card, without their ending")
@@ -384,9 +381,9 @@ def main() -> None:
         print(f"{name}: not in {arguments.data}, skipped")
     if not figures["sets"]:
         sys.exit(f"no set of responses in {arguments.data}: name the folder that holds them")
-    for name, one in figures["sets"].items():
-        classes = ", ".join(f"{said} {len(rows)}" for said, rows in one["classes"].items())
-        print(f"{name:36} {one['rows']:5} rows, {_percent(one):>8} agree; {classes}")
+    for name, tally in figures["sets"].items():
+        classes = ", ".join(f"{kind} {len(rows)}" for kind, rows in tally["classes"].items())
+        print(f"{name:36} {tally['rows']:5} rows, {_percent(tally):>8} agree; {classes}")
     if arguments.out:
         arguments.out.with_suffix(".md").write_text(card(figures), encoding="utf-8")
         text = json.dumps(figures, ensure_ascii=False, indent=1)

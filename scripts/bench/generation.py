@@ -1,23 +1,14 @@
 """Measures `livek12 generate` on text questions against the bare engine: vLLM's `LLM.chat`, once, with all prompts.
 
-The questions are real English ones of `--data` (see `write_questions`), or a built data set, with `--built` and
-`--task`. The model is the genuine small SmolLM2-135M, any `--model`, or with `--dummy` a shape of models.py with
-random weights: `--dummy qwen3-8b` on a GPU, `--dummy tiny` anywhere. Every run is a process of its own with the same
-engine arguments, prompts and sampling (temperature 0, `--max-tokens`); watch.py says what is timed in it. Each
-side runs with four questions before, which is not counted: it brings the files of model and libraries into memory.
+Questions are real English ones of `--data` (`write_questions`), or `--built` and `--task`. The model is SmolLM2-135M,
+any `--model`, or with `--dummy` a shape of models.py (`qwen3-8b` on a GPU, `tiny` anywhere). Every run is a process
+(watch.py); each side first runs four questions, not counted, to bring its files into memory.
 
-Measured:
-
-- `--pairs` rounds of bare, ours, bare with `--questions` questions. A pair is ours and the bare run before it in one
-  round, after it in the next, so that a machine that slows down does so for both. `ours / bare` is the median of the
-  pairs' ratios; `bare / bare`, of the two bare runs of each round, is the noise that it has to be read against.
-- `generation`: first request handed in to last response (ours: stored on disk; bare: returned).
-- `whole`: the process from start to exit, with imports, model and, for ours, the data set.
-- `--full` questions once by each.
-- how many answers are the same text, character for character.
-- on a GPU, the share of the generation in which it was busy.
-
-Run it with the Python that livek12 is installed in: `python scripts/bench/generation.py --json figures.json`.
+- `--pairs` rounds of bare, ours, bare with `--questions` questions; pairs alternate the order, so that drift of the
+  machine cancels. `ours / bare` is the median of the pairs' ratios; `bare / bare` is the noise.
+- `generation`: first request handed in to last response (ours: stored; bare: returned).
+- `whole`: the process from start to exit.
+- `--full` questions once by each; equal texts; on a GPU, its busy share.
 """
 
 from __future__ import annotations
@@ -50,7 +41,7 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Prints the runs, and the ratios beside their bars."""
+    """Command line."""
     options = _options()
     with tempfile.TemporaryDirectory(prefix="bench_generation.", dir=options.work) as made:
         figures = measure(options, Path(made))
@@ -71,7 +62,7 @@ def _options() -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace, made: Path) -> dict[str, Any]:
-    """Runs all sides; see the module."""
+    """Runs all sides."""
     data = options.built or build_questions(options.data, max(options.questions, options.full), made)
     bench = make_bench(options, made, data, options.task)
     figures: dict[str, Any] = {"machine": machine(), **bench.told()}
@@ -102,14 +93,14 @@ def _round(bench: Bench, questions: int) -> tuple[Side, Side, Side]:
 
 
 def ratios(rounds: list[tuple[Side, Side, Side]]) -> dict[str, Any]:
-    """Ours over bare and bare over bare, for generation and for the whole process; see the module."""
-    found: dict[str, Any] = {}
+    """Ratios of generation and whole process."""
+    figures: dict[str, Any] = {}
     for what in BARS:
         pairs = [
             _over(ours, after if place % 2 else before)[what] for place, (before, ours, after) in enumerate(rounds)
         ]
-        found[what] = {"ours / bare": spread(pairs), "bare / bare": spread([_over(c, a)[what] for a, _, c in rounds])}
-    return found
+        figures[what] = {"ours / bare": spread(pairs), "bare / bare": spread([_over(c, a)[what] for a, _, c in rounds])}
+    return figures
 
 
 def _over(side: Side, other: Side) -> dict[str, float]:
@@ -117,7 +108,7 @@ def _over(side: Side, other: Side) -> dict[str, float]:
 
 
 def shown(figures: dict[str, Any]) -> str:
-    """The figures for a person."""
+    """Figures as text."""
     lines = [table(figures["runs"]), ""]
     for what, bar in BARS.items():
         if pairs := figures.get("pairs"):
@@ -141,21 +132,17 @@ def build_questions(data: Path, many: int, made: Path) -> Path:
 
 
 def write_questions(file: Path, data: Path, many: int) -> None:
-    """Real English questions of the published sets in `data`, in a drawn order that is always the same.
-
-    Where there are none, those of the sample that ships inside; where there are too few, they come again with another
-    number in front, so that no two prompts are the same.
-    """
-    found = list(real_stems(data)) if data.is_dir() else []
-    found = found or list(_sample())
-    random.Random(0).shuffle(found)
+    """English questions of the published sets in `data` (default: the sample); repeated ones get a number in front."""
+    stems = list(real_stems(data)) if data.is_dir() else []
+    stems = stems or list(_sample())
+    random.Random(0).shuffle(stems)
     with file.open("w", encoding="utf-8") as lines:
-        for number, row in enumerate(itertools.islice(itertools.cycle(found), many)):
-            again = f"(Question {number}) " if number >= len(found) else ""
-            said = {"id": f"q{number:05d}", "language": "en", "subject": "math", "question_type": "short_answer"}
+        for number, row in enumerate(itertools.islice(itertools.cycle(stems), many)):
+            again = f"(Question {number}) " if number >= len(stems) else ""
+            source = {"id": f"q{number:05d}", "language": "en", "subject": "math", "question_type": "short_answer"}
             options = "".join(f"\n{sign}. {text}" for sign, text in zip("ABCDE", row["options"], strict=False))
-            said |= {"question": again + row["question"] + options, "answer": "1"}
-            lines.write(json.dumps(said, ensure_ascii=False) + "\n")
+            source |= {"question": again + row["question"] + options, "answer": "1"}
+            lines.write(json.dumps(source, ensure_ascii=False) + "\n")
 
 
 def real_stems(data: Path) -> Iterator[Row]:
@@ -176,10 +163,10 @@ def real_stems(data: Path) -> Iterator[Row]:
 def _rows(file: Path) -> Iterator[Row]:
     with suppress(ValueError):
         lines = file.read_text(encoding="utf-8").splitlines() if file.suffix == ".jsonl" else []
-        found = [json.loads(line) for line in lines] if lines else json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            found = found.get("example") or found.get("data") or []
-        yield from (row for row in found if isinstance(row, dict))
+        content = [json.loads(line) for line in lines] if lines else json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(content, dict):
+            content = content.get("example") or content.get("data") or []
+        yield from (row for row in content if isinstance(row, dict))
 
 
 def _sample() -> Iterator[Row]:

@@ -2,9 +2,8 @@
 
     python -m livek12.scripts.bench.harness_marks lm-eval OUT RUN TASK
 
-OUT is what the harness wrote, RUN a run folder made from its log: for Inspect by the import as it is; for the others,
-which mark every answer as whole, from its texts alone. Ends with code 1 where a number differs. Part of
-`bash scripts/test.sh harnesses`.
+OUT is the harness's output, RUN a run folder of its log (Inspect: by the import; others: from its texts). Exit code 1
+where a number differs. Part of `bash scripts/test.sh harnesses`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ SHARES = ("ungraded", "no_answer")
 
 
 def main() -> None:
-    """Compares one log, and says what differs."""
+    """Compares one log and prints the differences."""
     harness, out, run, task = sys.argv[1:]
     theirs = reported(harness, Path(out), task)
     ours = of_report(json.loads((Path(run) / "report.json").read_text(encoding="utf-8"))["tasks"][task])
@@ -45,34 +44,34 @@ def main() -> None:
 
 
 def reported(harness: str, out: Path, task: str) -> Mapping[str, float]:
-    """The numbers that a harness wrote, by their names there."""
+    """Numbers of a harness, by its names."""
     name = harness_name(task)
     if harness == "inspect":
         from inspect_ai.log import read_eval_log
 
         results: Any = read_eval_log(str(_one(out, "*.eval")), header_only=True).results
-        return {metric: found.value for metric, found in results.scores[0].metrics.items()}
+        return {metric: result.value for metric, result in results.scores[0].metrics.items()}
     if harness == "vlmevalkit":
         scores: dict[str, float] = json.loads(_one(out, f"*_{name}_score.json").read_text(encoding="utf-8"))
         return scores
     file = _one(out, "*_results.json" if harness == "lmms-eval" else "results_*.json")
-    found = json.loads(file.read_text(encoding="utf-8"))["results"]
-    numbers = found[f"{name}|0" if harness == "lighteval" else name]
+    result = json.loads(file.read_text(encoding="utf-8"))["results"]
+    numbers = result[f"{name}|0" if harness == "lighteval" else name]
     return {metric.removesuffix(",all"): value for metric, value in numbers.items()}
 
 
 def of_report(report: Mapping[str, Any]) -> dict[str, float]:
-    """The same numbers from a task's part of report.json."""
+    """The same numbers of a task in report.json."""
     counts = report["counts"]
     shares = {state: counts[state] / counts["answers"] for state in SHARES}
     return {name: report["metrics"][metric][end] for name, (metric, end) in ENDS.items()} | shares
 
 
 def _one(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.rglob(pattern))
-    if len(found) != 1:
-        raise UserError(f"{folder}: {len(found)} files {pattern}, and one is wanted")
-    return found[0]
+    files = sorted(folder.rglob(pattern))
+    if len(files) != 1:
+        raise UserError(f"{folder}: {len(files)} files {pattern}, and one is wanted")
+    return files[0]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """Writes the judge card: what was measured of the rules, on which labelled answers, and what that saves.
 
-`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]…
-[--agreement "LABEL=FILE.json"]… --out FILES` reads what `judges.py`, `attacks.py`, `panel.py` and `livek12 study
-agreement` wrote with `--json` and makes `judge-card.json` and `.md`. The text says what the JSON holds and nothing
-else. Only the figures under `speed` differ between two measurements of one state.
+`python scripts/bench/judge_card.py FIGURES.json [--attacks FILE.json] [--costs "LABEL=FILE.json"]… [--agreement
+"LABEL=FILE.json"]… --out FILES` makes `judge-card.json` and `.md` from the `--json` of `judges.py`, `attacks.py`,
+`panel.py` and `livek12 study agreement`. Only `speed` differs between two measurements of one state.
 """
 
 from __future__ import annotations
@@ -41,21 +40,13 @@ def card(
     before: Json | None = None,
     agreements: Mapping[str, Json] | None = None,
 ) -> Json:
-    """The card as data.
-
-    Args:
-        figures: what `scripts.bench.judges.measure` found.
-        costs: label → what `scripts.bench.panel` found, run by run.
-        attacks: what `scripts.bench.attacks.measure` found.
-        before: an earlier card, whose costs and judged runs are kept where none are given.
-        agreements: label → what `livek12 study agreement` found of runs that judges decided, beside people.
-    """
+    """The card as data; `before` supplies costs and judged runs not given."""
     needs = {"judge": figures["versions"].get("judge"), "runs": {label: _cost(runs) for label, runs in costs.items()}}
     sets: Json = {}
-    for name, found in figures["sets"].items():
-        sets[name] = {side: {key: found[side][key] for key in SHOWN} for side in SHOWN_SIDES}
-        sets[name] |= {"stages": found["stages"], "conventions": found["conventions"]}
-        sets[name]["wrong"] = found["livek12"]["wrong"]
+    for name, results in figures["sets"].items():
+        sets[name] = {side: {key: results[side][key] for key in SHOWN} for side in SHOWN_SIDES}
+        sets[name] |= {"stages": results["stages"], "conventions": results["conventions"]}
+        sets[name]["wrong"] = results["livek12"]["wrong"]
     return {
         "versions": figures["versions"],
         "sets": sets,
@@ -70,12 +61,11 @@ def card(
 
 
 def _judged_runs(agreements: Mapping[str, Json]) -> list[Json]:
-    """Decisions of each stage on the labelled answers of each run and rater, those of models too."""
     return [
         {"label": f"{label}, {run}", "rater": rater, "labelled": beside["labelled"], "stages": beside["by_stage"]}
         for label, runs in agreements.items()
-        for run, found in runs.items()
-        for rater, beside in found["raters"].items()
+        for run, results in runs.items()
+        for rater, beside in results["raters"].items()
     ]
 
 
@@ -128,52 +118,60 @@ All figures but those on speed are the same in every run of one state. What a ju
 `--agreement "LABEL=FILE.json"` puts it here, stage by stage; without labels of what models judged, nothing is here."""
 
 
-def _sections(found: Json) -> Iterator[str]:
-    sets = found["sets"]
+def _sections(data: Json) -> Iterator[str]:
+    sets = data["sets"]
     yield "## By set"
-    yield _judged("set", [_row(name, side, one) for name, of in sets.items() for side, one in _sides(of)])
+    yield _judged("set", [_row(name, side, figures) for name, of in sets.items() for side, figures in _sides(of)])
     yield "\n".join(f"- {name}: {ABOUT[name]}" for name in sets if name in ABOUT)
     yield "## By type of answer and language"
     yield (
         "The rows of all sets together, without the debatable labels. The type follows from the key by the rule in"
         " `scripts/bench/answer_kinds.py`."
     )
-    groups = {**found["kinds"], **{LANGUAGES[name]: of for name, of in found["languages"].items()}}
+    groups = {**data["kinds"], **{LANGUAGES[name]: of for name, of in data["languages"].items()}}
     yield _judged(
-        "rows of", [_row(name, side, one) for name, of in groups.items() for side, one in of.items() if one["decided"]]
+        "rows of",
+        [
+            _row(name, side, figures)
+            for name, of in groups.items()
+            for side, figures in of.items()
+            if figures["decided"]
+        ],
     )
-    if found["attacks"]:
+    if data["attacks"]:
         yield "## Attacks"
-        yield from _attacks(found["attacks"])
+        yield from _attacks(data["attacks"])
     yield "## By stage"
     yield (
         "The stages that decided a row, and their share of the rows of the set. `extraction`: the response says"
         " nothing, or nothing to one of the blanks. Several stages stand together where each decided a part of the"
         " answer."
     )
-    stages = [(name, *one) for name, of in sets.items() for one in of["stages"].items()]
-    yield _judged("set", [_row(name, stage, {"rows": one["decided"], **one}) for name, stage, one in stages], "stage")
-    if found.get("judged"):
+    stages = [(name, *figures) for name, of in sets.items() for figures in of["stages"].items()]
+    yield _judged(
+        "set", [_row(name, stage, {"rows": figures["decided"], **figures}) for name, stage, figures in stages], "stage"
+    )
+    if data.get("judged"):
         yield "## Judge models, by stage"
         yield (
             "Runs that people have labelled: what each stage decided of the labelled answers, rules and judge models"
             " (`livek12 study agreement RUN --labels FILE --json`)."
         )
         head = ("run", "beside", "stage", "labelled", "coverage", "precision", "at least", *SHOWN_WRONG)
-        yield _table(head, [row for one in found["judged"] for row in _stage_rows(one)])
-    if found["needs_a_model"]["runs"]:
+        yield _table(head, [row for figures in data["judged"] for row in _stage_rows(figures)])
+    if data["needs_a_model"]["runs"]:
         yield "## What is left for judge models"
         yield (
             f"Answers that the rules leave open, and what a panel of {JUDGES} would read and write for them (a reply is"
             f" taken to be {REPLY_TOKENS} tokens), beside the same panel without the rules. Retries, votes taken again"
-            f" and the audit of the reasoning are not in it. Measured with {found['needs_a_model']['judge']}."
+            f" and the audit of the reasoning are not in it. Measured with {data['needs_a_model']['judge']}."
         )
         yield _table(
             ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
-            [_cost_row(label, one) for label, one in found["needs_a_model"]["runs"].items()],
+            [_cost_row(label, figures) for label, figures in data["needs_a_model"]["runs"].items()],
         )
     yield "## Wrong decisions"
-    yield _wrong(found)
+    yield _wrong(data)
     yield "## Debatable labels"
     yield (
         "Labels that only a convention of their library explains, or that are wrong. They are in all figures above but"
@@ -181,20 +179,22 @@ def _sections(found: Json) -> Iterator[str]:
     )
     yield _table(
         ("set", "row", "key", "answer", "why"),
-        [(one["set"], one["id"], _code(one["gold"]), _code(one["answer"]), one["why"]) for one in found["conventions"]],
+        [
+            (figures["set"], figures["id"], _code(figures["gold"]), _code(figures["answer"]), figures["why"])
+            for figures in data["conventions"]
+        ],
     )
     yield "## Speed"
-    yield _speed(found["speed"])
+    yield _speed(data["speed"])
     yield "## Versions"
-    yield _table(("what", "version"), list(found["versions"].items()))
+    yield _table(("what", "version"), list(data["versions"].items()))
 
 
 def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str:
-    """A table of rows as `_row` makes them."""
     return _table((what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG), rows)
 
 
-def _attacks(found: Json) -> Iterator[str]:
+def _attacks(data: Json) -> Iterator[str]:
     yield (
         "Answers that we wrote against the rules, none from a data set (`scripts/bench/attacks.py`): each class in"
         " English, Chinese and Korean, over several types of answer. Wrong ones may be rejected or left open; right"
@@ -202,8 +202,8 @@ def _attacks(found: Json) -> Iterator[str]:
     )
     wrong = ("class", "wrong", "accepted", "left open", "math-verify accepts")
     right = ("right", "rejected", "left open", "math-verify rejects")
-    languages = {LANGUAGES[name]: of for name, of in found["languages"].items()}
-    groups = {**found["classes"], **languages, **found["kinds"], "**all**": found["all"]}
+    languages = {LANGUAGES[name]: of for name, of in data["languages"].items()}
+    groups = {**data["classes"], **languages, **data["kinds"], "**all**": data["all"]}
     yield _table((*wrong, *right), [_attack_row(name, of["livek12"], of["math-verify"]) for name, of in groups.items()])
 
 
@@ -217,45 +217,46 @@ def _attack_row(name: str, ours: Json, theirs: Json) -> Sequence[str]:
 
 
 def _sides(of: Json) -> Iterator[tuple[str, Json]]:
-    """The judges that decide anything of a set; without conventions only where there are any."""
     for side in SHOWN_SIDES:
         if of[side]["decided"] and (of["conventions"] or not side.endswith("conventions")):
             yield side, of[side]
 
 
-def _row(name: str, who: str, one: Json) -> Sequence[str]:
-    precise = ("–", "–") if one["precision"] is None else (_percent(one["precision"]), _percent(one["precision_low"]))
-    wrong = (str(one["false_accepts"]), str(one["false_rejects"]))
-    return (name, who, str(one["rows"]), _percent(one["coverage"]), *precise, *wrong)
+def _row(name: str, who: str, figures: Json) -> Sequence[str]:
+    precise = (
+        ("–", "–")
+        if figures["precision"] is None
+        else (_percent(figures["precision"]), _percent(figures["precision_low"]))
+    )
+    wrong = (str(figures["false_accepts"]), str(figures["false_rejects"]))
+    return (name, who, str(figures["rows"]), _percent(figures["coverage"]), *precise, *wrong)
 
 
-def _stage_rows(one: Json) -> Iterator[Sequence[str]]:
-    for stage, of in one["stages"].items():
-        decided = {"rows": one["labelled"], **of, "precision": of["as_human"] / of["decided"]}
-        decided |= {"coverage": of["decided"] / one["labelled"], "precision_low": of["precision_ci"][0]}
-        yield _cell(one["label"]), *_row(_cell(one["rater"]), _cell(stage), decided)
+def _stage_rows(figures: Json) -> Iterator[Sequence[str]]:
+    for stage, of in figures["stages"].items():
+        decided = {"rows": figures["labelled"], **of, "precision": of["as_human"] / of["decided"]}
+        decided |= {"coverage": of["decided"] / figures["labelled"], "precision_low": of["precision_ci"][0]}
+        yield _cell(figures["label"]), *_row(_cell(figures["rater"]), _cell(stage), decided)
 
 
 def _cell(text: str) -> str:
-    """A name on one line of a table, in which nothing is markup."""
     return re.sub(r"([\\`*\[\]<>|_])", r"\\\1", " ".join(text.split()))
 
 
-def _cost_row(label: str, one: Json) -> Sequence[str]:
-    first, second = one["with_rules"], one["without_rules"]
+def _cost_row(label: str, figures: Json) -> Sequence[str]:
+    first, second = figures["with_rules"], figures["without_rules"]
     unit = "characters" if first["tokens"] is None else "tokens"
     size = [f"{way[unit]:,}" + (" characters" if unit == "characters" else "") for way in (first, second)]
     saved = _percent(1 - first[unit] / second[unit]) if second[unit] else "–"
-    share = f"{first['answers']:,} ({_percent(first['answers'] / one['answers'])})"
-    return (label, f"{one['answers']:,}", share, *size, saved)
+    share = f"{first['answers']:,} ({_percent(first['answers'] / figures['answers'])})"
+    return (label, f"{figures['answers']:,}", share, *size, saved)
 
 
-def _wrong(found: Json) -> str:
-    """The rows by their numbers; the data itself stays where it is."""
+def _wrong(data: Json) -> str:
     lines = []
-    for name, of in found["sets"].items():
-        for said, what in ((True, "accepted, labelled wrong"), (False, "rejected, labelled right")):
-            rows = [row["id"] for row in of["wrong"] if row["said"] is said]
+    for name, of in data["sets"].items():
+        for verdict, what in ((True, "accepted, labelled wrong"), (False, "rejected, labelled right")):
+            rows = [row["id"] for row in of["wrong"] if row["said"] is verdict]
             named = [f"{row} (debatable)" if row in of["conventions"] else row for row in rows]
             if named:
                 lines.append(f"- {name}: {what}: {', '.join(named)}")
@@ -264,12 +265,21 @@ def _wrong(found: Json) -> str:
 
 def _speed(speed: Json) -> str:
     rows = [
-        (side, f"{one['rows_per_second']:.1f}", f"{one['slowest_row']['seconds']:.2f}", f"{one['peak_mib']:.0f}")
-        for side, one in speed["sides"].items()
+        (
+            side,
+            f"{figures['rows_per_second']:.1f}",
+            f"{figures['slowest_row']['seconds']:.2f}",
+            f"{figures['peak_mib']:.0f}",
+        )
+        for side, figures in speed["sides"].items()
     ]
-    said = f"{speed['workers']} warm workers each, caches empty, the same rows: {speed['ratio']:.1f} times as fast as"
-    said += " math-verify."
-    return said + "\n\n" + _table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
+    summary = (
+        f"{speed['workers']} warm workers each, caches empty, the same rows: {speed['ratio']:.1f} times as fast as"
+    )
+    summary += " math-verify."
+    return (
+        summary + "\n\n" + _table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
+    )
 
 
 def _percent(share: float) -> str:
@@ -277,7 +287,6 @@ def _percent(share: float) -> str:
 
 
 def _code(value: str) -> str:
-    """A piece of LaTeX as it stands, on one line of a table."""
     shown = " ".join(value.split()).replace("|", "\\|")
     return f"`` {shown} ``"
 
@@ -288,25 +297,24 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def record(found: Json) -> Json:
-    """The card's figures for corrected marks: how many labelled answers the rules decided, and how many wrongly."""
+    """Labelled answers that the rules decided, and wrong decisions among them."""
     ours = [of["livek12"] for of in found["sets"].values()]
-    wrong = sum(one["false_accepts"] + one["false_rejects"] for one in ours)
-    return {"judge": found["versions"]["judge"], "decided": sum(one["decided"] for one in ours), "wrong": wrong}
+    wrong = sum(figures["false_accepts"] + figures["false_rejects"] for figures in ours)
+    return {"judge": found["versions"]["judge"], "decided": sum(figures["decided"] for figures in ours), "wrong": wrong}
 
 
 def _labelled(option: str, given: Sequence[str]) -> dict[str, Json]:
-    """The files of an option that is given as LABEL=FILE."""
-    found: dict[str, Json] = {}
-    for one in given:
-        label, equals, file = one.rpartition("=")
+    labelled: dict[str, Json] = {}
+    for entry in given:
+        label, equals, file = entry.rpartition("=")
         if not equals:
-            sys.exit(f"{option} {one}: is LABEL=FILE")
-        found[label] = json.loads(Path(file).read_text(encoding="utf-8"))
-    return found
+            sys.exit(f"{option} {entry}: is LABEL=FILE")
+        labelled[label] = json.loads(Path(file).read_text(encoding="utf-8"))
+    return labelled
 
 
 def main() -> None:
-    """Reads the arguments and the measurements, writes both files."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figures", type=Path, help="what scripts/bench/judges.py --json wrote")
     parser.add_argument("--attacks", type=Path, help="what scripts/bench/attacks.py --json wrote")
@@ -323,11 +331,11 @@ def main() -> None:
     attacks = json.loads(arguments.attacks.read_text(encoding="utf-8")) if arguments.attacks else None
     stored = arguments.out.with_suffix(".json")
     before = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else None
-    found = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before, agreements)
-    stored.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    arguments.out.with_suffix(".md").write_text(text(found), "utf-8")
+    result = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before, agreements)
+    stored.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    arguments.out.with_suffix(".md").write_text(text(result), "utf-8")
     if arguments.record:
-        arguments.record.write_text(json.dumps(record(found), indent=1) + "\n", "utf-8")
+        arguments.record.write_text(json.dumps(record(result), indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

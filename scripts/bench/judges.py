@@ -1,9 +1,4 @@
-"""Measures the rules (no model) beside other verifiers on labelled answers: agreement a set, and rows a second.
-
-`python scripts/bench/judges.py --data ../shared/data/judge [--json FILE]`. All sides get the same rows in the same run,
-two warm processes each, with empty caches (see `verifiers.py`). A figure "without conventions" leaves out the rows of
-`CONVENTIONS` in `labelled.py`, whose labels only their library explains, or which are wrong.
-"""
+"""Measures the rules (no model) beside other verifiers on labelled answers: agreement a set, and rows a second."""
 
 from __future__ import annotations
 
@@ -26,10 +21,10 @@ Json = dict[str, Any]
 
 
 def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Coverage, precision with its Wilson bound, and the wrong decisions of one side on one set."""
-    decided = [(row, one.said) for row, one in zip(rows, answered, strict=True) if one.said is not None]
-    right = sum(row.right == said for row, said in decided)
-    wrong = [{"id": row.id, "said": said} for row, said in decided if said != row.right]
+    """Coverage, precision with its Wilson bound, and wrong decisions."""
+    decided = [(row, answer.said) for row, answer in zip(rows, answered, strict=True) if answer.said is not None]
+    right = sum(row.right == verdict for row, verdict in decided)
+    wrong = [{"id": row.id, "said": verdict} for row, verdict in decided if verdict != row.right]
     low = wilson_interval(right, len(decided))[0] if decided else 0.0
     return {
         "rows": len(rows),
@@ -38,26 +33,26 @@ def agreement(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json
         "precision": right / len(decided) if decided else None,
         "precision_low": low,
         "agreement": right / len(rows),
-        "false_accepts": sum(bool(one["said"]) for one in wrong),
-        "false_rejects": sum(not one["said"] for one in wrong),
+        "false_accepts": sum(bool(answer["said"]) for answer in wrong),
+        "false_rejects": sum(not answer["said"] for answer in wrong),
         "wrong": wrong,
-        "open": [row.id for row, one in zip(rows, answered, strict=True) if one.said is None],
+        "open": [row.id for row, answer in zip(rows, answered, strict=True) if answer.said is None],
     }
 
 
 def by_stage(rows: Sequence[BenchRow], answered: Sequence[SideAnswers]) -> Json:
-    """Decisions of each stage (or of the stages of a row's parts together); `coverage` is its share of all rows."""
+    """Decisions of each stage; `coverage` is its share of rows."""
     stages: Json = {}
-    for name in sorted({one.by for one in answered if one.said is not None}):
-        mine = [index for index, one in enumerate(answered) if one.said is not None and one.by == name]
-        found = agreement([rows[index] for index in mine], [answered[index] for index in mine])
-        stages[name] = {key: found[key] for key in ("decided", "precision", "precision_low", *WRONG)}
+    for name in sorted({answer.by for answer in answered if answer.said is not None}):
+        mine = [index for index, answer in enumerate(answered) if answer.said is not None and answer.by == name]
+        figures = agreement([rows[index] for index in mine], [answered[index] for index in mine])
+        stages[name] = {key: figures[key] for key in ("decided", "precision", "precision_low", *WRONG)}
         stages[name]["coverage"] = len(mine) / len(rows)
     return stages
 
 
 def versions() -> Json:
-    """All that the figures depend on, but for the data."""
+    """Versions that the figures depend on."""
     from livek12.engines.common import versions_of
     from livek12.judges.grade import GradingConfig, judge_version
 
@@ -87,20 +82,21 @@ def measure(folder: Path) -> Json:
     ratio = sides["livek12"]["rows_per_second"] / sides["math-verify"]["rows_per_second"]
     named = [{"set": row.set, "id": row.id, "gold": row.gold, "answer": row.response, "why": CONVENTIONS[pair]}
              for row in rows if (pair := (row.gold, row.response)) in CONVENTIONS]  # fmt: skip
-    found = {"rows": len(rows), "workers": WORKERS, "sides": sides, "ratio": ratio, "sets": sets}
-    return found | groups | {"conventions": named, "versions": versions()}
+    figures = {"rows": len(rows), "workers": WORKERS, "sides": sides, "ratio": ratio, "sets": sets}
+    return figures | groups | {"conventions": named, "versions": versions()}
 
 
 def grouped(rows: Sequence[BenchRow], answered: Mapping[str, Sequence[SideAnswers]]) -> Json:
-    """Each side's figures by type of answer and by language, without the rows of `CONVENTIONS`."""
+    """Figures by type of answer and by language, without `CONVENTIONS`."""
     plain = [index for index, row in enumerate(rows) if (row.gold, row.response) not in CONVENTIONS]
     kinds = {index: answer_kind(rows[index]) for index in plain}
 
     def group(chosen: Sequence[int]) -> Json:
-        found = {
-            side: agreement([rows[i] for i in chosen], [said[i] for i in chosen]) for side, said in answered.items()
+        figures = {
+            side: agreement([rows[i] for i in chosen], [answers[i] for i in chosen])
+            for side, answers in answered.items()
         }
-        return {side: {key: one[key] for key in FIGURES} for side, one in found.items()}
+        return {side: {key: result[key] for key in FIGURES} for side, result in figures.items()}
 
     languages = dict.fromkeys(rows[index].language for index in plain)
     return {
@@ -113,21 +109,21 @@ def show(figures: Json) -> None:
     """The table of sets, then speed and memory."""
     print(f"{'set':32} {'side':34} {'rows':>5} {'coverage':>9} {'precision':>16} {'false acc.':>10} {'false rej.':>10}")
     for name, sides in figures["sets"].items():
-        for side, one in sides.items():
+        for side, result in sides.items():
             if side in {"conventions", "stages"} or (side.endswith("conventions") and not sides["conventions"]):
                 continue
-            precision = f"{one['precision']:.1%} (≥ {one['precision_low']:.1%})" if one["decided"] else "-"
-            print(f"{name:32} {side:34} {one['rows']:5} {one['coverage']:9.1%} {precision:>16} "
-                  f"{one['false_accepts']:10} {one['false_rejects']:10}")  # fmt: skip
-    for side, one in figures["sides"].items():
-        slow = one["slowest_row"]
-        print(f"{side:12} {one['rows_per_second']:8.1f} rows/s, slowest {slow['seconds']:.2f} s "
-              f"({slow['set']} {slow['id']}), highest memory of a process {one['peak_mib']:.0f} MiB")  # fmt: skip
+            precision = f"{result['precision']:.1%} (≥ {result['precision_low']:.1%})" if result["decided"] else "-"
+            print(f"{name:32} {side:34} {result['rows']:5} {result['coverage']:9.1%} {precision:>16} "
+                  f"{result['false_accepts']:10} {result['false_rejects']:10}")  # fmt: skip
+    for side, result in figures["sides"].items():
+        slow = result["slowest_row"]
+        print(f"{side:12} {result['rows_per_second']:8.1f} rows/s, slowest {slow['seconds']:.2f} s "
+              f"({slow['set']} {slow['id']}), highest memory of a process {result['peak_mib']:.0f} MiB")  # fmt: skip
     print(f"ratio {figures['ratio']:.1f}")
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data/judge"))
     parser.add_argument("--json", type=Path, help="file for the figures")

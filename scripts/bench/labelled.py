@@ -1,7 +1,6 @@
-"""Labelled answers as rows: the sets of a folder, each with its key, the response and whether people call it right.
+"""Labelled answers as rows: key, response and human label of each set in a folder.
 
-Contract: the data stay where they are; a set whose file is not there has no rows. `CONVENTIONS` names the rows whose
-labels only their library explains, or which are wrong.
+`CONVENTIONS` names rows with labels that only their library explains, or that are wrong.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ CONVENTIONS: dict[tuple[str, str], str] = {
 
 @dataclass(frozen=True)
 class BenchRow:
-    """One labelled answer. `extracted` are the parts of the key, where the set wraps it in a solution."""
+    """One labelled answer; `extracted` are the parts of the key, where the set wraps it in a solution."""
 
     set: str
     id: str
@@ -59,7 +58,7 @@ class BenchRow:
 
 
 def labelled_rows(folder: Path) -> list[BenchRow]:
-    """All rows of the sets that lie in a folder, in the order of their files."""
+    """All rows of a folder's sets, in file order."""
     sources = (_pairs, _hard, _teachers)
     return [row for source in sources for row in source(folder)]
 
@@ -97,7 +96,6 @@ _TYPES: dict[str, QuestionType] = {"单选题": "single_choice", "多选题": "m
 
 
 def _teachers(folder: Path) -> Iterator[BenchRow]:
-    """Choice questions and blanks that teachers gave full or zero marks."""
     from livek12.judges.rules.labels import read_labels
 
     for number, row in enumerate(_lines(folder / "gaokao2024_teacher_scored.jsonl")):

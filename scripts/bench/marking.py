@@ -45,7 +45,7 @@ CORES = (4, 8, 16, 64)
 
 
 def responses(data: Path) -> Iterator[tuple[Question, str, str | None]]:
-    """All recorded responses that lie in a folder, each with its question and how it ended."""
+    """Recorded responses of a folder, with questions and finish reasons."""
     for name, source in SOURCES.items():
         for case in source(data) if (data / name).exists() else ():
             yield case.question, case.response, case.finish_reason
@@ -54,9 +54,9 @@ def responses(data: Path) -> Iterator[tuple[Question, str, str | None]]:
 
 
 def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> Path:
-    """A run whose answers are these, not marked."""
+    """An unmarked run of these answers."""
     questions = [question.model_copy(update={"id": f"q{number}"}) for number, (question, _, _) in enumerate(rows)]
-    asked = TaskSpec(
+    spec = TaskSpec(
         name=TASK,
         version=1,
         modality="text_only",
@@ -67,7 +67,7 @@ def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> 
         sampling=Sampling(),
     )
     run = RunFolder.create_or_resume(
-        folder, RunSpec(model="m", engine="replay", trials=1, tasks=[asked]), {TASK: questions}
+        folder, RunSpec(model="m", engine="replay", trials=1, tasks=[spec]), {TASK: questions}
     )
     with run.writer("responses") as writer:
         for question, (_, text, ended) in zip(questions, rows, strict=True):
@@ -78,29 +78,29 @@ def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> 
 
 
 def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> dict[str, Any]:
-    """The time of a processor that marking takes, of all processes and of the caller's."""
+    """Processor time of marking."""
     with tempfile.TemporaryDirectory() as work:
         run = make_run(Path(work) / "run", rows)
-        told = Path(work) / "told"
+        log = Path(work) / "told"
         command = [sys.executable, "-c", JUDGE, run, "--no-cache", "--workers", workers]
-        found = timed(command, errors=told)
-        said = told.read_text()
-        if found.code:
-            raise SystemExit(said)
-        own = float(said.rsplit("own ", 1)[1].split()[0])
+        usage = timed(command, errors=log)
+        output = log.read_text()
+        if usage.code:
+            raise SystemExit(output)
+        own = float(output.rsplit("own ", 1)[1].split()[0])
         verdicts = sum(1 for file in run.glob("verdicts-*.jsonl") for _ in file.open())
     return {
         "workers": workers,
         "answers": verdicts,
-        "seconds": found.seconds,
-        "processor": found.processor,
+        "seconds": usage.seconds,
+        "processor": usage.processor,
         "caller": own,
-        "GiB": found.peak,
+        "GiB": usage.peak,
     }
 
 
 def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, float]:
-    """Answers a processor second of math-verify in this process, on choices and on others."""
+    """Answers a processor second of math-verify."""
     side, spent = SIDES["math-verify"], {"choices": [0.0, 0.0], "values": [0.0, 0.0]}
     side.warm()
     for question, text, _ in rows[::6]:
@@ -115,7 +115,7 @@ def math_verify(rows: Sequence[tuple[Question, str, str | None]]) -> dict[str, f
 
 
 def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
-    """Milliseconds of a response for the caller and the workers, without the starts; speed-up on more cores."""
+    """Milliseconds a response; speed-up on more cores."""
     count = large["answers"] - small["answers"]
     caller = 1000 * (large["caller"] - small["caller"]) / count
     workers = 1000 * (large["processor"] - small["processor"]) / count - caller
@@ -124,7 +124,7 @@ def model(small: dict[str, Any], large: dict[str, Any]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the folder that holds the sets")
     parser.add_argument("--workers", default="1,2", help="numbers of processes (default 1,2)")
@@ -151,11 +151,11 @@ def main() -> None:
     kinds = {"choices": True, "values": False}
     for name, chosen in kinds.items():
         some = [row for row in rows if (row[0].question_type in CHOICE_TYPES) is chosen]
-        one = marked(some, 1)
-        figures[name] = {**one, "per_processor_second": one["answers"] / one["processor"]}
+        base = marked(some, 1)
+        figures[name] = {**base, "per_processor_second": base["answers"] / base["processor"]}
         print(
             name,
-            f"{one['answers']} answers, {one['answers'] / one['processor']:.0f} a processor second, start included",
+            f"{base['answers']} answers, {base['answers'] / base['processor']:.0f} a processor second, start included",
         )
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

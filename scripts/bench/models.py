@@ -1,10 +1,8 @@
-"""Models for benchmarks and tests, made on the spot: tiny ones with random weights, real sizes without weights.
+"""Models for benchmarks and tests: tiny ones with random weights, real sizes without weights.
 
-Contract: `make_model` writes a folder that transformers and vLLM load: configuration, a tokenizer of the shape's
-vocabulary learned from a few texts, a chat template and, where the model sees, a processor. They say nothing sensible;
-they take the same path through processor, chat template and engine as the real ones. A real size has no weight file:
-it is loaded with `load_format=dummy`. Random weights are seeded, and large enough that another picture gives other
-words. `small_model_folder` is the genuine small model of engines.small_model as safetensors.
+`make_model` writes a folder for transformers and vLLM: configuration, learned tokenizer, chat template and, for vision
+models, a processor. A real size has no weight file (`load_format=dummy`). Random weights are seeded, and large enough
+that another picture gives other words.
 """
 
 from __future__ import annotations
@@ -42,10 +40,6 @@ class ModelShape:
     """The sizes of a model.
 
     Attributes:
-        family: which of transformers' classes (see `_classes`).
-        text: of the language model, in transformers' names.
-        vision: of the vision encoder; none where the model reads text only.
-        learned: how many tokens the tokenizer may learn.
         vocabulary: tokens in all, filled up with ones no text has; 0: those that were learned.
         picture_tokens: the fewest and the most tokens that a picture becomes.
     """
@@ -59,12 +53,12 @@ class ModelShape:
 
     @property
     def wordy(self) -> bool:
-        """True if its tokenizer should be learned from the prompts, so that these are as long as real ones."""
+        """True if its tokenizer is learned from the prompts."""
         return self.learned > 400
 
     @property
     def real(self) -> bool:
-        """True if it is the size of a model that people use, so that weights are not written."""
+        """True for a real size, without weights on disk."""
         return self.vocabulary > 0
 
 
@@ -161,14 +155,7 @@ config.json)."""
 
 
 def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context: int | None = None) -> Path:
-    """Writes the model of that name in `SHAPES`; returns its folder.
-
-    Args:
-        name: of the shape.
-        folder: made where it is missing.
-        corpus: what the tokenizer is learned from.
-        context: tokens of prompt and answer, where the shape's own do not do.
-    """
+    """Writes a model of `SHAPES` and returns its folder (`corpus`: the texts of its tokenizer)."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     mend_torch_builds()
@@ -194,7 +181,7 @@ def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context:
 
 
 def small_model_folder(gguf: Path, cache: Path) -> Path:
-    """The genuine small model as safetensors, converted once into `cache` (needs `gguf`; 40 s, 260 MB)."""
+    """The genuine small model as safetensors, cached in `cache` (needs `gguf`; 40 s, 260 MB)."""
     folder = cache / "SmolLM2-135M-Instruct"
     if not folder.is_dir():
         part = cache / f"converting-{os.getpid()}"
@@ -207,7 +194,6 @@ def small_model_folder(gguf: Path, cache: Path) -> Path:
 
 
 def _convert(gguf: Path, folder: Path) -> None:
-    """A fresh model is saved, for one read from GGUF refuses to be."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     mend_torch_builds()

@@ -1,9 +1,8 @@
 """The cost of judging a run: answers that need a model, and tokens of a panel with and without the rules first.
 
-`python scripts/bench/panel.py RUN… [--judges 3] [--reply 120] [--tokenizer FILE] [--json FILE]`. Every request that the
-task's method would put to a judge is really made and measured (in characters, and in tokens where a tokenizer.json is
-given); no model is asked. The reply is taken to be `--reply` tokens. Follow-ups that depend on a reply (verification
-of S2S, retries, judging again) and the process audit are not counted.
+`python scripts/bench/panel.py RUN… [--judges 3] [--reply 120] [--tokenizer FILE] [--json FILE]`. Every request is made
+and measured in characters (and tokens with a tokenizer.json), without a model. A reply counts `--reply` tokens.
+Follow-ups (S2S verification, retries) and the process audit are not counted.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class PanelTally:
 
 @dataclass
 class PanelCost:
-    """A run: its answers, those that need a model, and what judging would ask with and without the rules first."""
+    """A run's answers, and judging requests with and without rules."""
 
     answers: int
     with_rules: PanelTally
@@ -50,25 +49,24 @@ class PanelCost:
 
 
 def cost_of(run: RunFolder, count: Callable[[str], int]) -> PanelCost:
-    """Measures one run folder; `count` gives the tokens of a text."""
+    """Measures a run folder; `count` gives the tokens of a text."""
     cascade, spec = default_cascade(), run.spec()
-    questions = {(task, q.id): q for task, asked in run.questions().items() for q in asked}
-    found = PanelCost(0, PanelTally(), PanelTally())
+    questions = {(task, q.id): q for task, items in run.questions().items() for q in items}
+    cost = PanelCost(0, PanelTally(), PanelTally())
     for response in run.responses():
         task = get_task(response.key.task)
         question = questions[response.key.task, response.key.question_id]
         verdict = mark_response(question, response, GradingConfig(task.partial_credit), cascade)
         case = case_of(question, response, images=False)
         cut = response.finish_reason == "length"
-        found.answers += 1
-        _add(found.with_rules, case, open_parts(verdict, case, cut)[1], task.judge.method, count)
-        _add(found.without_rules, case, open_parts(_opened(verdict), case, False)[1], task.judge.method, count)
+        cost.answers += 1
+        _add(cost.with_rules, case, open_parts(verdict, case, cut)[1], task.judge.method, count)
+        _add(cost.without_rules, case, open_parts(_opened(verdict), case, False)[1], task.judge.method, count)
     assert spec.tasks
-    return found
+    return cost
 
 
 def _opened(verdict: Verdict) -> Verdict:
-    """The verdict as if no rule had decided anything."""
     parts = [part.model_copy(update={"decision": "undecided", "score": None}) for part in verdict.parts]
     return verdict.model_copy(update={"parts": parts})
 
@@ -123,7 +121,7 @@ def _line(name: str, cost: PanelCost, judges: int, reply: int) -> str:
 
 
 def main() -> None:
-    """Measures the runs named on the command line."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--judges", type=int, default=3)

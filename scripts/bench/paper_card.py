@@ -31,11 +31,7 @@ MAX_BYTES: Final = 64 << 20
 
 
 def gold_of(folder: Path) -> list[GoldPaper]:
-    """The gold of a folder of papers.
-
-    Raises:
-        SystemExit: there is none.
-    """
+    """Gold of a folder of papers."""
     files = sorted(folder.glob("*.gold.json"))
     if not files:
         sys.exit(f"{folder}: holds no NAME.gold.json; make papers with scripts/bench/exam_papers.py")
@@ -43,22 +39,18 @@ def gold_of(folder: Path) -> list[GoldPaper]:
 
 
 def scored(papers: Iterable[GoldPaper], predictions: Path) -> dict[str, PaperTally]:
-    """A tally a layout, scans apart; a paper without a prediction counts as one of which nothing was found.
-
-    Raises:
-        SystemExit: a prediction is not in its form.
-    """
+    """A tally a layout, scans apart; a paper without a prediction counts as empty."""
     tallies: dict[str, PaperTally] = {}
     for gold in papers:
         file = predictions / f"{gold.paper}.json"
         try:
             if file.is_file() and file.stat().st_size > MAX_BYTES:
                 raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
-            said = Prediction.model_validate_json(file.read_bytes()) if file.is_file() else Prediction()
+            prediction = Prediction.model_validate_json(file.read_bytes()) if file.is_file() else Prediction()
         except ValueError as error:
             sys.exit(f"{file}: is not a prediction ({str(error).splitlines()[0]}); see docs/exam-segmentation.md")
         layout = f"{gold.layout}, scanned" if gold.scanned else gold.layout
-        tallies.setdefault(layout, PaperTally()).add(score(gold, said))
+        tallies.setdefault(layout, PaperTally()).add(score(gold, prediction))
     return tallies
 
 
@@ -71,7 +63,7 @@ def summed(tallies: Iterable[PaperTally]) -> PaperTally:
 
 
 def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
-    """A tally as it stands in the JSON."""
+    """A tally as JSON."""
     shares = {name: tally.share(name) for name in FIELDS if name not in ("extra", "hidden")}
     return {
         "papers": tally.papers,
@@ -87,14 +79,14 @@ def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
 
 
 def table(tallies: Mapping[str, PaperTally]) -> str:
-    """Scores of one tool by layout, as a Markdown table with the sum last."""
+    """Scores of one tool by layout, in Markdown, with the sum last."""
     rows = [(name, figures(tally)) for name, tally in sorted(tallies.items())]
     rows.append(("all", figures(summed(tallies.values()))))
     return card_page.table("layout", rows)
 
 
 def main() -> None:
-    """Scores a folder of predictions, or makes the card."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--papers", type=Path, help="papers with gold, as scripts/bench/exam_papers.py writes them")
     parser.add_argument("--predictions", type=Path, help="NAME.json for each paper")
@@ -119,8 +111,8 @@ def main() -> None:
         tallies = scored(gold_of(options.papers), options.predictions)
         print(table(tallies))
         if options.json:
-            said = {name: figures(tally) for name, tally in sorted(tallies.items())}
-            options.json.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+            scores = {name: figures(tally) for name, tally in sorted(tallies.items())}
+            options.json.write_text(json.dumps(scores, indent=1) + "\n", "utf-8")
     elif options.work and options.out:
         places = dict(pair.split("=", 1) for pair in options.tool)
         card = measured(
@@ -165,11 +157,11 @@ def measured(
             for scanned in (False, True):
                 own = {name: tally for name, tally in tallies.items() if name.endswith(", scanned") is scanned}
                 if own:
-                    said = {
+                    data = {
                         name.removesuffix(", scanned"): figures(tally, tool in _BOXES) for name, tally in own.items()
                     }
-                    said["all"] = figures(summed(own.values()), tool in _BOXES)
-                    card["tools"].setdefault(tool, {})[f"{kind}, {'scanned' if scanned else 'born-digital'}"] = said
+                    data["all"] = figures(summed(own.values()), tool in _BOXES)
+                    card["tools"].setdefault(tool, {})[f"{kind}, {'scanned' if scanned else 'born-digital'}"] = data
     if shared:
         folder = work / "papers" / "public"
         folder.mkdir(parents=True, exist_ok=True)
@@ -179,15 +171,14 @@ def measured(
         golds = gold_of(folder)
         for tool, reader in tools.items():
             read_to(work / tool / "public", folder, [gold.paper for gold in golds], reader)
-            said = {
+            data = {
                 name: figures(tally, tool in _BOXES) for name, tally in scored(golds, work / tool / "public").items()
             }
-            card["tools"][tool]["public"] = said
+            card["tools"][tool]["public"] = data
     return card
 
 
 def _wanted(gold: GoldPaper, seeds: Sequence[int], scans: Sequence[str], tool: str) -> bool:
-    """Of the scans those of the first seed, for tools that read pictures; of what is born-digital all."""
     if gold.seed not in seeds:
         return False
     return not gold.scanned or (tool == "livek12" and gold.seed == seeds[0] and gold.layout in scans)

@@ -43,18 +43,13 @@ DECIDED = """
 
 
 def livek12(*args: object) -> str:
-    """Runs a command; what it prints."""
+    """Output of a command."""
     command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args), "--quiet"]
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def runs_of(data: Path, folder: Path) -> Iterator[Path]:
-    """Imports the answers of each model into a run folder that bears its name.
-
-    Args:
-        data: the folder `gaokao2026_math`.
-        folder: where data set and runs go.
-    """
+    """Run folders of the answers in `data` (`gaokao2026_math`), one a model."""
     livek12("build", "livek12", "--source", data / "reviewed" / f"{PAPER}.jsonl", "--out", folder / "data")
     for file in sorted((data / "responses").glob(f"*.{PAPER}.jsonl")):
         out = folder / file.name.removesuffix(f".{PAPER}.jsonl").replace(" ", "-")
@@ -64,7 +59,7 @@ def runs_of(data: Path, folder: Path) -> Iterator[Path]:
 
 
 def decided(runs: list[Path]) -> tuple[str, int, int, float]:
-    """Decisions of the rules on each run, as a table; questions, those left open, and points of the paper."""
+    """Decisions of the rules on each run: questions, undecided, points."""
     from livek12.core.run.folder import RunFolder
 
     lines = ["| | right | wrong | left to a judge |", "| :-- | --: | --: | --: |"]
@@ -80,20 +75,20 @@ def decided(runs: list[Path]) -> tuple[str, int, int, float]:
 
 
 def main() -> None:
-    """Writes the page."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the folder with gaokao2026_math")
     parser.add_argument("--out", type=Path, required=True, help="the page")
     parser.add_argument("--runs", type=Path, help="keep the run folders here")
-    said = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = said.runs or Path(scratch)
-        runs = list(runs_of(said.data / "gaokao2026_math", folder))
+        folder = arguments.runs or Path(scratch)
+        runs = list(runs_of(arguments.data / "gaokao2026_math", folder))
         tables = livek12("study", "tables", *runs, "--intervals")
         table, questions, left, points = decided(runs)
     page = HEAD.format(questions=questions, open=left, points=f"{points:g}")
     page += f"{tables.strip()}\n{DECIDED.format(table=table)}"
-    said.out.write_text(page, encoding="utf-8")
+    arguments.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes run folders of invented answers: for benches, and for tests that need more than one answer."""
+"""Run folders of invented answers, for benches and tests."""
 
 from __future__ import annotations
 
@@ -14,15 +14,7 @@ from livek12.core.run.spec import RunSpec, TaskSpec
 def begun_run(
     folder: Path, questions: Mapping[str, Sequence[Question]], model: str = "m", trials: int = 1, **spec: Any
 ) -> RunFolder:
-    """A run folder without answers.
-
-    Args:
-        folder: new or empty.
-        questions: by task.
-        model: whose answers it is to hold.
-        trials: of each question.
-        spec: further fields of `RunSpec`.
-    """
+    """A run folder without answers."""
     tasks = [
         TaskSpec(
             name=name,
@@ -31,10 +23,10 @@ def begun_run(
             prompt_sha256="p" * 64,
             data="nowhere",
             data_sha256="d" * 64,
-            questions=len(asked),
+            questions=len(task_questions),
             sampling=Sampling(),
         )
-        for name, asked in questions.items()
+        for name, task_questions in questions.items()
     ]
     made = RunSpec(**{"model": model, "engine": "vllm", "trials": trials, "tasks": tasks, **spec})
     return RunFolder.create_or_resume(folder, made, questions)
@@ -48,7 +40,7 @@ def made_run(
     trials: int = 1,
     **spec: Any,
 ) -> Path:
-    """A run folder with answers, each with its verdict if it has one; see `begun_run`."""
+    """A run folder with answers and optional verdicts."""
     run = begun_run(folder, questions, model, trials, **spec)
     with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
         for response, verdict in answers:

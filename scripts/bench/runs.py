@@ -41,7 +41,7 @@ GO_ON = (
 
 
 def make_run(folder: Path, answers: int, trials: int, kb: float, seed: int) -> Path:
-    """A marked run of so many answers, each with so many KB of thinking."""
+    """A marked run of answers with so many KB of thinking each."""
     rng = random.Random(seed)
     text = " ".join(rng.choices(WORDS, k=int(kb * 1024) // 3 + 4000))
     questions = [_question(number) for number in range(max(1, answers // trials))]
@@ -102,26 +102,22 @@ def _verdict(response: Response, right: bool | None) -> Verdict:
 
 
 def measured(words: Sequence[Any]) -> tuple[float, float]:
-    """Processor seconds and peak MiB of Python with these words.
-
-    Raises:
-        SystemExit: it failed.
-    """
-    found = timed([sys.executable, *words])
-    if found.code:
-        raise SystemExit(f"{' '.join(map(str, words))[:200]}: ended with code {found.code}")
-    return found.processor, found.peak * 1024
+    """Processor seconds and peak MiB of a Python command."""
+    usage = timed([sys.executable, *words])
+    if usage.code:
+        raise SystemExit(f"{' '.join(map(str, words))[:200]}: ended with code {usage.code}")
+    return usage.processor, usage.peak * 1024
 
 
 def exponent(sizes: Sequence[int], values: Sequence[float]) -> float | None:
-    """Of the power that leads from the last but one size to the last."""
+    """Exponent of growth between the two largest sizes."""
     if len(sizes) < 2 or min(values[-2:]) <= 0:
         return None
     return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
 
 
 def main() -> None:
-    """Makes the runs, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", default="10000,100000", help="sizes of the runs that are scored")
     parser.add_argument("--kb", type=float, default=10.0, help="KB of thinking of each answer")
@@ -142,13 +138,13 @@ def main() -> None:
 
 
 def _one_run(figures: dict[str, Any], work: Path, sizes: Sequence[int], trials: int, kb: float, packed: bool) -> None:
-    found: dict[str, list[tuple[float, float]]] = {}
+    timings: dict[str, list[tuple[float, float]]] = {}
     nothing = measured(["-c", "pass"])[0]
 
     def note(size: int, name: str, words: Sequence[Any]) -> None:
         seconds, peak = measured(words)
-        found.setdefault(name, []).append((seconds, peak))
-        bound = found["scan"][-1][0] - nothing
+        timings.setdefault(name, []).append((seconds, peak))
+        bound = timings["scan"][-1][0] - nothing
         ratio = f"{(seconds - nothing) / bound:6.1f} x scan" if bound > 0 else ""
         print(f"{size:>9,} answers  {name:15} {seconds:8.2f} s {peak:7.0f} MiB {ratio}", flush=True)
 
@@ -163,7 +159,7 @@ def _one_run(figures: dict[str, Any], work: Path, sizes: Sequence[int], trials: 
             note(size, "score, packed", ["-m", "livek12", "score", run, "--json"])
             note(size, "report, packed", ["-m", "livek12", "report", run])
         shutil.rmtree(run)
-    for name, values in found.items():
+    for name, values in timings.items():
         grown = [exponent(sizes, [value[kind] for value in values]) for kind in (0, 1)]
         figures["one run"][name] = {"sizes": sizes, "seconds, MiB": values, "exponents": grown}
         print(f"{name:8} exponents of growth: {_said(grown)}")

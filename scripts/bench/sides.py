@@ -1,9 +1,4 @@
-"""The sides of a speed benchmark: our command and the bare engine on the same questions.
-
-Contract: a side is a process of its own (watch.py), with the same model, the same engine arguments, the same
-prompts and the same sampling; nothing of one run is left for the next. `Bench.ours` and `.bare` each run
-one and return what it took (`Side`). `parse` and `make_bench` are what the commands of such benchmarks share.
-"""
+"""The sides of a speed benchmark, each in its own process (watch.py): our command and the bare engine."""
 
 from __future__ import annotations
 
@@ -38,10 +33,6 @@ class Side:
     """The figures of one run.
 
     Attributes:
-        name: whose it is.
-        run: the whole process.
-        generation: seconds from the first request handed in to the last response (see scripts/bench/watch.py).
-        answers: what came back, by question; token counts where the side knows them.
         busy: share of the generation in which the GPU worked, where there is one.
     """
 
@@ -52,12 +43,12 @@ class Side:
     busy: float | None = None
 
     def total(self, what: str) -> int | None:
-        """The sum of a count over the answers; None where it is not known for all."""
+        """Sum of a count over the answers; None where one lacks it."""
         values = [answer.get(what) for answer in self.answers.values()]
         return None if not values or None in values else sum(value for value in values if value is not None)
 
     def row(self, reference: Side) -> dict[str, Any]:
-        """A line of the table; answers are held against those of the reference."""
+        """A line of the table; answers are compared with the reference's."""
         tokens = self.total("completion_tokens")
         same = sum(answer["text"] == reference.answers.get(id, {}).get("text") for id, answer in self.answers.items())
         return {
@@ -80,13 +71,8 @@ class Bench:
     """Model, data and engine arguments of all sides of a benchmark.
 
     Attributes:
-        model: folder or Hub name.
-        data: a built data set.
-        task: the task asked of it.
         max_tokens: limit of each answer.
         engine_args: arguments of vLLM's `LLM`, as `--engine-args` has them.
-        made: where files go.
-        limit: only the first so many questions.
     """
 
     model: str
@@ -103,7 +89,7 @@ class Bench:
             self.engine_args = {"enforce_eager": True, **self.engine_args}
 
     def requests(self) -> list[Request]:
-        """The requests of our command, in its order."""
+        """Requests of our command, in its order."""
         from livek12.core.records import Failure
         from livek12.evaluation.asking import asked_in_order
         from livek12.evaluation.task_data import load_task_data
@@ -111,15 +97,15 @@ class Bench:
         from livek12.tasks.registry import get_tasks
 
         exam = load_task_data(str(self.data), get_tasks(self.task), self.limit)
-        found: list[Request] = []
+        collected: list[Request] = []
         for task, question in asked_in_order(exam):
             sampling = task.sampling.model_copy(update={"temperature": 0.0, "max_tokens": self.max_tokens})
-            asked = requests(task, [question], 1, sampling, exam.pages, lambda _: True)
-            found += [request for request in asked if not isinstance(request, Failure)]
-        return found
+            outcomes = requests(task, [question], 1, sampling, exam.pages, lambda _: True)
+            collected += [request for request in outcomes if not isinstance(request, Failure)]
+        return collected
 
     def told(self) -> dict[str, Any]:
-        """A description of the bench for the figures."""
+        """Description of the bench for the figures."""
         from livek12.core.arguments import masked
 
         return {
@@ -171,13 +157,13 @@ class Bench:
         if run.code or began is None or ended is None:
             raise SystemExit(f"{name} ended with exit code {run.code}: {_end_of(log)}")
         side = Side(name, run, ended - began, answers(), gpu.busy(began, ended))
-        told = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
-        print(told, file=sys.stderr, flush=True)
+        summary = f"{name}: {run.seconds:.1f} s, generation {side.generation:.1f} s, {len(side.answers)} answers"
+        print(summary, file=sys.stderr, flush=True)
         return side
 
 
 def write_prompts(requests: Iterable[Request], folder: Path, name: str = "prompts") -> Path:
-    """Requests as lines of id, OpenAI-style messages and sampling, their pictures as files beside them."""
+    """Requests as JSON lines, with picture files beside them."""
     from livek12.engines.common import content_of
 
     def picture(sha256: str) -> dict[str, Any]:
@@ -197,7 +183,7 @@ def write_prompts(requests: Iterable[Request], folder: Path, name: str = "prompt
 
 
 def build(source: Path, out: Path, benchmark: str = "livek12") -> Path:
-    """The data set that `livek12 build` makes of a source in the keys of a benchmark."""
+    """Data set that `livek12 build` makes of a benchmark's source."""
     log = out.with_suffix(".log")
     command = [sys.executable, "-m", "livek12.scripts.cli", "build", benchmark, "--source", source, "--out", out]
     run = timed(command, errors=log)
@@ -207,13 +193,7 @@ def build(source: Path, out: Path, benchmark: str = "livek12") -> Path:
 
 
 def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argparse.Namespace:
-    """The command's options with those that such benchmarks share; wrong use ends with code 2.
-
-    Args:
-        parser: has the command's own options.
-        model: the default, for the help.
-        max_tokens: the default.
-    """
+    """Options shared by benchmarks; wrong use exits with code 2."""
     parser.add_argument("--max-tokens", type=int, default=max_tokens)
     parser.add_argument("--model", default="", help=f"folder or Hub name; default {model}")
     parser.add_argument("--dummy", choices=sorted(SHAPES), help="a shape with random weights in place of --model")
@@ -235,16 +215,7 @@ def parse(parser: argparse.ArgumentParser, model: str, max_tokens: int) -> argpa
 def make_bench(
     options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "", limit: int | None = None
 ) -> Bench:
-    """The bench of the options, with the model made or fetched.
-
-    Args:
-        options: of `parse`.
-        made: where files go.
-        data: the built data set.
-        task: what is asked of it.
-        shape: what the model is where the user names none; "" for the genuine small one.
-        limit: only the first so many questions.
-    """
+    """The bench of the options; `shape` is the default model."""
     from livek12.core.arguments import parse_engine_args, typed_value
 
     given = {name: typed_value(value) for name, value in parse_engine_args(options.engine_args).items()}
@@ -263,7 +234,6 @@ def make_bench(
 
 
 def _made_model(shape: str, bench: Bench) -> Path:
-    """A model of that shape."""
     folder, context = bench.made / shape, None if SHAPES[shape].real else bench.engine_args["max_model_len"]
     if not SHAPES[shape].wordy:
         return make_model(shape, folder, context=context)
@@ -272,7 +242,6 @@ def _made_model(shape: str, bench: Bench) -> Path:
 
 
 def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Those of our engine's arguments that it passes on to vLLM."""
     from livek12.engines.vllm.engine import VLLMEngine
 
     parameters = inspect.signature(VLLMEngine).parameters.values()

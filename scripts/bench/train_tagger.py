@@ -2,10 +2,8 @@
 
     accelerate launch -m livek12.scripts.bench.train_tagger --model Qwen/Qwen3-VL-4B-Instruct --labels DATA --out OUT
 
-Contract: one fifth (or --held) of the labelled questions is held out, near-duplicates together; metrics and
-confidences are measured on it. A run that was killed goes on from its last checkpoint; the same seed, data and
-machines give the same model. OUT holds the model, `tagger.json`, `log.jsonl` and a card. It was proved on a CPU with
-tiny random models only: there is no figure for a GPU, nor for a real model.
+One fifth (or --held) of the labelled questions is held out, near-duplicates together. A killed run resumes from its
+last checkpoint; the same seed, data and machines give the same model. Tested only on a CPU with tiny random models.
 """
 
 from __future__ import annotations
@@ -37,17 +35,9 @@ class TrainOptions:
     """Options of the training.
 
     Attributes:
-        model: the base: a folder or a name on the Hub.
-        out: the folder to write.
-        epochs: passes over the questions.
-        batch: questions a device and step.
-        accumulate: steps a update of the weights.
         rate: learning rate of the head; the backbone's is a tenth.
-        head_only: leaves the backbone as it is.
         held: one of so many folds is held out; 0 for none.
         save_every: steps between checkpoints; 0 for one an epoch.
-        seed: of everything drawn.
-        bf16: half precision, on devices that have it.
     """
 
     model: str
@@ -64,16 +54,7 @@ class TrainOptions:
 
 
 def train(items: Sequence[Item], tree: Tree, options: TrainOptions, stop_after: int | None = None) -> dict[str, Any]:
-    """Trains and saves a model.
-
-    Args:
-        items: labelled questions.
-        tree: whose points are the labels.
-        options: how.
-        stop_after: ends, with a checkpoint, after so many steps of this call.
-
-    Returns:
-        The last line of the log: epoch, loss, metrics on held-out questions.
+    """Trains and saves a model, at most `stop_after` steps in this call; returns the last line of the log.
 
     Raises:
         UserError: the model cannot be loaded, or no question has a label of the tree.
@@ -93,9 +74,9 @@ def train(items: Sequence[Item], tree: Tree, options: TrainOptions, stop_after: 
     )
     set_seed(options.seed)
     processor, model = trained.build(options.model, len(tree.points))
-    used, held = _split(items, truth, options.held)
+    used, validation = _split(items, truth, options.held)
     loader = _loader(processor, items, truth, used, options.batch, shuffle=True)
-    held_loader = _loader(processor, items, truth, held, options.batch, shuffle=False)
+    held_loader = _loader(processor, items, truth, validation, options.batch, shuffle=False)
     optimizer = torch.optim.AdamW(_groups(model, truth[used], options))
     updates = max(1, options.epochs * len(loader) // options.accumulate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: max(0.05, 1 - done / updates))
@@ -152,7 +133,6 @@ def _loader(processor: Any, items: Sequence[Item], truth: Any, places: list[int]
 
 
 def _groups(model: Any, truth: Any, options: TrainOptions) -> list[dict[str, Any]]:
-    """Parameter groups with their learning rates; the head begins at the frequency of each point."""
     import torch
 
     share = torch.tensor(truth.mean(axis=0)).clamp(1e-4, 1 - 1e-4)
@@ -172,7 +152,7 @@ def _step(accelerator: Any, model: Any, optimizer: Any, schedule: Any, batch: An
     inputs, gold = batch
     with accelerator.accumulate(model):
         logits = model(**inputs)
-        # Summed over labels: most are wrong for every question, and their mean would teach next to nothing.
+        # Summed over labels: the mean over mostly negative labels would teach next to nothing.
         loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, gold, reduction="sum") / len(gold)
         accelerator.backward(loss)
         if accelerator.sync_gradients:
@@ -184,7 +164,6 @@ def _step(accelerator: Any, model: Any, optimizer: Any, schedule: Any, batch: An
 
 
 def _predict(accelerator: Any, model: Any, loader: Any) -> tuple[Any, Any]:
-    """Probabilities and labels of all held-out questions, from all devices."""
     import numpy as np
     import torch
 
@@ -192,14 +171,13 @@ def _predict(accelerator: Any, model: Any, loader: Any) -> tuple[Any, Any]:
     scores, gold = [], []
     with torch.inference_mode():
         for inputs, truth in loader:
-            found, right = accelerator.gather_for_metrics((torch.sigmoid(model(**inputs)), truth))
-            scores.append(found.float().cpu().numpy())
+            predicted, right = accelerator.gather_for_metrics((torch.sigmoid(model(**inputs)), truth))
+            scores.append(predicted.float().cpu().numpy())
             gold.append(right.cpu().numpy())
     return (np.concatenate(scores), np.concatenate(gold)) if scores else (np.zeros((0, 1)), np.zeros((0, 1)))
 
 
 def _checkpoint(accelerator: Any, out: Path, step: int) -> None:
-    """Saves the state under its step; it appears whole."""
     folder = out / CHECKPOINTS
     part = folder / f".step-{step}"
     accelerator.save_state(str(part))
@@ -213,7 +191,6 @@ def _checkpoint(accelerator: Any, out: Path, step: int) -> None:
 
 
 def _resume(accelerator: Any, out: Path) -> int:
-    """Loads the last checkpoint; the steps done by then."""
     steps = _steps(out)
     if steps:
         accelerator.load_state(str(out / CHECKPOINTS / f"step-{steps[-1]}"))
@@ -297,13 +274,15 @@ def main(
 ) -> None:
     """Train a model that tags questions with knowledge points."""
     problems: list[str] = []
-    found = need_labels([item for place in labels for item in read_items(place, problems)], ", ".join(map(str, labels)))
-    found = found[:limit]
+    labelled = need_labels(
+        [item for place in labels for item in read_items(place, problems)], ", ".join(map(str, labels))
+    )
+    labelled = labelled[:limit]
     for line in problems:
         typer.echo(f"warning: {line}", err=True)
-    points = load_tree(tree) if tree else tree_of((label for item in found for label in item.labels), "labels")
+    points = load_tree(tree) if tree else tree_of((label for item in labelled for label in item.labels), "labels")
     options = TrainOptions(model, out, epochs, batch, accumulate, rate, head_only, held, save_every, seed, bf16)
-    typer.echo(json.dumps(train(found, points, options)))
+    typer.echo(json.dumps(train(labelled, points, options)))
 
 
 if __name__ == "__main__":

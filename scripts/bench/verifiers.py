@@ -1,8 +1,7 @@
-"""The verifiers that are measured beside each other, each in warm processes of its own that start with empty caches.
+"""Verifiers to compare, in warm processes with empty caches.
 
-Contract: every side gets the same rows. Ours reads a response, extracts the answer and marks it, in a process that has
-one symbolic worker. math-verify and latex2sympy2_extended are stopped by SIGALRM, so they run in the main threads of
-their processes. A response that says something but holds no answer counts as left open, as in `livek12 judge-pairs`.
+math-verify and latex2sympy2_extended are stopped by SIGALRM, so they run in main threads. A response without an answer
+counts as left open.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class SideAnswers:
-    """One side's answer about a row: True, False, or None when it left it open; its seconds; the deciding stages."""
+    """One answer of a side: True, False, None (open); seconds; deciding stages."""
 
     said: bool | None
     seconds: float
@@ -70,8 +69,8 @@ def _ours(row: BenchRow) -> SideAnswers:
     verdict = grade(question, key, answers, config=GradingConfig(), cascade=_cascade)
     seconds = time.perf_counter() - began
     silent = verdict.state == "no_answer" and spoken(row.response, question)
-    said = None if silent else verdict.correct
-    return SideAnswers(said, seconds, " and ".join(dict.fromkeys(part.decided_by for part in verdict.parts)))
+    answer = None if silent else verdict.correct
+    return SideAnswers(answer, seconds, " and ".join(dict.fromkeys(part.decided_by for part in verdict.parts)))
 
 
 def _our_processes() -> list[int]:
@@ -93,14 +92,13 @@ def _math_verify(row: BenchRow) -> SideAnswers:
     began = time.perf_counter()
     if row.question_type in CHOICE_TYPES:
         config = [StringExtractionConfig(strings=("A", "B", "C", "D", "E", "F"))]
-        said = verify(parse("".join(row.extracted), config), parse(row.response, config))
+        verdict = verify(parse("".join(row.extracted), config), parse(row.response, config))
     else:
-        said = verify(parse(_as_formula(row.gold)), parse(_as_formula(row.response)))
-    return SideAnswers(bool(said), time.perf_counter() - began)
+        verdict = verify(parse(_as_formula(row.gold)), parse(_as_formula(row.response)))
+    return SideAnswers(bool(verdict), time.perf_counter() - began)
 
 
 def _as_formula(text: str) -> str:
-    """A text in dollars, which math-verify looks for, unless it has formulas of its own."""
     return text if re.search(r"\$|\\boxed|\\\(|\\\[", text) else f"${text}$"
 
 
@@ -117,22 +115,18 @@ def _stop(*_: object) -> None:
 
 
 def _latex2sympy(row: BenchRow) -> SideAnswers:
-    """True if the last formula of the response and the key are equal trees, or differ by what simplifies to 0.
-
-    It reads no prose, so choices are left open, and so is what it cannot parse.
-    """
     began = time.perf_counter()
-    said: bool | None = None
+    verdict: bool | None = None
     signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         if row.question_type not in {*CHOICE_TYPES, "true_false"}:
-            said = _equal_trees(_last_formula(row.gold), _last_formula(row.response))
+            verdict = _equal_trees(_last_formula(row.gold), _last_formula(row.response))
     except (Exception, RecursionError):
-        said = None  # it raises bare exceptions
+        verdict = None  # it raises bare exceptions
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return SideAnswers(said, time.perf_counter() - began)
+    return SideAnswers(verdict, time.perf_counter() - began)
 
 
 def _equal_trees(gold: str, answer: str) -> bool:
@@ -148,9 +142,8 @@ def _equal_trees(gold: str, answer: str) -> bool:
 
 
 def _last_formula(text: str) -> str:
-    """The last box or formula of a text, or the text itself."""
-    found = re.findall(r"\\boxed\{.*\}|\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", text)
-    return str(found[-1]).strip("$") if found else text
+    formulas = re.findall(r"\\boxed\{.*\}|\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", text)
+    return str(formulas[-1]).strip("$") if formulas else text
 
 
 # --- all of them --------------------------------------------------------------------------------------------------
@@ -162,7 +155,7 @@ def _only_this() -> list[int]:
 
 @dataclass(frozen=True)
 class MeasuredVerifier:
-    """One verifier: what makes it warm, what decides a row, and the processes whose memory is its own."""
+    """A verifier: warm-up, decision on a row, and names of its processes."""
 
     warm: Callable[[], None]
     decide: Callable[[BenchRow], SideAnswers]
@@ -182,16 +175,15 @@ def _in_a_worker(side: str, rows: Sequence[BenchRow]) -> tuple[list[SideAnswers]
 
 
 def _peak_kib(process: int) -> int:
-    """The most memory that a process has held, in KiB; 0 where the system does not tell."""
     try:
-        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+        match = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
     except OSError:
         return 0
-    return int(found[1]) if found else 0
+    return int(match[1]) if match else 0
 
 
 def run_side(rows: Sequence[BenchRow], side: str) -> Json:
-    """All rows through two warm processes: what was said, rows a second, the slowest row, the highest memory."""
+    """Runs all rows through two warm processes."""
     chunks = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(WORKERS, mp_context=context, initializer=SIDES[side].warm) as pool:
@@ -199,7 +191,7 @@ def run_side(rows: Sequence[BenchRow], side: str) -> Json:
         began = time.perf_counter()
         results = list(pool.map(partial(_in_a_worker, side), chunks))
         seconds = time.perf_counter() - began
-    answered = [one for part, _ in results for one in part]
+    answered = [answer for part, _ in results for answer in part]
     peaks: dict[int, int] = {}
     for _, part in results:
         peaks = {process: max(kib, peaks.get(process, 0)) for process, kib in {**peaks, **part}.items()}
@@ -213,6 +205,6 @@ def run_side(rows: Sequence[BenchRow], side: str) -> Json:
 
 
 def ours(rows: Sequence[BenchRow]) -> list[SideAnswers]:
-    """Judgements of the rules on these rows, in this process."""
+    """Judgements of the rules on these rows."""
     _warm_ours()
     return [_ours(row) for row in rows]

@@ -1,11 +1,9 @@
 """Measures `livek12.Verifier`: equal to one calm process, the longest silence, rows a second by number of workers.
 
 `python scripts/bench/verify.py [--rows 8192] [--workers 1,2,4,8] [--speed-rows 2048] [--json FILE]`. First a training
-step of so many rows, one in a hundred hostile, from 8 threads at once: each judgement is compared with what one process
-says to the row alone, and the longest time in which no message of results came is told. Then rows a second on symbolic
-and on ordinary rows, a prompt each, so that nothing is remembered: by the clock and in processor time (of all
-processes, the caller's with them), beside math-verify in as many processes; all are warm. What more cores than this
-machine has would give is not measured, but the caller's own processor time for a row bounds it.
+step, one row in a hundred hostile, from 8 threads: judgements equal to a lone process's, and the longest time without
+results. Then rows a second, by clock and processor, on symbolic and ordinary rows with one prompt each (no cache hits),
+beside math-verify; all are warm.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Speed:
-    """Rows a second of one side with so many processes, by the clock and of one processor; microseconds a row here."""
+    """Rows a second by clock and processor; microseconds a row of the caller."""
 
     side: str
     rows: str
@@ -52,19 +50,19 @@ class Speed:
 
 
 def calm(rows: Sequence[Json]) -> list[Judgement]:
-    """Judgements of one process on the rows, one by one."""
+    """Judgements of one process, row by row."""
     from livek12.evaluation.pairs import reply_to
     from livek12.evaluation.verify import _lines
     from livek12.judges.cascade import default_cascade
 
     cascade = default_cascade()
     replies = [reply_to(line, None, cascade, False) for line in _lines(rows)]
-    said = [{name: value for name, value in reply["row"].items() if name != "id"} for reply in replies]
-    return [Judgement(**row, extracted=reply["extracted"]) for row, reply in zip(said, replies, strict=True)]
+    judgements = [{name: value for name, value in reply["row"].items() if name != "id"} for reply in replies]
+    return [Judgement(**row, extracted=reply["extracted"]) for row, reply in zip(judgements, replies, strict=True)]
 
 
 def stress(rows: Sequence[Json], workers: int) -> Json:
-    """A step in threads beside each other: what differs from the calm judgements, and the longest silence."""
+    """Differences of threads from the calm judgements, and the longest silence."""
     times: list[float] = []
     with Verifier(workers=workers) as verifier, ThreadPoolExecutor(THREADS) as threads:
         said_to = verifier._rules._replies
@@ -79,16 +77,21 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
         times[:] = [time.perf_counter()]
         share = -(-len(rows) // THREADS)
         parts = threads.map(verifier.batch, [rows[start : start + share] for start in range(0, len(rows), share)])
-        said = [found for part in parts for found in part]
+        judgements = [judgement for part in parts for judgement in part]
     expected = calm(rows)
     return {
         "rows": len(rows),
         "seconds": times[-1] - times[0],
         "longest silence": max(after - before for before, after in pairwise(times)),
-        "different": [number for number, pair in enumerate(zip(said, expected, strict=True)) if pair[0] != pair[1]],
-        "zeros that nobody decided": sum(found.score == 0 and found.decision != "reject" for found in said),
+        "different": [
+            number for number, pair in enumerate(zip(judgements, expected, strict=True)) if pair[0] != pair[1]
+        ],
+        "zeros that nobody decided": sum(
+            judgement.score == 0 and judgement.decision != "reject" for judgement in judgements
+        ),
         "decisions": {
-            name: sum(found.decision == name for found in said) for name in ("accept", "reject", "undecided")
+            name: sum(judgement.decision == name for judgement in judgements)
+            for name in ("accept", "reject", "undecided")
         },
     }
 
@@ -97,21 +100,20 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
 
 
 def processor_seconds() -> tuple[float, float]:
-    """Processor seconds of this process, and of all below it."""
+    """Processor seconds of this process and its descendants."""
     ended = sum(os.times()[2:4])
     return time.process_time(), ended + sum(_used(pid) for pid in _below(os.getpid()))
 
 
 def _below(pid: int) -> Iterator[int]:
-    for told in Path(f"/proc/{pid}/task").glob("*/children"):
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # a thread that has ended
-            for child in map(int, told.read_text().split()):
+            for child in map(int, listing.read_text().split()):
                 yield child
                 yield from _below(child)
 
 
 def _used(pid: int) -> float:
-    """Seconds of a process, and of those of its own that have ended."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / TICKS
@@ -129,7 +131,7 @@ def timed(side: str, kind: str, workers: int, count: int, work: Callable[[], obj
 
 
 def ours(kind: str, rows: Sequence[Json], warm: Sequence[Json], workers: int) -> Speed:
-    """Our speed, in one batch."""
+    """Our speed in one batch."""
     with Verifier(workers=workers) as verifier:
         ready = threading.Barrier(workers)
 
@@ -164,17 +166,17 @@ def _bench_row(row: Json) -> BenchRow:
 
 
 def speeds(workers: Sequence[int], count: int) -> list[Speed]:
-    """Both sides, on each kind of rows, with each number of workers."""
-    found = []
+    """Both sides by kind of rows and number of workers."""
+    figures = []
     for kind in KINDS:
         rows, warm = step(count, 0.0, 7, (kind,), 1), step(64, 0.0, 8, (kind,), 1)
         for number in workers:
-            found += [ours(kind, rows, warm, number), theirs(kind, rows, warm, number)]
-    return found
+            figures += [ours(kind, rows, warm, number), theirs(kind, rows, warm, number)]
+    return figures
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=8192, help="of the step (default 8192)")
     parser.add_argument("--hostile", type=float, default=0.01, help="share of hostile rows (default 0.01)")

@@ -1,8 +1,6 @@
-"""Rows like those of a training step, drawn by a seed: prompts with several completions each, some of them hostile.
+"""Seeded rows like those of a training step: prompts with several completions, half of them right.
 
-Contract: equal seeds draw equal rows; no row is from anywhere else. Half of the completions are right. `symbolic` rows
-have formulas to compare, `ordinary` ones numbers, units, choices, words. Hostile completions grow without bound, nest
-without end, or look like code.
+Hostile completions grow without bound, nest without end, or look like code.
 """
 
 from __future__ import annotations
@@ -96,15 +94,7 @@ def step(
     kinds: tuple[str, ...] = ("symbolic", "ordinary"),
     completions: int = COMPLETIONS,
 ) -> list[Json]:
-    """So many rows, a share of them hostile.
-
-    Args:
-        count: of rows; whole groups of completions are drawn, and the last is cut.
-        hostile: the share of completions that are hostile.
-        seed: of all that is drawn.
-        kinds: of prompts, as many of each.
-        completions: of each prompt.
-    """
+    """`count` rows with a `hostile` share, in groups of `completions`."""
     draw = Random(seed)
     makers = [maker for kind in kinds for maker in KINDS[kind]]
     rows: list[Json] = []
@@ -119,6 +109,5 @@ def step(
 
 
 def _thoughts(draw: Random) -> str:
-    """A paragraph or a few, with formulas of no consequence."""
-    said = [" ".join(draw.choices(WORDS, k=draw.randint(20, 60))) for _ in range(draw.randint(1, 5))]
-    return "\n\n".join(f"{text}, where ${draw.randint(1, 99)}x+{draw.randint(1, 99)}=0$." for text in said)
+    thoughts = [" ".join(draw.choices(WORDS, k=draw.randint(20, 60))) for _ in range(draw.randint(1, 5))]
+    return "\n\n".join(f"{text}, where ${draw.randint(1, 99)}x+{draw.randint(1, 99)}=0$." for text in thoughts)

@@ -1,10 +1,9 @@
-"""A process of a speed benchmark: runs one side and records when it generated.
+"""A process of a speed benchmark: runs one side and times its generation.
 
-    python -m livek12.scripts.bench.watch FIGURES ours generate --task …     our command, as a user calls it
+    python -m livek12.scripts.bench.watch FIGURES ours generate --task …     our command
     python -m livek12.scripts.bench.watch FIGURES bare JOB.json              vLLM's LLM.chat, once, with all
 
-Contract: generation runs from the first request handed in (our engine's `generate` is entered; vLLM's `chat` is called)
-to the last response out of hand (ours: stored; vLLM's: returned). The clock is read twice, and nothing else is added.
+Generation runs from the first request handed in (`generate`, `chat`) to the last response stored or returned.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ PASSED_ON = ("temperature", "top_p", "top_k", "max_tokens", "stop")
 
 
 class BenchWatch:
-    """The times of one generation."""
+    """Times of one generation."""
 
     def __init__(self) -> None:
         self.began: float | None = None
         self.ended: float | None = None
 
     def start(self) -> None:
-        """Generation begins; a second call changes nothing."""
+        """Starts the clock once."""
         self.began = self.began or time.time()
 
     def stop(self) -> None:
-        """Generation has ended, as far as is known now."""
+        """Records the end so far."""
         self.ended = time.time()
 
     def write(self, file: Path) -> None:
@@ -40,7 +39,7 @@ class BenchWatch:
         file.write_text(json.dumps({"began": self.began, "ended": self.ended}))
 
     def around_stream(self, function: Callable[[Any], Iterable[Any]]) -> Callable[[Any], Iterator[Any]]:
-        """A function that yields, watched from the first asking to the end of what it yields."""
+        """A generator function, timed from its first item to its last."""
 
         def watched(requests: Any) -> Iterator[Any]:
             self.start()
@@ -53,7 +52,7 @@ class BenchWatch:
 
 
 def main(words: Sequence[str]) -> None:
-    """Does what the words say; see the module."""
+    """Command line."""
     figures, kind, *arguments = words
     watch = BenchWatch()
     try:
@@ -81,7 +80,6 @@ def ours(arguments: list[str], watch: BenchWatch) -> None:
 
 
 def _await_all(engine: Any) -> None:
-    """Lets all replicas be ready before the first request, so that counts do not depend on which was loaded first."""
     from livek12.engines.pool import Pool
 
     if isinstance(engine, Pool):
@@ -90,7 +88,7 @@ def _await_all(engine: Any) -> None:
 
 
 def bare(arguments: list[str], watch: BenchWatch) -> None:
-    """All prompts of a job in one call of `LLM.chat`; its answers go to the file that the job names."""
+    """Answers all prompts of a job in one call of `LLM.chat`."""
     from livek12.engines.vllm.engine import DEFAULTS
     from livek12.engines.vllm.ready import ready_vllm
 
@@ -99,19 +97,19 @@ def bare(arguments: list[str], watch: BenchWatch) -> None:
     from vllm import LLM, SamplingParams
 
     llm = LLM(job["model"], **job["engine_args"])
-    asked = [json.loads(line) for line in Path(job["prompts"]).read_text(encoding="utf-8").splitlines()]
+    requests = [json.loads(line) for line in Path(job["prompts"]).read_text(encoding="utf-8").splitlines()]
     own = llm.get_default_sampling_params()
     defaults = {name: getattr(own, name) for name in DEFAULTS}
     watch.start()
     pictures: dict[str, Any] = {}
     outputs = llm.chat(
-        [_messages(row["messages"], pictures) for row in asked],
-        [SamplingParams(**{**defaults, **given(row["sampling"])}) for row in asked],
+        [_messages(row["messages"], pictures) for row in requests],
+        [SamplingParams(**{**defaults, **given(row["sampling"])}) for row in requests],
         use_tqdm=False,
     )
     watch.stop()
     with Path(job["answers"]).open("w", encoding="utf-8") as answers:
-        for row, output in zip(asked, outputs, strict=True):
+        for row, output in zip(requests, outputs, strict=True):
             answer = {
                 "id": row["id"],
                 "text": output.outputs[0].text,
@@ -123,12 +121,11 @@ def bare(arguments: list[str], watch: BenchWatch) -> None:
 
 
 def given(sampling: dict[str, Any]) -> dict[str, Any]:
-    """The part of a request's sampling that the bare engine is given."""
+    """Sampling of a request for the bare engine."""
     return {name: sampling[name] for name in PASSED_ON if sampling.get(name) is not None}
 
 
 def _messages(messages: list[Any], pictures: dict[str, Any]) -> list[Any]:
-    """Messages with pictures in the place of their files; each file is read once."""
     return [
         {**message, "content": [_part(part, pictures) for part in message["content"]]}
         if isinstance(message["content"], list)

@@ -1,7 +1,6 @@
-r"""One spelling for texts with formulas, whoever wrote them: LaTeX, Unicode, or letters of a maths font.
+"""Canonical spelling of texts with formulas: LaTeX, Unicode, or letters of a maths font.
 
-Contract: two spellings of one formula (`\dfrac12`, `\frac{1}{2}`; `x²`, `x^{2}`) have one canonical form, and a
-formula that lost its structure (`x2`) has another. Reading is linear in the text, and nothing in it is run.
+A formula that lost its structure (`x2` for `x^{2}`) has another form. Linear in the text.
 """
 
 from __future__ import annotations
@@ -44,100 +43,99 @@ _NOISE: Final = re.compile(r"[\s(){}\[\]^_/$\\,.:;~|]+")
 
 
 def formulas(text: str) -> list[str]:
-    """The formulas of a text of ours that have a structure to lose."""
-    return [one for one in _FORMULA.findall(text) if _STRUCTURED.search(one)]
+    """Formulas that have a structure to lose."""
+    return [formula for formula in _FORMULA.findall(text) if _STRUCTURED.search(formula)]
 
 
 def canonical(text: str) -> str:
-    """A text in one spelling, without spaces, blanks, points, rules of tables and places of figures."""
+    """A text in canonical spelling, without spaces, blanks, points and figures."""
     for pattern in (_TABLE, _BLANK, _FIGURE, _MARKS):
         text = pattern.sub("", text)
     tokens = _TOKEN.findall(_scripts(text).replace("$", "").replace("//", "∥"))
-    said, at = _sequence(tokens, 0, "", 0)
-    while at < len(tokens):  # a brace too many
-        more, at = _sequence(tokens, at + 1, "", 0)
-        said += more
-    return unicodedata.normalize("NFKC", said).translate(_LETTERS)
+    output, position = _sequence(tokens, 0, "", 0)
+    while position < len(tokens):  # a brace too many
+        more, position = _sequence(tokens, position + 1, "", 0)
+        output += more
+    return unicodedata.normalize("NFKC", output).translate(_LETTERS)
 
 
 def bare(said: str) -> str:
-    """The letters and digits of a canonical text, whatever its structure."""
+    """Letters and digits of a canonical text."""
     return _NOISE.sub("", said)
 
 
 def _scripts(text: str) -> str:
-    """Letters above and below the line as LaTeX, before compatible letters become plain ones."""
     for letters, sign in ((_UP, "^"), (_DOWN, "_")):
         runs = re.split(f"([{''.join(letters)}]+)", text)
-        runs[1::2] = [f"{sign}{{{''.join(letters[one] for one in run)}}}" for run in runs[1::2]]
+        runs[1::2] = [f"{sign}{{{''.join(letters[letter] for letter in run)}}}" for run in runs[1::2]]
         text = "".join(runs)
     return text
 
 
-def _sequence(tokens: list[str], at: int, end: str, depth: int) -> tuple[str, int]:
+def _sequence(tokens: list[str], position: int, end: str, depth: int) -> tuple[str, int]:
     pieces = []
-    while at < len(tokens):
-        if tokens[at] == "}" or (end and tokens[at] == end):
+    while position < len(tokens):
+        if tokens[position] == "}" or (end and tokens[position] == end):
             break
-        piece, at = _one(tokens, at, depth)
+        piece, position = _one(tokens, position, depth)
         pieces.append(piece)
-    return "".join(pieces), at
+    return "".join(pieces), position
 
 
-def _argument(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
-    while at < len(tokens) and tokens[at].isspace():
-        at += 1
-    if at >= len(tokens):
-        return "", at
-    if tokens[at] != "{":
-        return _one(tokens, at, depth)
-    said, at = _sequence(tokens, at + 1, "}", depth)
-    return said, at + 1
+def _argument(tokens: list[str], position: int, depth: int) -> tuple[str, int]:
+    while position < len(tokens) and tokens[position].isspace():
+        position += 1
+    if position >= len(tokens):
+        return "", position
+    if tokens[position] != "{":
+        return _one(tokens, position, depth)
+    argument, position = _sequence(tokens, position + 1, "}", depth)
+    return argument, position + 1
 
 
-def _one(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
-    token = tokens[at]
+def _one(tokens: list[str], position: int, depth: int) -> tuple[str, int]:
+    token = tokens[position]
     if token.isspace():
-        return "", at + 1
+        return "", position + 1
     if depth > _DEEP:
-        return token, at + 1
+        return token, position + 1
     if token in ("^", "_"):
-        said, at = _argument(tokens, at + 1, depth + 1)
-        return (said if said == "°" else f"{token}({said})"), at
+        argument, position = _argument(tokens, position + 1, depth + 1)
+        return (argument if argument == "°" else f"{token}({argument})"), position
     if token == "{":
-        return _argument(tokens, at, depth + 1)
+        return _argument(tokens, position, depth + 1)
     if not token.startswith("\\"):
-        return token, at + 1
-    return _command(token[1:], tokens, at + 1, depth + 1)
+        return token, position + 1
+    return _command(token[1:], tokens, position + 1, depth + 1)
 
 
-def _command(name: str, tokens: list[str], at: int, depth: int) -> tuple[str, int]:
+def _command(name: str, tokens: list[str], position: int, depth: int) -> tuple[str, int]:
     if name in ("frac", "dfrac", "tfrac", "cfrac"):
-        above, at = _argument(tokens, at, depth)
-        below, at = _argument(tokens, at, depth)
-        return f"({above})/({below})", at
+        above, position = _argument(tokens, position, depth)
+        below, position = _argument(tokens, position, depth)
+        return f"({above})/({below})", position
     if name == "sqrt":
         degree = ""
-        if at < len(tokens) and tokens[at] == "[":
-            degree, at = _sequence(tokens, at + 1, "]", depth)
-            at += 1
-        inner, at = _argument(tokens, at, depth)
-        return f"√({inner})" if not degree else f"√[{degree}]({inner})", at
+        if position < len(tokens) and tokens[position] == "[":
+            degree, position = _sequence(tokens, position + 1, "]", depth)
+            position += 1
+        inner, position = _argument(tokens, position, depth)
+        return f"√({inner})" if not degree else f"√[{degree}]({inner})", position
     if name in ("overrightarrow", "vec"):
-        inner, at = _argument(tokens, at, depth)
-        return f"⃗({inner})", at
+        inner, position = _argument(tokens, position, depth)
+        return f"⃗({inner})", position
     if name in ("overline", "bar"):
-        inner, at = _argument(tokens, at, depth)
-        return f"¯({inner})", at
+        inner, position = _argument(tokens, position, depth)
+        return f"¯({inner})", position
     if name in _DROPPED:
-        return "", at
+        return "", position
     if name in _SIGNS:
-        return _SIGNS[name], at
-    return (name if name.isalpha() or name in "{}%#&$" else ""), at
+        return _SIGNS[name], position
+    return (name if name.isalpha() or name in "{}%#&$" else ""), position
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Levenshtein's distance, by bits: a column of the table is one whole number (Hyyrö 2003)."""
+    """Levenshtein distance by bit vectors (Hyyrö 2003)."""
     if not one or not other:
         return len(one) + len(other)
     places: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The card of papers as a page: what the JSON holds, in tables."""
+"""The card of papers as a page."""
 
 from __future__ import annotations
 
@@ -47,11 +47,13 @@ def page(card: Json) -> str:
     pieces = [_HEAD.format(layouts=len(card["layouts"]), **seeds)]
     pieces.append("## All tools\n")
     for part in ("closed, born-digital", "open, born-digital", "closed, scanned", "open, scanned"):
-        rows = [(_NAMES.get(tool, tool), said[part]["all"]) for tool, said in card["tools"].items() if part in said]
+        rows = [
+            (_NAMES.get(tool, tool), scores[part]["all"]) for tool, scores in card["tools"].items() if part in scores
+        ]
         if rows:
             pieces.append(f"**{part[0].upper()}{part[1:]}**\n\n{table('tool', rows)}\n")
     ours = card["tools"]["livek12"]
-    others = {tool: said for tool, said in card["tools"].items() if tool != "livek12"}
+    others = {tool: scores for tool, scores in card["tools"].items() if tool != "livek12"}
     for part, title in (
         ("closed, born-digital", "closed seeds"),
         ("closed, scanned", "closed seeds, scanned (the first seed)"),
@@ -79,9 +81,9 @@ def table(head: str, rows: Sequence[tuple[str, Json]]) -> str:
         f"| {head} | {' | '.join(_COLUMNS.values())} | silent errors | clean |",
         "| --- " * (len(_COLUMNS) + 3) + "|",
     ]
-    for name, said in rows:
-        cells = [_cell(key, said.get(key)) for key in _COLUMNS]
-        lines.append(f"| {name} | {' | '.join(cells)} | {sum(said['silent'].values())} | {_share(said['clean'])} |")
+    for name, scores in rows:
+        cells = [_cell(key, scores.get(key)) for key in _COLUMNS]
+        lines.append(f"| {name} | {' | '.join(cells)} | {sum(scores['silent'].values())} | {_share(scores['clean'])} |")
     return "\n".join(lines)
 
 
@@ -102,7 +104,7 @@ def _share(value: float) -> str:
 
 
 def _layouts(part: Mapping[str, Json]) -> list[tuple[str, Json]]:
-    return [(f"`{name}`", said) for name, said in part.items() if name != "all"] + [("all", part["all"])]
+    return [(f"`{name}`", scores) for name, scores in part.items() if name != "all"] + [("all", part["all"])]
 
 
 def _silent(ours: Mapping[str, Mapping[str, Json]]) -> str:
@@ -118,13 +120,13 @@ def _silent(ours: Mapping[str, Mapping[str, Json]]) -> str:
 
 def _beside(card: Json) -> str:
     part = "closed, born-digital"
-    tools = [tool for tool, said in card["tools"].items() if part in said]
+    tools = [tool for tool, scores in card["tools"].items() if part in scores]
     lines = [f"| layout | {' | '.join(_NAMES.get(tool, tool) for tool in tools)} |", "| --- " * (len(tools) + 1) + "|"]
     for layout in (*card["layouts"], "all"):
         cells = []
         for tool in tools:
-            said = card["tools"][tool][part].get(layout)
-            cells.append(f"{_share(said['found'])}, {_share(said['clean'])}" if said else "–")
+            scores = card["tools"][tool][part].get(layout)
+            cells.append(f"{_share(scores['found'])}, {_share(scores['clean'])}" if scores else "–")
         lines.append(f"| {layout if layout == 'all' else f'`{layout}`'} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -137,7 +139,9 @@ def _public(card: Json) -> str:
     ]
     for name in names:
         rows = [
-            (_NAMES.get(tool, tool), said["public"][name]) for tool, said in card["tools"].items() if "public" in said
+            (_NAMES.get(tool, tool), scores["public"][name])
+            for tool, scores in card["tools"].items()
+            if "public" in scores
         ]
         pieces.append(f"**{name}**\n\n{table('tool', rows)}\n")
     return "\n".join(pieces)

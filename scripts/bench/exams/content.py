@@ -1,7 +1,6 @@
-"""The content of an exam question without its layout: text with LaTeX between dollar signs, options, parts, key.
+"""Content of exam questions without layout: text with LaTeX between dollar signs, options, parts, key.
 
-Contract: a template fills one sentence with seeded values, in the language asked for, and knows its answer by
-construction. All sentences are our own. `<name>` in a sentence is the place of a value.
+A template fills `<name>` with seeded values. All sentences are our own.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SIGN = re.compile(r"\+\s*-")
 
 @dataclass(frozen=True)
 class ItemPart:
-    """One part of a free-response question: its text, its answer and the marks it carries."""
+    """One part of a free-response question, with its marks."""
 
     text: str
     answer: str
@@ -35,14 +34,8 @@ class PaperItem:
     """One question.
 
     Attributes:
-        stem: its text.
-        kind: choice, blank or free.
         options: texts in printed order; empty without a choice.
         answer: index of the right option, or the value of the blank; "" where only the parts have answers.
-        parts: of a free-response question.
-        figure: name of a drawing of `drawings.py`; "" without one.
-        table: rows of cells, the first of them the head.
-        alternative: the stem of the question that may be answered instead, behind OR.
     """
 
     stem: str
@@ -55,18 +48,18 @@ class PaperItem:
     alternative: str = ""
 
     def with_options(self, count: int) -> PaperItem:
-        """The same question with so many options, the right one among them."""
+        """The same question with `count` options, the right one among them."""
         if self.kind != "choice" or len(self.options) <= count:
             return self
         right = self.options[int(self.answer)]
-        left = [one for one in self.options if one != right][: count - 1]
-        options = tuple(one for one in self.options if one == right or one in left)
+        left = [option for option in self.options if option != right][: count - 1]
+        options = tuple(option for option in self.options if option == right or option in left)
         return replace(self, options=options, answer=options.index(right))
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A text that several questions share; `table` where it is one, rows of cells, which the text says too."""
+    """A text that several questions share; `table` repeats it as rows of cells."""
 
     text: str
     items: tuple[PaperItem, ...] = field(default=())
@@ -88,7 +81,7 @@ class AskedItem:
 
     @property
     def answer(self) -> str:
-        """As a key prints it: the option's label or the value; "" where it prints none."""
+        """The option's label or the value; "" where a key prints none."""
         if self.item.kind == "choice":
             return self.labels[int(self.item.answer)]
         return str(self.item.answer) if self.item.kind == "blank" else ""
@@ -96,16 +89,16 @@ class AskedItem:
 
 def filled(text: str, values: Values) -> str:
     """A sentence with its values, `+ -3` written `- 3`."""
-    said = _PLACE.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], text)
-    return _SIGN.sub("- ", said)
+    sentence = _PLACE.sub(lambda match: str(values[match[1]]) if match[1] in values else match[0], text)
+    return _SIGN.sub("- ", sentence)
 
 
 def choice(
     draw: random.Random, stem: str, right: object, wrong: Sequence[object], *, figure: str = "",
     table: Sequence[Sequence[str]] = (), keep_order: bool = False,
 ) -> PaperItem:  # fmt: skip
-    """A question with one right option among `MOST`, shuffled (numbers in rising order with `keep_order`)."""
-    others = list(dict.fromkeys(str(one) for one in wrong if str(one) != str(right)))[: MOST - 1]
+    """A question with one right option among `MOST`, shuffled or (`keep_order`) rising."""
+    others = list(dict.fromkeys(str(distractor) for distractor in wrong if str(distractor) != str(right)))[: MOST - 1]
     while len(others) < MOST - 1:
         others.append(_another(str(right), others, draw))
     options = [str(right), *others]
@@ -118,7 +111,6 @@ def choice(
 
 
 def _another(right: str, taken: Sequence[str], draw: random.Random) -> str:
-    """The right option with another number in it."""
     if not re.search(r"\d", right):
         raise ValueError(f"too few wrong options beside {right!r}")
     while True:

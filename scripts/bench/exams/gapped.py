@@ -1,8 +1,4 @@
-"""Passages with numbered gaps, as papers of languages have them: words to choose, sentences to put in, forms to write.
-
-Contract: the passages are English and our own; a passage is cut where its gaps are, and each gap is an item: its answer
-by construction, options where it has some (those of a matching passage are the same for all its gaps).
-"""
+"""Passages with numbered gaps, English and our own: words to choose, sentences to put in, forms to write."""
 
 from __future__ import annotations
 
@@ -46,30 +42,24 @@ _WRITTEN = ("built", "had become", "surprised", "because", "to repair", "by")
 
 @dataclass(frozen=True)
 class GappedText:
-    """A passage between whose pieces the gaps are, their items, and what stands below it: options that all share."""
+    """A passage between gaps, their items, and the options that all share."""
 
     pieces: tuple[str, ...]
     items: tuple[PaperItem, ...]
     shared: tuple[str, ...] = ()
 
     def text(self, first: int) -> str:
-        """With its gaps numbered."""
-        said = self.pieces[0]
+        """The passage with numbered gaps."""
+        text = self.pieces[0]
         for number, piece in enumerate(self.pieces[1:], first):
-            said += f"{number}{piece}"
-        return said
+            text += f"{number}{piece}"
+        return text
 
 
 def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
-    """A passage with so many gaps.
-
-    Args:
-        kind: cloze (options for each gap), match (sentences for all gaps) or forms (words to write).
-        draw: of the paper.
-        count: of the gaps; no more than the passage has.
-    """
-    said = {"cloze": _CLOZE, "match": _MATCH, "forms": _FORMS}[kind].replace("<a>", draw.choice(_NAMES))
-    pieces = said.split("____")
+    """A passage with `count` gaps, as cloze, match or forms."""
+    text = {"cloze": _CLOZE, "match": _MATCH, "forms": _FORMS}[kind].replace("<a>", draw.choice(_NAMES))
+    pieces = text.split("____")
     pieces = [*pieces[:count], "".join(pieces[count:])]
     if kind == "cloze":
         items = [choice(draw, "", right, wrong).with_options(4) for right, *wrong in map(_five, _CHOSEN[:count])]
@@ -77,10 +67,9 @@ def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
     if kind == "forms":
         return GappedText(tuple(pieces), tuple(PaperItem("", "blank", answer=word) for word in _WRITTEN[:count]))
     shared = draw.sample(_SENTENCES, len(_SENTENCES))
-    rights = [shared.index(one) for one in _SENTENCES[:count]]
+    rights = [shared.index(sentence) for sentence in _SENTENCES[:count]]
     return GappedText(tuple(pieces), tuple(PaperItem("", "choice", answer=at) for at in rights), tuple(shared))
 
 
 def _five(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Four words and one more, which `choice` asks for."""
     return (*words, "whispered")

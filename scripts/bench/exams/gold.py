@@ -1,7 +1,6 @@
-"""The gold of a paper and a prediction of it, as they stand in JSON.
+"""Gold and prediction of a paper in JSON (`docs/exam-segmentation.md`).
 
-Contract: `docs/exam-segmentation.md` describes both files. Boxes are fractions of the page, from its top left corner;
-pages count from 1. Formulas are LaTeX between dollar signs.
+Boxes are fractions of the page, from its top left corner; pages count from 1. Formulas are LaTeX between dollar signs.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ class _Strict(BaseModel):
 
 
 class LabelledOption(_Strict):
-    """One option, its label without punctuation."""
+    """An option; its label has no punctuation."""
 
     label: str
     text: str
 
 
 class GoldQuestion(_Strict):
-    """One question as it was printed; `text` is "" where the gold has boxes alone."""
+    """A printed question; `text` is "" where the gold has boxes alone."""
 
     number: str
     section: str = ""
@@ -39,7 +38,7 @@ class GoldQuestion(_Strict):
 
 
 class GoldPaper(_Strict):
-    """One paper: its files' names start with `paper`."""
+    """A paper; its files' names start with `paper`."""
 
     paper: str
     layout: str
@@ -53,7 +52,7 @@ class GoldPaper(_Strict):
 
 
 class PredictedQuestion(_Strict):
-    """One question as a tool read it; `doubts` names the fields it is not sure of."""
+    """A question as a tool read it."""
 
     number: str
     section: str = ""
@@ -67,7 +66,7 @@ class PredictedQuestion(_Strict):
 
 
 class Prediction(_Strict):
-    """One paper as a tool read it; `missing` are numbers it says it did not find, `error` why there is nothing."""
+    """A paper as a tool read it; `missing` are numbers reported lost."""
 
     questions: list[PredictedQuestion] = []
     missing: list[str] = []

@@ -1,8 +1,4 @@
-"""The kinds of exam papers, by name.
-
-Contract: a layout says how a paper looks and how many questions of which kind it has; what they say comes from the
-templates, and what varies within a layout (font, size, margins, number of questions) from the seed.
-"""
+"""The kinds of exam papers, by name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Kinds of exam papers: how questions are numbered, arranged, counted and answered.
-
-Contract: a layout says how a paper looks and how many questions of which kind it has; what they say comes from the
-templates, and what varies within a layout (font, size, margins, number of questions) from the seed.
-"""
+"""Kinds of exam papers: numbering, arrangement, points and keys."""
 
 from __future__ import annotations
 
@@ -26,10 +22,8 @@ class PaperSection:
     """Questions of one kind.
 
     Attributes:
-        kind: choice, blank, free, reading (a passage with choices), data (a table with choices), or a passage with
-            numbered gaps (`gapped.py`): cloze, match, forms.
-        count: how many questions.
-        points: of each; 0 where parts carry them, or nothing is said.
+        kind: "reading": a passage with choices, "data": a table with choices; cloze, match, forms: `gapped.py`.
+        points: of each; 0 where parts carry them, or none are printed.
     """
 
     kind: Literal["choice", "blank", "free", "reading", "data", "cloze", "match", "forms"]
@@ -42,37 +36,17 @@ class PaperLayout:
     """One kind of paper.
 
     Attributes:
-        about: in words, for the card.
-        number: how a question's number is printed: "margin" left of the text, "bracket" behind a bracket for the
-            answer, "zero" with a leading zero, "parens" as (3), "q" as Q.3.
-        labels: how options are labelled.
-        arranged: options below each other, two in a line, in a row, as their length allows, or in a ruled table.
-        options: how many options a choice has.
-        paper, flipped, columns: the sheet.
-        marks: where the points stand with each question ("end": at the right of its last line, "start": behind its
-            number, "each": so with every question, "korean": [3점], "total": those of parts on lines of their own,
-            and (Total for Question 3 is 5 marks), "maximum": [Maximum mark: 5] before it, "margin": a bare number
-            at the right edge); "" where only the section says them.
-        titled: sections have titles.
-        counts: titles say how many questions and points there are.
-        restart: numbers begin anew with each section.
-        key: its form; "" without one. "marked": below each question; "blocks": 【第1题】【答案】; "forms": of two;
-            "spans": 1-5 above ABCDA; "items": number, type, key, points and what is tested, a row a question; "below":
-            Ans. (B) below each question; "scored": a table of choices, then answers of the others with points (5分).
-        apart: the key is a PDF of its own.
-        instructions, head, sheet, lines, hidden: a numbered list of instructions, running heads and feet, an answer
-            sheet, dotted lines to write on, text that is not visible.
-        parts: how parts are labelled.
-        framed: passages stand in a box.
-        bilingual: titles say their kind in English too.
-        page_of: the foot says the number of the page and of all pages.
-        answer_grid: an empty table for the answers below the title of choices.
-        sealed: a line of turned text at the left edge.
-        divider: a line between the columns.
+        number: "margin" left of the text, "bracket" behind a bracket for the answer, "zero" with a leading zero,
+            "parens" as (3), "q" as Q.3.
+        marks: place of a question's points: "end" of its last line, "start" behind its number, "each" so with every
+            question, "korean" [3점], "total" (Total for Question 3 is 5 marks) and parts' points on lines of their own,
+            "maximum" [Maximum mark: 5] before it, "margin" a bare number at the right edge; "" only in the section's
+            title.
+        key: "marked" below each question, "blocks" 【第1题】【答案】, "forms" of two, "spans" 1-5 above ABCDA, "items"
+            a row a question, "below" Ans. (B), "scored" a table of choices, then the others with points (5分); "" none.
         alternatives: a free question may have another one behind OR.
-        asked_in: language of the questions, where it is not that of the paper.
-        split: widths of two columns within each section, whose title stands across both; the left one has more of the
-            questions, the wider it is.
+        asked_in: language of the questions, where it is not the paper's.
+        split: widths of two columns within each section; the wider has more of the questions.
     """
 
     name: str
@@ -111,5 +85,5 @@ class PaperLayout:
 
 
 def choice(count: int, points: int = 0) -> PaperSection:
-    """Choice questions, with their points each."""
+    """Choice questions of equal points."""
     return PaperSection("choice", count, points)

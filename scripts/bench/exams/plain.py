@@ -1,8 +1,7 @@
-"""Questions in plain text, found by the numbers at the starts of lines: what tools that give text alone are scored by.
+"""Finds questions in plain text by line-initial numbers, for tools that give text alone.
 
-Contract: a simple rule, the same for every tool, and no more: a line that begins with the next number of a run begins a
-question (a run begins anew at 1); lines that begin with a label, and labels after a gap, are options; a page that says
-"answer key" begins the key. It doubts nothing and misses nothing, as plain text does.
+A line with the next number of a run begins a question (a run begins anew at 1); labels at line starts or after gaps
+begin options; "answer key" begins the key.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _AHEAD: Final = 2
 
 
 def prediction_of(text: str, key: str = "") -> Prediction:
-    """The questions of a text, and their answers in its key or in the key's own text."""
+    """Questions of a text, with answers from its key or the key's own text."""
     body, own_key = _parted(text.splitlines())
     questions = []
     for number, lines in _cut(body):
@@ -41,9 +40,9 @@ def prediction_of(text: str, key: str = "") -> Prediction:
     for question in questions:
         place = seen.get(question.number, 0)
         seen[question.number] = place + 1
-        found = answers.get(question.number, [])
-        if place < len(found):
-            question.answer = [found[place]]
+        keyed = answers.get(question.number, [])
+        if place < len(keyed):
+            question.answer = [keyed[place]]
     return Prediction(questions=questions)
 
 
@@ -55,17 +54,17 @@ def _parted(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _cut(lines: list[str]) -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
+    questions: list[tuple[str, list[str]]] = []
     last = 0
     for line in lines:
         match = _NUMBER.match(line)
         number = int(match["number"]) if match else -1
         if match and (last < number <= last + _AHEAD or (number == 1 and last > 2)):
-            found.append((str(number), [match["rest"]]))
+            questions.append((str(number), [match["rest"]]))
             last = number
-        elif found:
-            found[-1][1].append(line)
-    return found
+        elif questions:
+            questions[-1][1].append(line)
+    return questions
 
 
 def _question(number: str, lines: list[str]) -> PredictedQuestion:
@@ -87,7 +86,6 @@ def _question(number: str, lines: list[str]) -> PredictedQuestion:
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The last run of labels from the first on; none of fewer than three."""
     best: list[re.Match[str]] = []
     run: list[re.Match[str]] = []
     for mark in marks:
@@ -107,7 +105,7 @@ def _place(mark: re.Match[str]) -> int:
 
 
 def _answers(text: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for match in _KEY_PAIR.finditer(text):
-        found.setdefault(match["number"], []).append(match["answer"])
-    return found
+        answers.setdefault(match["number"], []).append(match["answer"])
+    return answers

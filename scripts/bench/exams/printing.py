@@ -1,8 +1,4 @@
-"""A paper as a PDF with its gold: typst sets it, and each question's boxes are the ink in the places of its pieces.
-
-Contract: `printed` gives the PDF of the paper, the PDF of its key (None where it has none of its own) and the gold;
-`scanned` gives the same paper as a scanner would: turned a little, grey, with noise, as JPEG, its gold turned along.
-"""
+"""Prints a paper as a PDF with its gold: typst sets it; a question's boxes are the ink in the places of its pieces."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ _OVER: Final = 2.0
 
 
 def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPaper]:
-    """The PDF of a paper, that of its key, and its gold."""
+    """The PDF of a paper, that of its key (None: in the paper), and its gold."""
     import typst
 
     source = source_of(layout, seed)
@@ -43,14 +39,14 @@ def printed(layout: PaperLayout, seed: int) -> tuple[bytes, bytes | None, GoldPa
         pages=len(pages),
         count_printed=source.count_printed,
         hidden=sorted(set(source.hidden)),
-        questions=[_question(asked, layout, marks, pages) for asked in source.asked],
+        questions=[_question(entry, layout, marks, pages) for entry in source.asked],
     )
     key = typst.compile(source.key.encode()) if source.key else None
     return pdf, key, gold
 
 
 def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
-    """The paper as a scan, and its gold."""
+    """The paper as a scan (turned, grey, noisy JPEG), and its gold."""
     import numpy
     from PIL import Image
 
@@ -67,13 +63,13 @@ def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
     buffer = io.BytesIO()
     sheets[0].save(buffer, "PDF", resolution=_SCAN_DPI, save_all=True, append_images=sheets[1:], quality=80)
     questions = [
-        one.model_copy(
+        question.model_copy(
             update={
-                "boxes": [_turned(box, *turns[box.page - 1]) for box in one.boxes],
-                "figures": [_turned(box, *turns[box.page - 1]) for box in one.figures],
+                "boxes": [_turned(box, *turns[box.page - 1]) for box in question.boxes],
+                "figures": [_turned(box, *turns[box.page - 1]) for box in question.figures],
             }
         )
-        for one in gold.questions
+        for question in gold.questions
     ]
     return buffer.getvalue(), gold.model_copy(
         update={"paper": f"{gold.paper}-scan", "scanned": True, "questions": questions}
@@ -81,7 +77,6 @@ def scanned(pdf: bytes, gold: GoldPaper) -> tuple[bytes, GoldPaper]:
 
 
 def _turned(box: Box, degrees: float, width: int, height: int) -> Box:
-    """The upright box around a box that was turned about the middle of the page, counter-clockwise."""
     angle = math.radians(degrees)
     corners = [((x - 0.5) * width, (y - 0.5) * height) for x in (box.left, box.right) for y in (box.top, box.bottom)]
     xs = [x * math.cos(angle) + y * math.sin(angle) for x, y in corners]
@@ -96,15 +91,14 @@ def _turned(box: Box, degrees: float, width: int, height: int) -> Box:
 
 
 def _marks(source: str) -> dict[tuple[str, str], list[tuple[int, float, float, float, float]]]:
-    """Places of pieces by question and by whether it is a figure: page, left, top, right, bottom in points."""
     import json
 
     import typst
 
-    found = json.loads(typst.query(source.encode(), "<mark>", field="value"))
+    records = json.loads(typst.query(source.encode(), "<mark>", field="value"))
     places: dict[tuple[str, str], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     open_: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for mark in found:
+    for mark in records:
         what = (mark["id"], mark["kind"])
         if mark["side"] == "top":
             open_[what].append(mark)
@@ -121,50 +115,48 @@ def _points(length: str) -> float:
 
 
 def _question(
-    asked: AskedItem,
+    entry: AskedItem,
     layout: PaperLayout,
     marks: Mapping[tuple[str, str], Sequence[tuple[int, float, float, float, float]]],
     pages: Sequence[Any],
 ) -> GoldQuestion:
-    item = asked.item
+    item = entry.item
     lines = [item.stem, *(" ".join(row) for row in item.table)]
-    lines += [f"{label} {part.text}" for label, part in zip(asked.parts, item.parts, strict=True)]
+    lines += [f"{label} {part.text}" for label, part in zip(entry.parts, item.parts, strict=True)]
     lines += ["OR", item.alternative] if item.alternative else []
-    key = [asked.answer] if layout.key and asked.answer else []
+    key = [entry.answer] if layout.key and entry.answer else []
     carried = layout.marks in ("end", "korean", "total", "maximum", "margin")
     return GoldQuestion(
-        number=asked.number,
-        section=asked.section,
+        number=entry.number,
+        section=entry.section,
         kind=item.kind,
         text="\n".join(lines),
-        passage=asked.passage,
+        passage=entry.passage,
         options=[
-            LabelledOption(label=label, text=text) for label, text in zip(asked.labels, item.options, strict=True)
+            LabelledOption(label=label, text=text) for label, text in zip(entry.labels, item.options, strict=True)
         ],
         answer=key,
-        points=asked.points if _says_points(layout, asked) else None,
-        part_points=[part.points for part in item.parts] if carried and _says_points(layout, asked) else [],
-        boxes=_joined(marks[(asked.mark, "piece")], layout, pages),
-        figures=[_ink(place, pages) for place in marks.get((asked.mark, "figure"), ())],
+        points=entry.points if _says_points(layout, entry) else None,
+        part_points=[part.points for part in item.parts] if carried and _says_points(layout, entry) else [],
+        boxes=_joined(marks[(entry.mark, "piece")], layout, pages),
+        figures=[_ink(place, pages) for place in marks.get((entry.mark, "figure"), ())],
     )
 
 
-def _says_points(layout: PaperLayout, asked: AskedItem) -> bool:
-    """True if the paper prints the points of a question: with it, in its section's title, or in the key."""
-    if asked.points is None:
+def _says_points(layout: PaperLayout, entry: AskedItem) -> bool:
+    if entry.points is None:
         return False
     if layout.number == "cell" or layout.marks in ("end", "each", "korean", "total", "maximum", "margin"):
         return True
-    if layout.marks == "start" and asked.item.kind == "free":
+    if layout.marks == "start" and entry.item.kind == "free":
         return True
-    in_title = layout.titled and layout.counts and bool(asked.points) and asked.item.kind != "free"
-    return in_title or (layout.key in ("points", "items") and bool(asked.answer))
+    in_title = layout.titled and layout.counts and bool(entry.points) and entry.item.kind != "free"
+    return in_title or (layout.key in ("points", "items") and bool(entry.answer))
 
 
 def _joined(
     places: Sequence[tuple[int, float, float, float, float]], layout: PaperLayout, pages: Sequence[Any]
 ) -> list[Box]:
-    """One box a column and page."""
     groups: dict[tuple[int, int], list[tuple[int, float, float, float, float]]] = defaultdict(list)
     for place in places:
         width = pages[place[0] - 1].width * 72 / _DPI
@@ -175,10 +167,10 @@ def _joined(
         _ink(
             (
                 page,
-                min(one[1] for one in group),
-                min(one[2] for one in group),
-                max(one[3] for one in group),
-                max(one[4] for one in group),
+                min(mark[1] for mark in group),
+                min(mark[2] for mark in group),
+                max(mark[3] for mark in group),
+                max(mark[4] for mark in group),
             ),
             pages,
         )
@@ -187,7 +179,6 @@ def _joined(
 
 
 def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> Box:
-    """The ink within a place, as a share of the page; the place itself where there is none."""
     page, *corners = place
     picture = pages[page - 1]
     corners = [corners[0], corners[1] - _OVER, corners[2], corners[3] + _OVER]

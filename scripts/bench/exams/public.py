@@ -1,7 +1,6 @@
-"""Gold of public papers in our format, from the shared data; figures may be published, the papers may not.
+"""Gold of public papers from the shared data; figures may be published, the papers may not.
 
-Contract: each entry is a PDF and its gold. The 2026 gaokao paper has texts and options; the Korean mathematics paper
-of November 2022 has boxes alone.
+The 2026 gaokao paper has texts and options; the Korean mathematics paper of November 2022 has boxes alone.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _WIDTH, _HEIGHT = 1684, 2382
 
 
 def papers(data: Path) -> Iterator[tuple[Path, GoldPaper]]:
-    """The papers that are there."""
+    """PDFs and gold of the papers in the shared data."""
     reviewed = data / "gaokao2026_math/reviewed/2026-national-i-math.jsonl"
     pdf = data / "gaokao2026_math/pdf/national-i.pdf"
     if reviewed.is_file() and pdf.is_file():
@@ -57,7 +56,6 @@ def _reviewed(row: dict[str, Any]) -> GoldQuestion:
 
 
 def _boxed(rows: list[dict[str, Any]]) -> Iterator[GoldQuestion]:
-    """Questions 1 to 30 of the paper with probability and statistics."""
     for row in rows:
         place = re.fullmatch(r"kocsat_1st_Mathematics_(\d+)\.png", row["img_path"][0])
         if place and int(place[1]) < 12:

@@ -1,9 +1,4 @@
-"""Tools that read papers, and what each makes of one as a `Prediction`.
-
-Contract: a reader is given the PDF of a paper and that of its key (None where the paper holds it). What a tool says of
-itself (doubts, missing numbers, errors) is taken over; tools that give text alone are cut into questions by `plain.py`,
-the same for all of them. A tool that fails gives a prediction with an `error`.
-"""
+"""Readings of papers by tools; a failing tool gives a `Prediction` with an `error`."""
 
 from __future__ import annotations
 
@@ -30,7 +25,7 @@ _MARKITDOWN: Final = (
 
 
 def livek12(pdf: Path, key: Path | None) -> Prediction:
-    """The reading of `livek12 ingest`, with its doubts and its missing numbers."""
+    """Reading of `livek12 ingest`."""
     from livek12.dataset_builders.ingest.paper import Options, ingest
 
     with tempfile.TemporaryDirectory(prefix="exam-") as folder:
@@ -60,7 +55,7 @@ def livek12(pdf: Path, key: Path | None) -> Prediction:
 
 
 def text_layer(pdf: Path, key: Path | None) -> Prediction:
-    """The text layer as pypdfium2 gives it."""
+    """Text layer of pypdfium2."""
     return prediction_of(_layer(pdf), _layer(key) if key else "")
 
 
@@ -75,18 +70,18 @@ def _layer(pdf: Path) -> str:
 
 
 def markitdown(python: Path) -> Reader:
-    """Markitdown, which an environment of its own has."""
+    """Markitdown, from its own environment."""
     return _by_program([str(python), "-c", _MARKITDOWN])
 
 
 def pymupdf4llm(python: Path) -> Reader:
-    """Pymupdf4llm, which an environment of its own has."""
+    """Pymupdf4llm, from its own environment."""
     code = "import sys, pymupdf4llm; sys.stdout.write(pymupdf4llm.to_markdown(sys.argv[1]))"
     return _by_program([str(python), "-c", code])
 
 
 def mineru(program: Path) -> Reader:
-    """MinerU's text in its reading order; `program` is its command-line tool, the tier is the one without weights."""
+    """MinerU's text in reading order, from the tier without weights."""
 
     def text(pdf: Path) -> str:
         with tempfile.TemporaryDirectory(prefix="mineru-") as folder:
@@ -117,11 +112,7 @@ def _run(command: list[str]) -> str:
 
 
 def readers(places: Mapping[str, Path]) -> dict[str, Reader]:
-    """The readers by name: ours, the text layer, and those whose place is named.
-
-    Args:
-        places: markitdown and pymupdf4llm → a Python that has it, mineru → its program.
-    """
+    """Readers by name; `places` maps tools to their Python or program."""
     makers: dict[str, Callable[[Path], Reader]] = {
         "markitdown": markitdown, "pymupdf4llm": pymupdf4llm, "mineru": mineru
     }  # fmt: skip
@@ -129,13 +120,15 @@ def readers(places: Mapping[str, Path]) -> dict[str, Reader]:
 
 
 def read_to(folder: Path, papers: Path, names: list[str], reader: Reader) -> None:
-    """Reads papers and keeps each prediction; what is there is not read again."""
+    """Reads papers without a stored prediction."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         file = folder / f"{name}.json"
         if not file.is_file():
             key = papers / f"{name}.key.pdf"
-            said = reader(papers / f"{name}.pdf", key if key.is_file() else None)
-            file.write_text(json.dumps(said.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n", "utf-8")
-            read = f"{len(said.questions)} questions {said.error}"
+            prediction = reader(papers / f"{name}.pdf", key if key.is_file() else None)
+            file.write_text(
+                json.dumps(prediction.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n", "utf-8"
+            )
+            read = f"{len(prediction.questions)} questions {prediction.error}"
             print(f"{folder.parent.name}, {folder.name}: {name}: {read}", file=sys.stderr, flush=True)

@@ -20,20 +20,20 @@ _NAMES: Final[dict[Language, tuple[str, ...]]] = {
 def speed(draw: random.Random, language: Language) -> PaperItem:
     """A constant speed."""
     v, t = draw.randint(3, 18), draw.randint(4, 15)
-    said: Said = {
+    stems: Said = {
         "en": "<who> pushes a trolley <d> m along a level floor in <t> s at a steady speed. The speed is",
         "zh": "<who>用 <t> s 将小车沿水平地面匀速推了 <d> m，小车的速度大小为",
         "ko": "<who>가 수레를 수평면에서 <t>초 동안 <d> m 등속으로 밀었다. 수레의 속력은?",
     }
-    stem = filled(said[language], {"who": draw.choice(_NAMES[language]), "d": v * t, "t": t})
+    stem = filled(stems[language], {"who": draw.choice(_NAMES[language]), "d": v * t, "t": t})
     wrong = [v + 1, v * 2, v + t, v + 3]
-    return choice(draw, stem, f"{v} m/s", [f"{one} m/s" for one in wrong])
+    return choice(draw, stem, f"{v} m/s", [f"{value} m/s" for value in wrong])
 
 
 def circuit(draw: random.Random, language: Language) -> PaperItem:
     """Two resistors in series."""
     a, b, i = draw.randint(2, 12), draw.randint(2, 12), draw.randint(1, 4)
-    said: Said = {
+    stems: Said = {
         "en": "The circuit in the figure has two resistors of <a> Ω and <b> Ω in series. The current is <i> A. What "
         "does the "
         "voltmeter across both show?",
@@ -41,26 +41,26 @@ def circuit(draw: random.Random, language: Language) -> PaperItem:
         "ko": "그림과 같이 <a> Ω과 <b> Ω인 저항이 직렬로 연결되어 있고 전류가 <i> A일 때, 전체 전압은?",
     }
     right = (a + b) * i
-    wrong = [f"{one} V" for one in (a * i, b * i, right + 2, a * b, right + 5)]
-    return choice(draw, filled(said[language], {"a": a, "b": b, "i": i}), f"{right} V", wrong, figure="circuit")
+    wrong = [f"{value} V" for value in (a * i, b * i, right + 2, a * b, right + 5)]
+    return choice(draw, filled(stems[language], {"a": a, "b": b, "i": i}), f"{right} V", wrong, figure="circuit")
 
 
 def kinetic(draw: random.Random, language: Language) -> PaperItem:
     """Kinetic energy as a function of speed."""
     k = draw.randint(2, 5)
-    said: Said = {
+    stems: Said = {
         "en": "The speed of a ball becomes <k> times as large. Its kinetic energy $E=\\frac{1}{2}mv^{2}$ becomes",
         "zh": "小球的速度变为原来的 <k> 倍，其动能 $E=\\frac{1}{2}mv^{2}$ 变为原来的",
         "ko": "공의 속력이 <k>배가 되면 운동 에너지 $E=\\frac{1}{2}mv^{2}$은 몇 배가 되는가?",
     }
     unit: Said = {"en": " times as large", "zh": " 倍", "ko": "배"}
-    wrong = [f"{one}{unit[language]}" for one in (k, 2 * k + 1, k**3, k * k + 1)]
-    return choice(draw, filled(said[language], {"k": k}), f"{k * k}{unit[language]}", wrong)
+    wrong = [f"{value}{unit[language]}" for value in (k, 2 * k + 1, k**3, k * k + 1)]
+    return choice(draw, filled(stems[language], {"k": k}), f"{k * k}{unit[language]}", wrong)
 
 
 def equation(draw: random.Random, language: Language) -> PaperItem:
     """A balanced equation."""
-    said: Said = {
+    stems: Said = {
         "en": "Which equation is balanced?",
         "zh": "下列化学方程式已配平的是",
         "ko": "다음 중 화학 반응식이 옳게 맞추어진 것은?",
@@ -92,12 +92,12 @@ def equation(draw: random.Random, language: Language) -> PaperItem:
         ),
     )
     right, *wrong = draw.choice(sets)
-    return choice(draw, said[language], right, wrong)
+    return choice(draw, stems[language], right, wrong)
 
 
 def pond(draw: random.Random, language: Language) -> PaperItem:
     """A food chain."""
-    said: Said = {
+    stems: Said = {
         "en": "Algae are eaten by water fleas, water fleas by roach and roach by pike. All pike are removed from the "
         "pond. "
         "What is the most likely change in the first weeks?",
@@ -116,13 +116,13 @@ def pond(draw: random.Random, language: Language) -> PaperItem:
         "ko": "물이 모두 언다",
     }
     right, *wrong = options[language]
-    return choice(draw, said[language], right, [*wrong, more[language]])
+    return choice(draw, stems[language], right, [*wrong, more[language]])
 
 
 def chart(draw: random.Random, language: Language) -> PaperItem:
     """A reading of a bar chart."""
     days = draw.randint(4, 9)
-    said: Said = {
+    stems: Said = {
         "en": "The bar chart shows the rain of four months. It rained on <n> days of the wettest month. Which "
         "statement "
         "does the chart support?",
@@ -148,26 +148,26 @@ def chart(draw: random.Random, language: Language) -> PaperItem:
         ),
     }
     right, *wrong = options[language]
-    return choice(draw, filled(said[language], {"n": days}), right, wrong, figure="bars")
+    return choice(draw, filled(stems[language], {"n": days}), right, wrong, figure="bars")
 
 
 def cooling(draw: random.Random, language: Language) -> PaperItem:
     """A table of temperatures."""
     warm, step = draw.randint(60, 90), draw.randint(3, 8)
-    values = [warm - step * one for one in range(4)]
+    values = [warm - step * number for number in range(4)]
     head: dict[Language, tuple[str, str]] = {
         "en": ("Time / min", "Temperature / °C"),
         "zh": ("时间/min", "温度/℃"),
         "ko": ("시간(분)", "온도(℃)"),
     }
-    said: Said = {
+    stems: Said = {
         "en": "<who> lets a cup of tea cool down and notes its temperature. By how much does it fall each two minutes?",
         "zh": "<who>测量一杯茶水冷却时的温度，数据如下表。每两分钟温度下降",
         "ko": "<who>가 식어 가는 차의 온도를 재었다. 2분마다 온도는 얼마나 내려가는가?",
     }
     rows = [[head[language][0], "0", "2", "4", "6"], [head[language][1], *map(str, values)]]
-    stem = filled(said[language], {"who": draw.choice(_NAMES[language])})
-    wrong = [f"{one} °C" for one in (step + 1, step * 2, step + 4, step - 1)]
+    stem = filled(stems[language], {"who": draw.choice(_NAMES[language])})
+    wrong = [f"{number} °C" for number in (step + 1, step * 2, step + 4, step - 1)]
     return choice(draw, stem, f"{step} °C", wrong, table=rows)
 
 
@@ -177,12 +177,12 @@ CHOICES: Final[tuple[Template, ...]] = (speed, circuit, kinetic, equation, pond,
 def density(draw: random.Random, language: Language) -> PaperItem:
     """A density as a number."""
     volume, rho = draw.randint(5, 20), draw.randint(2, 9)
-    said: Said = {
+    stems: Said = {
         "en": "A stone of <m> g displaces <v> cm³ of water. Its density in g/cm³ is ____.",
         "zh": "一块质量为 <m> g 的石块排开 <v> cm³ 的水，其密度为____g/cm³。",
         "ko": "질량이 <m> g인 돌이 물 <v> cm³를 밀어낸다. 밀도(g/cm³)를 구하시오.",
     }
-    return PaperItem(filled(said[language], {"m": volume * rho, "v": volume}), "blank", answer=str(rho))
+    return PaperItem(filled(stems[language], {"m": volume * rho, "v": volume}), "blank", answer=str(rho))
 
 
 def organ(draw: random.Random, language: Language) -> PaperItem:
@@ -208,7 +208,7 @@ BLANKS: Final[tuple[Template, ...]] = (density, organ)
 def pendulum(draw: random.Random, language: Language) -> PaperItem:
     """An experiment."""
     length, n = draw.randint(40, 95), draw.choice([10, 20])
-    said: Said = {
+    stems: Said = {
         "en": "<who> hangs a small bob on a thread of length <l> cm, as shown, and measures the time of <n> full "
         "swings.",
         "zh": "<who>用长 <l> cm 的细线悬挂小球，装置如图，测量 <n> 次全振动的时间。",
@@ -235,7 +235,7 @@ def pendulum(draw: random.Random, language: Language) -> PaperItem:
     texts = [filled(text, values) for text in parts[language]]
     points = [draw.randint(1, 2), 2, 3]
     made = tuple(ItemPart(text, "", point) for text, point in zip(texts, points, strict=True))
-    return PaperItem(filled(said[language], values), "free", parts=made, figure="pendulum")
+    return PaperItem(filled(stems[language], values), "free", parts=made, figure="pendulum")
 
 
 def solution(draw: random.Random, language: Language) -> PaperItem:
@@ -246,7 +246,7 @@ def solution(draw: random.Random, language: Language) -> PaperItem:
         "zh": ("温度/℃", "溶解度/g"),
         "ko": ("온도(℃)", "용해도(g)"),
     }
-    said: Said = {
+    stems: Said = {
         "en": "The table shows how much of a salt dissolves in water.",
         "zh": "下表为某盐在水中的溶解度。",
         "ko": "다음 표는 어떤 소금의 용해도를 나타낸 것이다.",
@@ -261,7 +261,7 @@ def solution(draw: random.Random, language: Language) -> PaperItem:
     }
     made = (ItemPart(parts[language][0], "", 2), ItemPart(parts[language][1], f"{2 * rows[2][1]} g", 3))
     cells = ((head[language][0], *(str(row[0]) for row in rows)), (head[language][1], *(str(row[1]) for row in rows)))
-    return PaperItem(said[language], "free", parts=made, table=cells)
+    return PaperItem(stems[language], "free", parts=made, table=cells)
 
 
 FREE: Final[tuple[Template, ...]] = (pendulum, solution)
@@ -293,7 +293,7 @@ def reading(draw: random.Random, language: Language, count: int) -> Passage:
         "<a>은 자꾸 미루기만 했다. <b>은 벌써 그곳에서 <q>의 문을 기억만으로 그리고 있었다. 두 사람은 별로 말이 "
         "없었다. 정오까지 여섯 쪽을 채웠고 두 쪽은 바람에 날아갔다.",
     }
-    asked: dict[Language, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+    questions: dict[Language, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         "en": (
             ("Where did <a> go on the Saturday?", "To <p>", ("To <q>", "To the school", "Home", "To the sea")),
             (
@@ -318,8 +318,12 @@ def reading(draw: random.Random, language: Language, count: int) -> Passage:
         ),
     }
     items = []
-    for stem, right, wrong in asked[language][:count]:
-        items.append(choice(draw, filled(stem, values), filled(right, values), [filled(one, values) for one in wrong]))
+    for stem, right, wrong in questions[language][:count]:
+        items.append(
+            choice(
+                draw, filled(stem, values), filled(right, values), [filled(distractor, values) for distractor in wrong]
+            )
+        )
     return Passage(filled(text[language], values), tuple(items))
 
 
@@ -331,7 +335,7 @@ def data(draw: random.Random, language: Language, count: int) -> Passage:
         "en": ("Student", "Seedlings planted"), "zh": ("学生", "栽种的树苗/棵"), "ko": ("학생", "심은 묘목(그루)"),
     }  # fmt: skip
     most, least = names[values.index(max(values))], names[values.index(min(values))]
-    asked: dict[Language, tuple[str, str, str]] = {
+    questions: dict[Language, tuple[str, str, str]] = {
         "en": (
             "Who planted the most seedlings?", "Who planted the fewest seedlings?", "How many did <a> and <b> plant?",
         ),
@@ -343,10 +347,10 @@ def data(draw: random.Random, language: Language, count: int) -> Passage:
     }  # fmt: skip
     other = next(name for name in _NAMES[language] if name not in names)
     total = values[0] + values[1]
-    stem = filled(asked[language][2], {"a": names[0], "b": names[1]})
+    stem = filled(questions[language][2], {"a": names[0], "b": names[1]})
     items = (
-        choice(draw, asked[language][0], most, [*(one for one in names if one != most), other]),
-        choice(draw, asked[language][1], least, [*(one for one in names if one != least), other]),
+        choice(draw, questions[language][0], most, [*(label for label in names if label != most), other]),
+        choice(draw, questions[language][1], least, [*(label for label in names if label != least), other]),
         choice(draw, stem, total, [total + 2, total - 3, total + 5, total + 10]),
     )
     rows = ((head[language][0], *names), (head[language][1], *map(str, values)))

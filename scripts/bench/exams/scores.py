@@ -1,8 +1,7 @@
-"""Agreement of a prediction of a paper with its gold, question by question, and the errors that are not reported.
+"""Agreement of a prediction of a paper with its gold, and silent errors (figures: `docs/exam-segmentation.md`).
 
-Contract: `docs/exam-segmentation.md` says what each figure is. A prediction is data, and reading it is bounded. A field
-that is wrong is *silent* unless the question's `doubts` name it; a question that was not found is silent unless the
-paper's `missing` names its number or the paper has an `error`.
+A wrong field is *silent* unless the question's `doubts` name it; a lost question is silent unless the paper's `missing`
+names its number or the paper has an `error`.
 """
 
 from __future__ import annotations
@@ -36,17 +35,13 @@ _CIRCLED: Final = {chr(0x2460 + index): str(index + 1) for index in range(20)}
 
 @dataclass
 class PaperTally:
-    """Counts of right values, and of all, over any number of papers.
+    """Counts of right values, and of all, over papers.
 
     Attributes:
-        right, of: by field, questions (of `formulas`: formulas) that are right and that have the field.
-        similarity: sum over the gold questions of the similarity of their text, 0 for one that was not found.
-        overlap: sum over the gold questions of the intersection over union of their boxes.
-        boxed: gold questions that have boxes.
-        silent: by field, how often it is wrong without a word.
-        doubted: by field, how often it is wrong and doubted.
+        right, of: by field, right questions and questions with the field (of `formulas`: formulas).
+        similarity: sum of text similarities over the gold questions, 0 for a lost one.
+        silent, doubted: wrong values by field.
         clean: gold questions without a silent error.
-        questions, papers: of the gold.
     """
 
     right: dict[str, int] = field(default_factory=lambda: defaultdict(int))
@@ -61,11 +56,11 @@ class PaperTally:
     papers: int = 0
 
     def share(self, name: str) -> float | None:
-        """Of a field, 0 to 1; None where no question has it."""
+        """Share of a field, 0 to 1; None where no question has it."""
         return self.right[name] / self.of[name] if self.of[name] else None
 
     def add(self, other: PaperTally) -> None:
-        """Counts another tally in."""
+        """Adds another tally."""
         for mine, theirs in ((self.right, other.right), (self.of, other.of), (self.silent, other.silent)):
             for name, many in theirs.items():
                 mine[name] += many
@@ -80,55 +75,54 @@ class PaperTally:
 
 
 def score(gold: GoldPaper, said: Prediction) -> PaperTally:
-    """Holds a prediction against its gold."""
+    """Scores a prediction against its gold."""
     tally = PaperTally(papers=1, questions=len(gold.questions))
     pairs, extra = _aligned(gold.questions, said.questions)
     tally.boxed = sum(bool(question.boxes) for question in gold.questions)
-    missing = {_number(one) for one in said.missing}
-    for question, found, similarity in pairs:
-        wrong = _held(question, found, similarity, gold.hidden, tally)
-        if found is None:
-            told = bool(said.error) or _number(question.number) in missing
-            covered = set(wrong) if told else set()
+    missing = {_number(entry) for entry in said.missing}
+    for question, predicted, similarity in pairs:
+        wrong = _held(question, predicted, similarity, gold.hidden, tally)
+        if predicted is None:
+            reported = bool(said.error) or _number(question.number) in missing
+            covered = set(wrong) if reported else set()
         else:
-            doubts = set(found.doubts)
+            doubts = set(predicted.doubts)
             covered = {name for name in wrong if _COVERED.get(name, set()) & doubts}
             tally.similarity += similarity
-            tally.overlap += union_overlap(question.boxes, found.boxes)
+            tally.overlap += union_overlap(question.boxes, predicted.boxes)
         for name in wrong:
             (tally.doubted if name in covered else tally.silent)[name] += 1
         tally.clean += not (set(wrong) - covered)
-    for one in extra:
+    for entry in extra:
         tally.of["extra"] += 1
-        (tally.doubted if "number" in one.doubts else tally.silent)["extra"] += 1
+        (tally.doubted if "number" in entry.doubts else tally.silent)["extra"] += 1
     return tally
 
 
 def _held(
-    gold: GoldQuestion, found: PredictedQuestion | None, similarity: float, hidden: Sequence[str], tally: PaperTally
+    gold: GoldQuestion, predicted: PredictedQuestion | None, similarity: float, hidden: Sequence[str], tally: PaperTally
 ) -> list[str]:
-    """Counts the fields of a question; the names of those that are wrong."""
-    checks: dict[str, bool] = {"found": found is not None}
+    checks: dict[str, bool] = {"found": predicted is not None}
     printed = formulas("\n".join([gold.text, *(option.text for option in gold.options)]))
     tally.of["formulas"] += len(printed)
-    if found is not None:
-        read = canonical(_whole(found, MAX_TEXT))
-        good = sum(canonical(one) in read for one in printed)
+    if predicted is not None:
+        read = canonical(_whole(predicted, MAX_TEXT))
+        good = sum(canonical(text) in read for text in printed)
         tally.right["formulas"] += good
         if gold.text:
             checks["text"] = similarity >= RIGHT
         checks["formulas"] = good == len(printed)
         if hidden:
-            checks["hidden"] = not any(bare(one) in bare(read) for one in hidden)
+            checks["hidden"] = not any(bare(text) in bare(read) for text in hidden)
     for name, has in _has(gold).items() if gold.text else ():
         drawn = name == "figures" and not gold.boxes  # a gold of texts alone does not say where figures are
-        if not drawn and (has or (found is not None and _has(found)[name])):
-            checks[name] = found is not None and _same(name, gold, found)
+        if not drawn and (has or (predicted is not None and _has(predicted)[name])):
+            checks[name] = predicted is not None and _same(name, gold, predicted)
     for name, fine in checks.items():
         if name != "formulas":
             tally.of[name] += 1
             tally.right[name] += fine
-    if found is None:
+    if predicted is None:
         for name in (*(["text"] if gold.text else []), *(["hidden"] if hidden else [])):
             tally.of[name] += 1
         return ["found"]
@@ -144,17 +138,19 @@ def _has(question: GoldQuestion | PredictedQuestion) -> dict[str, bool]:
     }
 
 
-def _same(name: str, gold: GoldQuestion, found: PredictedQuestion) -> bool:
+def _same(name: str, gold: GoldQuestion, predicted: PredictedQuestion) -> bool:
     if name == "options":
-        ours = {_label(one.label): bare(canonical(one.text)) for one in gold.options}
-        return ours == {_label(one.label): bare(canonical(one.text[:MAX_TEXT])) for one in found.options[:20]}
+        ours = {_label(entry.label): bare(canonical(entry.text)) for entry in gold.options}
+        return ours == {_label(entry.label): bare(canonical(entry.text[:MAX_TEXT])) for entry in predicted.options[:20]}
     if name == "answer":
-        return [_answer(one) for one in gold.answer] == [_answer(one[:MAX_TEXT]) for one in found.answer[:20]]
+        return [_answer(entry) for entry in gold.answer] == [
+            _answer(entry[:MAX_TEXT]) for entry in predicted.answer[:20]
+        ]
     if name == "points":
-        return gold.points == found.points
-    left = list(found.figures)
+        return gold.points == predicted.points
+    left = list(predicted.figures)
     for figure in gold.figures:
-        best = max(left, key=lambda one: union_overlap([figure], [one]), default=None)
+        best = max(left, key=lambda entry: union_overlap([figure], [entry]), default=None)
         if best is None or union_overlap([figure], [best]) < OVERLAP:
             return False
         left.remove(best)
@@ -162,14 +158,13 @@ def _same(name: str, gold: GoldQuestion, found: PredictedQuestion) -> bool:
 
 
 def _aligned(
-    gold: Sequence[GoldQuestion], said: Sequence[PredictedQuestion]
+    gold: Sequence[GoldQuestion], predicted: Sequence[PredictedQuestion]
 ) -> tuple[list[tuple[GoldQuestion, PredictedQuestion | None, float]], list[PredictedQuestion]]:
-    """Each gold question with the most similar prediction of its number, each prediction used once."""
     by_number: dict[str, list[int]] = defaultdict(list)
-    for index, one in enumerate(said):
-        by_number[_number(one.number)].append(index)
+    for index, entry in enumerate(predicted):
+        by_number[_number(entry.number)].append(index)
     ranked = [
-        (similarity(question, said[index]), -place, -index)
+        (similarity(question, predicted[index]), -place, -index)
         for place, question in enumerate(gold)
         for index in by_number.get(_number(question.number), [])[:MOST_OF_A_NUMBER]
     ]
@@ -182,16 +177,12 @@ def _aligned(
     pairs: list[tuple[GoldQuestion, PredictedQuestion | None, float]] = []
     for place, question in enumerate(gold):
         hit = chosen.get(place)
-        pairs.append((question, said[hit[0]] if hit else None, hit[1] if hit else 0.0))
-    return pairs, [one for index, one in enumerate(said) if index not in used]
+        pairs.append((question, predicted[hit[0]] if hit else None, hit[1] if hit else 0.0))
+    return pairs, [entry for index, entry in enumerate(predicted) if index not in used]
 
 
 def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
-    """One less the normalised edit distance of text and options.
-
-    With the passage, without it or without its direction (the first line), and with labels as printed or as they are
-    compared (a is A), whichever is nearest; 1 where the gold gives no text.
-    """
+    """One less the normalised edit distance of text and options, the best of several spellings; 1 without gold text."""
     if not gold.text:
         return 1.0
     read = bare(canonical(_whole(said, MAX_TEXT)))
@@ -204,16 +195,15 @@ def similarity(gold: GoldQuestion, said: PredictedQuestion) -> float:
 
 
 def _whole(question: GoldQuestion | PredictedQuestion, limit: int = 10**9, named: Callable[[str], str] = str) -> str:
-    """The text with its options behind it, as a tool that finds no options gives it; `named` writes their labels."""
     options = (f"{named(option.label[:20])} {option.text[:limit]}" for option in question.options[:20])
     return "\n".join([question.text[:limit], *options])
 
 
 def union_overlap(ours: Iterable[Box], theirs: Iterable[Box]) -> float:
-    """Intersection over union of two sets of boxes, of which those of one set lie apart."""
-    one, other = list(ours), list(theirs)[:200]
-    shared = sum(a.shared(b) for a in one for b in other)
-    union = sum(box.area for box in (*one, *other)) - shared
+    """Intersection over union of two sets of disjoint boxes."""
+    first, other = list(ours), list(theirs)[:200]
+    shared = sum(a.shared(b) for a in first for b in other)
+    union = sum(box.area for box in (*first, *other)) - shared
     return min(1.0, shared / union) if union > 0 else 0.0
 
 
@@ -223,10 +213,10 @@ def _number(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    said = text[:20].strip(" .．、()（）")
-    return _CIRCLED.get(said, unicodedata.normalize("NFKC", said).upper())
+    label = text[:20].strip(" .．、()（）")
+    return _CIRCLED.get(label, unicodedata.normalize("NFKC", label).upper())
 
 
 def _answer(text: str) -> str:
-    said = "".join(_CIRCLED.get(letter, letter) for letter in text)
-    return bare(canonical(said)).upper()
+    answer = "".join(_CIRCLED.get(letter, letter) for letter in text)
+    return bare(canonical(answer)).upper()

@@ -1,7 +1,6 @@
-"""A paper of a layout and a seed as typst source, with the questions whose places are still to be found.
+"""A paper of a layout and a seed as typst source.
 
-Contract: the same layout and seed give the same source. Every piece of a question is put into `piece`, which marks
-where it comes to stand; `printing.py` sets the source and reads the marks.
+Every piece of a question is put into `piece`, which marks its place for `printing.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _WIDE: Final = 2
 
 @dataclass
 class PaperSource:
-    """A paper before it is set: typst code of paper and key (None: no PDF of its own), and its questions."""
+    """Typst code of paper and key (None: no PDF of its own), and the questions."""
 
     paper: str
     key: str | None
@@ -88,7 +87,6 @@ def _setup(layout: PaperLayout, draw: random.Random) -> str:
 
 
 def _ground(layout: PaperLayout) -> str:
-    """Prints of every page beside its text: a line between the columns, turned text at the edge."""
     made = []
     if layout.divider:
         made.append(
@@ -101,7 +99,7 @@ def _ground(layout: PaperLayout) -> str:
 
 
 class _Writer:
-    """Writes a paper's body and keeps its questions."""
+    """Writes a paper's body and collects its questions."""
 
     def __init__(self, layout: PaperLayout, draw: random.Random) -> None:
         self.layout = layout
@@ -115,7 +113,6 @@ class _Writer:
         self.spoken = layout.asked_in or layout.language
 
     def body(self) -> Iterator[str]:
-        """Code of title, instructions and sections."""
         layout, language = self.layout, self.layout.language
         form = f" #h(1em) {say.FORMS[language][1]}" if layout.key == "forms" else ""
         title = self.draw.choice(say.TITLES[language])
@@ -167,7 +164,6 @@ class _Writer:
             yield from made
 
     def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
-        """The items of a section, each with its passage; the code of a passage before them (it starts with #)."""
         if section.kind in ("reading", "data"):
             shared = sciences.reading if section.kind == "reading" else sciences.data
             passage = shared(self.draw, self.spoken, section.count)
@@ -183,7 +179,6 @@ class _Writer:
             yield item, ""
 
     def _gapped(self, section: PaperSection, number: int) -> Iterator[str]:
-        """A passage with numbered gaps, and its questions below it (those of a matching passage stand in it alone)."""
         made = gapped.gapped(section.kind, self.draw, section.count)
         labels = [_bare_label("A.", index) for index in range(len(made.shared))]
         body = "; ".join(
@@ -197,19 +192,18 @@ class _Writer:
         for at, item in enumerate(made.items, number + 1):
             shown = replace(item, options=made.shared or item.options)
             own = tuple(_bare_label("A.", index) for index in range(len(shown.options)))
-            asked = AskedItem(
+            entry = AskedItem(
                 f"q{len(self.asked)}", str(at), self.titles[-1], replace(shown, stem=f"{at}."), own,
                 points=section.points or None, passage=passage,
             )  # fmt: skip
-            self.asked.append(asked)
+            self.asked.append(entry)
             if item.options:
                 row = "; h(1fr); ".join(code(f"{label}. {text}") for label, text in zip(own, item.options, strict=True))
-                yield f'#piece("{asked.mark}", "text", {{ "{at}. "; {row} }})\n'
+                yield f'#piece("{entry.mark}", "text", {{ "{at}. "; {row} }})\n'
 
     def _passage_code(self, passage: Passage, first: int) -> tuple[str, str]:
-        """The line above a passage, and the code of both."""
         last = first + len(passage.items) - 1
-        said = {
+        instruction = {
             "en": f"Questions {first}–{last} refer to the following passage.",
             "zh": f"阅读下面的文字，完成{first}～{last}题。",
             "ko": f"[{first}～{last}] 다음 글을 읽고 물음에 답하시오.",
@@ -217,41 +211,42 @@ class _Writer:
         self._passages += 1
         body = code(passage.text)
         if passage.table:
-            said = said.replace("passage", "table").replace("文字", "表格").replace("글", "표")
+            instruction = instruction.replace("passage", "table").replace("文字", "表格").replace("글", "표")
             rows = ", ".join("(" + ", ".join(code(cell) for cell in row) + ",)" for row in passage.table)
             body = f"align(center, cells(({rows},)))"
         if self.layout.framed:
             body = f"block(stroke: .6pt, inset: 6pt, width: 100%, {body})"
-        return said, f'#emph({code(said)})\n\n#piece("p{self._passages}", "passage", {body})\n'
+        return instruction, f'#emph({code(instruction)})\n\n#piece("p{self._passages}", "passage", {body})\n'
 
     def _drawn(self, kind: str) -> PaperItem:
-        """An item that the paper does not have yet."""
         sets = {"choice": "CHOICES", "blank": "BLANKS", "free": "FREE"}[kind]
         rooms = {"mathematics": (mathematics,), "sciences": (sciences,), "both": (mathematics, sciences)}
-        templates = [one for room in rooms[self.layout.subject] for one in getattr(room, sets)]
+        templates = [template for room in rooms[self.layout.subject] for template in getattr(room, sets)]
         for _ in range(200):
             bag = self._bags.setdefault(sets, [])
             bag[:] = bag or self.draw.sample(templates, len(templates))
             item: PaperItem = bag.pop()(self.draw, self.spoken)
-            said = item.stem + "".join(item.options)
-            if said not in self._used and (kind == "choice" or item.stem not in self._used):
-                self._used |= {said, item.stem}
+            text = item.stem + "".join(item.options)
+            if text not in self._used and (kind == "choice" or item.stem not in self._used):
+                self._used |= {text, item.stem}
                 return item
         raise ValueError(f"{self.layout.name}: too few templates for so many questions of kind {kind}")
 
     def _question(self, item: PaperItem, number: int, section: PaperSection, passage: str) -> str:
         layout = self.layout
         points = section.points or sum(part.points for part in item.parts) or None
-        said = points if section.points or layout.marks else None
+        worth = points if section.points or layout.marks else None
         labels = tuple(_bare_label(layout.labels, i) for i in range(len(item.options)))
-        asked = AskedItem(
+        entry = AskedItem(
             f"q{len(self.asked)}", str(number), self.titles[-1] if self.titles else "", item, labels,
-            tuple(self._part_labels(len(item.parts))), said, passage,
+            tuple(self._part_labels(len(item.parts))), worth, passage,
         )  # fmt: skip
-        self.asked.append(asked)
-        code_ = self._cell(asked) if layout.number == "cell" else "\n".join(f"#{one}\n" for one in self._pieces(asked))
-        if layout.key in ("marked", "below") and asked.answer:
-            code_ += f"\n#{marked_code(layout, asked.answer)}\n"
+        self.asked.append(entry)
+        code_ = (
+            self._cell(entry) if layout.number == "cell" else "\n".join(f"#{piece}\n" for piece in self._pieces(entry))
+        )
+        if layout.key in ("marked", "below") and entry.answer:
+            code_ += f"\n#{marked_code(layout, entry.answer)}\n"
         if layout.hidden and self.draw.random() < 0.5:
             hidden = self.draw.choice(say.HIDDEN[layout.language])
             self.hidden.append(hidden)
@@ -272,25 +267,23 @@ class _Writer:
             else:
                 yield f"({_LETTERS[index - (style == '(a)(i)' and count > 2)].lower()})"
 
-    def _cell(self, asked: AskedItem) -> str:
-        """A question as a row of a table: number, text, points."""
-        inner = "; parbreak(); ".join(self._pieces(asked))
-        number = f'piece("{asked.mark}", "number", "{asked.number}")'
-        marks = f"{asked.points:g}" if asked.points else ""
+    def _cell(self, entry: AskedItem) -> str:
+        inner = "; parbreak(); ".join(self._pieces(entry))
+        number = f'piece("{entry.mark}", "number", "{entry.number}")'
+        marks = f"{entry.points:g}" if entry.points else ""
         return f'{number}, {{ {inner} }}, "{marks}"'
 
-    def _pieces(self, asked: AskedItem) -> Iterator[str]:
-        """Code of the pieces of a question, one after the other."""
-        item, mark = asked.item, asked.mark
-        yield f'piece("{mark}", "text", {self._stem(asked)})'
+    def _pieces(self, entry: AskedItem) -> Iterator[str]:
+        item, mark = entry.item, entry.mark
+        yield f'piece("{mark}", "text", {self._stem(entry)})'
         if item.table:
             rows = ", ".join("(" + ", ".join(code(cell) for cell in row) + ",)" for row in item.table)
             yield f'piece("{mark}", "table", align(center, cells(({rows},))))'
         if item.figure:
             yield f'piece("{mark}", "text", align(center, figure-of("{mark}", {item.figure}-figure)))'
         if item.options:
-            yield f'piece("{mark}", "options", {self._options(asked)})'
-        for label, part in zip(asked.parts, item.parts, strict=True):
+            yield f'piece("{mark}", "options", {self._options(entry)})'
+        for label, part in zip(entry.parts, item.parts, strict=True):
             shown = self.layout.marks in ("end", "maximum", "margin")
             marks = f"; h(1fr); {self._end_marks(part.points)}" if shown else ""
             if self.layout.marks == "korean":
@@ -300,12 +293,12 @@ class _Writer:
                 yield f'align(right, strong("({part.points})"))'
             if self.layout.lines:
                 yield "{ " + "; ".join(["answer-line"] * (part.points + 1)) + " }"
-        if self.layout.lines and item.parts and asked.points:
-            yield f'align(right, "[Total: {asked.points:g}]")'
+        if self.layout.lines and item.parts and entry.points:
+            yield f'align(right, "[Total: {entry.points:g}]")'
         if self.layout.marks == "total":
-            if asked.points and not item.parts:
-                yield f'align(right, strong("({asked.points:g})"))'
-            yield f'align(center, strong("(Total for Question {asked.number} is {asked.points or 1:g} marks)"))'
+            if entry.points and not item.parts:
+                yield f'align(right, strong("({entry.points:g})"))'
+            yield f'align(center, strong("(Total for Question {entry.number} is {entry.points or 1:g} marks)"))'
         if item.alternative:
             yield 'align(center, strong("OR"))'
             yield f'piece("{mark}", "text", {code(item.alternative)})'
@@ -313,19 +306,19 @@ class _Writer:
     def _end_marks(self, points: float) -> str:
         return f'"{points:g}"' if self.layout.marks == "margin" else f'"[{points:g}]"'
 
-    def _stem(self, asked: AskedItem) -> str:
-        layout, n = self.layout, asked.number
-        body = code(asked.item.stem)
-        if asked.points and (layout.marks == "each" or (layout.marks == "start" and asked.item.kind == "free")):
-            said = f"({asked.points:g} points) " if layout.language == "en" else f"（{asked.points:g}分）"
-            body = f'{{ "{said}"; {body} }}'
-        if asked.points and layout.marks == "korean" and not asked.item.parts:
-            body = f'{{ {body}; " [{asked.points:g}점]" }}'
-        if asked.points and layout.marks == "maximum":
-            body = f'{{ "[Maximum mark: {asked.points:g}]"; parbreak(); {body} }}'
-        at_end = layout.marks in ("end", "margin") and not asked.item.parts
-        if asked.points and at_end and layout.number != "cell":
-            body = f"{{ {body}; h(1fr); {self._end_marks(asked.points)} }}"
+    def _stem(self, entry: AskedItem) -> str:
+        layout, n = self.layout, entry.number
+        body = code(entry.item.stem)
+        if entry.points and (layout.marks == "each" or (layout.marks == "start" and entry.item.kind == "free")):
+            prefix = f"({entry.points:g} points) " if layout.language == "en" else f"（{entry.points:g}分）"
+            body = f'{{ "{prefix}"; {body} }}'
+        if entry.points and layout.marks == "korean" and not entry.item.parts:
+            body = f'{{ {body}; " [{entry.points:g}점]" }}'
+        if entry.points and layout.marks == "maximum":
+            body = f'{{ "[Maximum mark: {entry.points:g}]"; parbreak(); {body} }}'
+        at_end = layout.marks in ("end", "margin") and not entry.item.parts
+        if entry.points and at_end and layout.number != "cell":
+            body = f"{{ {body}; h(1fr); {self._end_marks(entry.points)} }}"
         match layout.number:
             case "cell":
                 return body
@@ -354,19 +347,18 @@ class _Writer:
         sign = {"fullwidth": "．", "comma": "，", "paren": ") "}[layout.number]
         return f'{{ "{n}{sign}"; {body} }}'
 
-    def _options(self, asked: AskedItem) -> str:
+    def _options(self, entry: AskedItem) -> str:
         made = []
-        for index, text in enumerate(asked.item.options):
+        for index, text in enumerate(entry.item.options):
             label = _printed_label(self.layout.labels, index)
             made.append(f"{{ {label}; {code(text)} }}")
         if self.layout.arranged == "cells":
             return f"align(center, table(columns: (6cm,) * 2, stroke: .5pt, inset: 5pt, {', '.join(made)}))"
-        columns = self._across(asked.item.options)
+        columns = self._across(entry.item.options)
         gutters = "row-gutter: .7em, column-gutter: .6em"
         return f"block(inset: (left: 1em), grid(columns: (1fr,) * {columns}, {gutters}, {', '.join(made)}))"
 
     def _across(self, options: Sequence[str]) -> int:
-        """The number of options in a line."""
         longest = max(_width(text) for text in options)
         room = 80 // (2 if self.layout.split else self.layout.columns) * (2 if self.layout.paper == "a3" else 1)
         fits = next((n for n in (len(options), 2) if n * (longest + 5) <= room), 1)
@@ -382,7 +374,6 @@ def _bare_label(style: Labels, index: int) -> str:
 
 
 def _printed_label(style: Labels, index: int) -> str:
-    """Code of a label before its option."""
     letter = _bare_label(style, index)
     if style == "①":
         return f'"{letter} "'
@@ -394,6 +385,5 @@ def _printed_label(style: Labels, index: int) -> str:
 
 
 def _width(text: str) -> int:
-    """About how many Latin letters a text is wide."""
     bare = text.replace("\\frac", "").replace("\\overrightarrow", "").replace("\\sqrt", "v")
     return sum(_WIDE if ord(letter) > 0x2E80 else letter not in "${}\\^_" for letter in bare)

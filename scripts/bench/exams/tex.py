@@ -1,7 +1,6 @@
 """The LaTeX of our questions as typst code.
 
-Contract: `code` turns text with formulas between dollar signs into a typst code block. The LaTeX is the small part of
-it that our templates use; an unknown command raises ValueError, so that no formula is printed otherwise than its gold.
+An unknown command raises ValueError, so that no formula is printed otherwise than its gold.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _LITERAL: Final = {",": ",", ";": "\\;", "/": "\\/", "#": "\\#", "$": "\\$", "_"
 
 
 def code(text: str) -> str:
-    """A typst code block that sets a text; `____` is the line of a blank (`blank` of `drawings.py`)."""
+    """A typst code block of a text; `____` is a blank (`drawings.py`)."""
     pieces = []
     for index, piece in enumerate(text.split("$")):
         if index % 2:
@@ -33,68 +32,64 @@ def code(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A typst string, with line breaks as such."""
+    """A typst string with line breaks."""
     lines = ['"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"' for line in text.split("\n")]
     return "; linebreak(); ".join(lines)
 
 
 def math(tex: str) -> str:
-    """A formula in typst's notation.
-
-    Raises:
-        ValueError: a command that is not known here.
-    """
+    """A formula in typst's notation."""
     tokens = _TOKEN.findall(tex)
-    said, rest = _sequence(tokens, 0)
+    formula, rest = _sequence(tokens, 0)
     if rest != len(tokens):
         raise ValueError(f"unbalanced: {tex}")
-    return said
+    return formula
 
 
-def _sequence(tokens: list[str], at: int, end: str = "}") -> tuple[str, int]:
+def _sequence(tokens: list[str], position: int, end: str = "}") -> tuple[str, int]:
     pieces = []
-    while at < len(tokens) and tokens[at] != end:
-        piece, at = _one(tokens, at)
+    while position < len(tokens) and tokens[position] != end:
+        piece, position = _one(tokens, position)
         pieces.append(piece)
-    return " ".join(pieces), at
+    return " ".join(pieces), position
 
 
-def _argument(tokens: list[str], at: int) -> tuple[str, int]:
-    if tokens[at] != "{":
-        return _one(tokens, at)
-    said, at = _sequence(tokens, at + 1)
-    return said, at + 1
+def _argument(tokens: list[str], position: int) -> tuple[str, int]:
+    if tokens[position] != "{":
+        return _one(tokens, position)
+    argument, position = _sequence(tokens, position + 1)
+    return argument, position + 1
 
 
-def _one(tokens: list[str], at: int) -> tuple[str, int]:
-    token = tokens[at]
+def _one(tokens: list[str], position: int) -> tuple[str, int]:
+    token = tokens[position]
     if token in ("^", "_"):
-        said, at = _argument(tokens, at + 1)
-        return f"{token}({said})", at
+        argument, position = _argument(tokens, position + 1)
+        return f"{token}({argument})", position
     if token == "{":
-        said, at = _argument(tokens, at)
-        return said, at
+        argument, position = _argument(tokens, position)
+        return argument, position
     if not token.startswith("\\"):
-        return _LITERAL.get(token, token), at + 1
+        return _LITERAL.get(token, token), position + 1
     name = token[1:]
     if name == "frac":
-        above, at = _argument(tokens, at + 1)
-        below, at = _argument(tokens, at)
-        return f"frac({above}, {below})", at
+        above, position = _argument(tokens, position + 1)
+        below, position = _argument(tokens, position)
+        return f"frac({above}, {below})", position
     if name == "sqrt":
-        at += 1
-        if tokens[at] == "[":
-            degree, at = _sequence(tokens, at + 1, "]")
-            inner, at = _argument(tokens, at + 1)
-            return f"root({degree}, {inner})", at
-        inner, at = _argument(tokens, at)
-        return f"sqrt({inner})", at
+        position += 1
+        if tokens[position] == "[":
+            degree, position = _sequence(tokens, position + 1, "]")
+            inner, position = _argument(tokens, position + 1)
+            return f"root({degree}, {inner})", position
+        inner, position = _argument(tokens, position)
+        return f"sqrt({inner})", position
     if name in ("overrightarrow", "vec"):
-        inner, at = _argument(tokens, at + 1)
-        return f"arrow({inner})", at
+        inner, position = _argument(tokens, position + 1)
+        return f"arrow({inner})", position
     if name in ("mathrm", "text"):
-        inner, at = _argument(tokens, at + 1)
-        return f"upright({inner})", at
+        inner, position = _argument(tokens, position + 1)
+        return f"upright({inner})", position
     if name not in _NAMES:
         raise ValueError(f"no typst for \\{name}")
-    return _NAMES[name], at + 1
+    return _NAMES[name], position + 1

@@ -1,4 +1,4 @@
-"""Words of a paper around its questions: titles, instructions, running heads, and names of keys, by language."""
+"""Words of a paper around its questions, by language."""
 
 from __future__ import annotations
 
@@ -101,28 +101,17 @@ def section_title(
     counts: bool,
     bilingual: bool = False,
 ) -> str:
-    """The title of a section, with what it says of its questions.
-
-    Args:
-        language: of the paper.
-        index: from 0.
-        kind: choice, blank, free or reading.
-        count: its questions.
-        points: of each of them; 0: they differ.
-        total: of all of them; 0 where the paper gives no points.
-        counts: whether the title says them.
-        bilingual: whether the kind is said in English too.
-    """
+    """Title of a section."""
     name = KINDS[language][kind] + (f" {KINDS['en'][kind]}" if bilingual else "")
     if language == "en":
-        said = f"Section {'I' * (index + 1)}: {name}"
+        title = f"Section {'I' * (index + 1)}: {name}"
         each = f", {points} mark{'s' if points > 1 else ''} each, {total} in total" if points else ""
         more = f" ({count} Questions{each})"
     elif language == "zh":
-        said = f"{_CHINESE_NUMBERS[index]}、{name}"
+        title = f"{_CHINESE_NUMBERS[index]}、{name}"
         each = f"每小题{points}分，" if points else ""
         tail = "在每小题给出的四个选项中，只有一项是符合题目要求的。" if kind == "choice" else ""
         more = f"：本题共{count}小题，{each}{f'共{total}分' if total else ''}。{tail}".replace("，。", "。")
     else:
-        said, more = f"{name} 문항", f" (총 {count} 문항{f', 각 {points}점' if points else ''})"
-    return said + (more if counts else "")
+        title, more = f"{name} 문항", f" (총 {count} 문항{f', 각 {points}점' if points else ''})"
+    return title + (more if counts else "")

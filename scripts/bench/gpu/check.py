@@ -5,13 +5,10 @@
     bash scripts/gpu_check.sh --plan              the points with their expected seconds; starts nothing
     bash scripts/gpu_check.sh --cpu               what runs with vLLM's CPU build too, to try the script itself
 
-Points are grouped in stations. A station is one process with one model, so that the points of a station share imports
-and engine; its start is a line of its own, told by stages. The first station warms up (compiled files, Triton kernels)
-and is not judged. Each point prints one line as soon as it is over: ok or FAILED, seconds, and what was seen. The
-figures go to --json after each point as well. A point that takes too long is killed and has failed. Nothing is
-downloaded, and whatever the check has started ends with it, however it ends.
+The first station warms up (compiled files, Triton kernels) and is not judged. A point past its time is killed and has
+failed. Nothing is downloaded; all children end with the check.
 
-Exit code 1 where a point failed, 3 where the time was not enough for all: the last line names the rest.
+Exit code 1: a point failed; 3: the time was not enough for all.
 """
 
 from __future__ import annotations
@@ -42,15 +39,7 @@ MARGIN = 4
 
 @dataclass
 class Check:
-    """One run of the check.
-
-    Attributes:
-        work: folder of models, data, run folders and logs.
-        until: when it must be over (`time.monotonic`).
-        gpus: how many there are; 0 with --cpu.
-        json: file of the figures, or None.
-        results: a row for each point that was tried.
-    """
+    """One run of the check."""
 
     work: Path
     until: float
@@ -61,7 +50,7 @@ class Check:
     late: list[str] = field(default_factory=list)
 
     def visit(self, station: Station, points: Sequence[str]) -> None:
-        """Works through the points of a station; what it leaves after a killed point is tried by a new process."""
+        """Works through a station's points, in a new process after a kill."""
         waiting = list(points)
         while (lost := self._work_through(station, waiting)) in waiting:
             waiting = waiting[waiting.index(lost) + 1 :]
@@ -69,7 +58,6 @@ class Check:
                 return
 
     def _work_through(self, station: Station, points: list[str]) -> str | None:
-        """Runs one process of a station; returns the point with which it was killed or died."""
         expected = {START: station.start, **station.points}
         if time.monotonic() + station.start + (expected[points[0]] if points else 0) > self.until:
             self.late += points
@@ -97,7 +85,7 @@ class Check:
         return None
 
     def record(self, station: Station, row: dict[str, Any]) -> None:
-        """Prints a point and stores it."""
+        """Prints and stores a point."""
         name = f"{station.name}: start" if row["point"] == START else row["point"]
         word = ("ok" if row["ok"] else "FAILED") if station.judged else "–"
         print(f"{name:20} {word:6} {row['seconds']:5.0f} s  {' '.join(row['seen'].split())}", flush=True)
@@ -108,17 +96,12 @@ class Check:
 
     @property
     def failed(self) -> bool:
-        """True if a judged point, or a start, does not hold."""
+        """True if a judged point or a start failed."""
         return any(not row["ok"] for row in self.results if row["judged"])
 
 
 class StationProcess:
-    """A station's process, which ends with all it has started at the end of the block, and with this process.
-
-    Attributes:
-        process: the process.
-        stuck: whether it is past waiting for; set by whoever reads its lines.
-    """
+    """A station's process; it and its children end with the block. `stuck` is set by the reader of its lines."""
 
     def __init__(self, job: dict[str, Any], errors: Any) -> None:
         command = [sys.executable, "-m", "livek12.scripts.bench.gpu.station", json.dumps(job)]
@@ -138,14 +121,14 @@ class StationProcess:
         self._supervised.__exit__(kind, *rest)
 
     def order(self, word: str) -> None:
-        """Tells it what to do next; where it is gone, reading its answer says so."""
+        """Sends the next order."""
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.write(f"{word}\n".encode())
             self.process.stdin.flush()
 
     def read_line(self, seconds: float) -> str | None:
-        """The next line that it writes; None where none comes in time, or it has ended."""
+        """The next line; None after the time limit or its end."""
         assert self.process.stdout is not None
         if not select.select([self.process.stdout], [], [], seconds)[0]:
             self.stuck = True
@@ -154,7 +137,7 @@ class StationProcess:
 
 
 def driver() -> str:
-    """The driver's version; empty where there is none."""
+    """Driver version; "" without one."""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     with suppress(OSError, subprocess.SubprocessError):
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.split("\n")[0]
@@ -162,7 +145,7 @@ def driver() -> str:
 
 
 def plan(points: Sequence[str], gpus: int) -> list[tuple[Station, list[str]]]:
-    """The stations that are needed for these points (all where none is named), in order."""
+    """The stations of these points (default: all), in order."""
     visits = []
     for station in STATIONS:
         wanted = [name for name in station.points if not points or name in points]
@@ -172,7 +155,7 @@ def plan(points: Sequence[str], gpus: int) -> list[tuple[Station, list[str]]]:
 
 
 def show_plan(visits: Sequence[tuple[Station, list[str]]]) -> None:
-    """Prints each station and point with the seconds that they are expected to take."""
+    """Prints stations and points with their expected seconds."""
     total = 0.0
     for station, points in visits:
         total += station.start
@@ -184,10 +167,10 @@ def show_plan(visits: Sequence[tuple[Station, list[str]]]) -> None:
 
 
 def main() -> int:
-    """Tries the points; see the module."""
-    known = [name for station in STATIONS for name in station.points]
+    """Command line."""
+    names = [name for station in STATIONS for name in station.points]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(known)}; default all")
+    parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(names)}; default all")
     parser.add_argument("--cpu", action="store_true", help="try what needs no GPU")
     parser.add_argument(
         "--plan", action="store_true", help="print the points and their expected seconds; start nothing"
@@ -201,8 +184,8 @@ def main() -> int:
         "--scale", type=float, default=1.0, help="of the numbers of questions; default 1 (0.05 with --cpu)"
     )
     options = parser.parse_args()
-    if unknown := [name for name in options.points if name not in known]:
-        parser.error(f"no point {unknown[0]!r}; there are {', '.join(known)}")
+    if unknown := [name for name in options.points if name not in names]:
+        parser.error(f"no point {unknown[0]!r}; there are {', '.join(names)}")
     from livek12.engines.devices import measure
 
     gpus = 0 if options.cpu else len(measure().devices)

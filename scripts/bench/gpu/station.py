@@ -2,9 +2,8 @@
 
     python -m livek12.scripts.bench.gpu.station JOB      JOB: JSON with station, work, gpus, real, scale
 
-Contract: starts, then reads the name of a point from each line of its stdin, until one is "end" or there is none;
-prints one JSON line for the start and for each point (point, ok, seconds, seen, figures) and nothing else; what
-libraries print goes to stderr.
+Contract: reads names of points from stdin until "end" or its end; prints one JSON line for the start and for each point
+(point, ok, seconds, seen, figures); all else goes to stderr.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from livek12.scripts.bench.gpu.work import END, START, Failed, Seen, StationWork
 
 
 def main(job: dict[str, Any]) -> None:
-    """Starts and works through the points that it is told; see the module."""
+    """Command line."""
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     work = StationWork(job)

@@ -1,4 +1,4 @@
-"""The stations of the GPU check, and the work of one: its model, its engine, its questions."""
+"""Stations of the GPU check: models, engines, questions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Seen = tuple[str, dict[str, Any]]
 
 
 class Failed(Exception):
-    """A point that does not hold, and why."""
+    """A failed point, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,7 @@ class Station:
     """Points that share a process.
 
     Attributes:
-        name: of the station.
-        purpose: what its start shows.
         points: expected seconds of each point on an H100, by name, in order.
-        start: expected seconds until the engine answers; of a station without a shape, of the process.
-        shape: the model, of `scripts/bench/models.py`; "" where each point makes its own.
-        args: arguments of the engine.
-        environment: variables set before vLLM is imported.
-        gpus: how many it needs; 0: runs on a CPU too, with a tiny shape of the same family.
         judged: whether a failure counts.
     """
 
@@ -90,18 +83,7 @@ STATIONS = (
 
 
 class StationWork:
-    """The model, engine and questions of a station's points.
-
-    Attributes:
-        station: which.
-        work: folder of everything; models and data are made once for all stations.
-        gpus: how many there are.
-        scale: of the numbers of questions.
-        real: a genuine small model, or "".
-        shape: of the model of `engine`.
-        engine: the loaded engine, where the station has one.
-        stages: seconds of its start.
-    """
+    """The model, engine and questions of a station's points."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.station = next(station for station in STATIONS if station.name == job["station"])
@@ -112,11 +94,11 @@ class StationWork:
         self.stages: dict[str, float] = {}
 
     def many(self, questions: int) -> int:
-        """So many questions at full scale, four at least."""
+        """`number` at full scale, four at least."""
         return max(4, round(questions * self.scale))
 
     def model(self, shape: str) -> Path:
-        """The folder of a shape, made once; on a CPU the tiny shape of its kind."""
+        """Folder of a shape (tiny on a CPU), made once."""
         from livek12.scripts.bench.models import CORPUS, SHAPES, make_model
 
         if not self.gpus and SHAPES[shape].real:
@@ -128,13 +110,13 @@ class StationWork:
         return folder
 
     def args(self, shape: str, **more: Any) -> dict[str, Any]:
-        """Engine arguments of a shape: of random weights, where it is of a real size."""
+        """Engine arguments of a shape; real sizes get random weights."""
         from livek12.scripts.bench.models import SHAPES
 
         return {**({"load_format": "dummy"} if self.gpus and SHAPES[shape].real else {}), **more}
 
     def load(self) -> str:
-        """Loads the station's engine and answers one question; tells the seconds of each stage."""
+        """Loads the station's engine and reports the seconds of each stage."""
         from livek12.core.records import Response
         from livek12.engines import make_engine
         from livek12.engines.vllm.ready import platform
@@ -164,13 +146,13 @@ STAGE_LINES = {
 
 
 def stages_in(log: str) -> dict[str, float]:
-    """Seconds of the stages that vLLM's log names."""
+    """Seconds of the stages in vLLM's log."""
     matches = {name: re.findall(pattern, log) for name, pattern in STAGE_LINES.items()}
     return {name: float(values[-1]) for name, values in matches.items() if values}
 
 
 def short_request(number: int = 0) -> Any:
-    """A short question, another for each number."""
+    """A short question for each number."""
     from livek12.core.records import Key, Message, Part, Request, Sampling
 
     message = Message(role="user", content=[Part(type="text", text=f"Count on from {number}.")])
@@ -191,7 +173,7 @@ def text_data(work: StationWork) -> Path:
 
 
 def questions(work: StationWork) -> list[str]:
-    """The texts of these questions, from which tokenizers are learned, so that prompts are as long as real ones."""
+    """Texts for tokenizers."""
     lines = (text_data(work).parent / "source" / "en_2601.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["question"] for line in lines]
 
