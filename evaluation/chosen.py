@@ -20,7 +20,7 @@ from livek12.core.run.spec import ChosenQuestions
 from livek12.core.scoring import AXES, Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.tasks.base import Task
-from livek12.tasks.registry import find_task
+from livek12.tasks.registry import find_task, is_derived
 
 HOW = ("failed-in",)
 _SHOWN = 5
@@ -122,13 +122,8 @@ def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
         return None
     ids: defaultdict[str, set[str]] = defaultdict(set)
     for task, question in folder.each_question():
-        ids[task].add(question.variant.of if _is_derived(task) and question.variant else question.id)
+        ids[task].add(question.variant.of if is_derived(task) and question.variant else question.id)
     return dict(ids)
-
-
-def _is_derived(name: str) -> bool:
-    task = find_task(name)
-    return task is not None and task.derive is not None
 
 
 def _asked_in(task: Task, names: Collection[str], path: Path) -> str:

@@ -156,6 +156,12 @@ def disjoint() -> tuple[str, ...]:
     return tuple(name for tasks in task_sets() for name in tasks.disjoint)
 
 
+def is_derived(name: str) -> bool:
+    """Its questions are derived."""
+    task = find_task(name)
+    return task is not None and task.derive is not None
+
+
 def find_task(name: str) -> Task | None:
     """The task of that name, listed or not."""
     if name in all_tasks():

@@ -32,7 +32,7 @@ from livek12.evaluation.studies.study import Study
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
-from livek12.tasks.registry import find_task
+from livek12.tasks.registry import is_derived
 
 
 def whole_rows(folder: RunFolder, base: Path | None = None) -> Iterator[Row]:
@@ -97,7 +97,7 @@ def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, 
     for row in rows:
         base, _, condition = row.task.partition(":")
         variant, share = row.question.variant, outcome_bounds(row)[1]
-        if variant and variant.unit and _is_derived(row.task):
+        if variant and variant.unit and is_derived(row.task):
             own = by_task[base]
             own.lengths[variant.of] = variant.units or 0
             own.samples[condition] += 1
@@ -118,11 +118,6 @@ def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, 
         if id in by_task.get(task, Diagnosed()).lengths:
             by_task[task].whole[id] = mean_share(shares)
     return dict(by_task)
-
-
-def _is_derived(name: str) -> bool:
-    task = find_task(name)
-    return task is not None and task.derive is not None
 
 
 def diagnostics(

@@ -167,6 +167,13 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
     return [Document(by_id[made.key.question_id], made) for made in outcomes if isinstance(made, Request)]
 
 
+def joined(values: Sequence[Any]) -> Any:
+    """Over repeats, points add up, shares are averaged."""
+    if isinstance(values[0], tuple):
+        return tuple(map(sum, zip(*values, strict=True)))
+    return sum(values) / len(values)
+
+
 def open_task(name: str, data: str = "") -> HarnessTask:
     """The exam of a task by our or its harness name; cached."""
     place = data or os.environ.get(DATA_VARIABLE, "")

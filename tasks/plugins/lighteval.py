@@ -23,10 +23,11 @@ from livek12.tasks.plugins.harness_task import (
     Guide,
     harness_name,
     in_one_line,
+    joined,
     open_task,
     require,
 )
-from livek12.tasks.plugins.yaml_tasks import example, joined, tasks_in
+from livek12.tasks.plugins.yaml_tasks import example, tasks_in
 
 PACKAGE, FLOOR = "lighteval", "0.13"
 INSTALL = install("lighteval", beside="torchvision")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from livek12.core.errors import UserError
 from livek12.core.questions import fingerprint
-from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, one_line_errors, open_task
+from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, joined, one_line_errors, open_task
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -107,7 +107,7 @@ def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> d
             )
     trials = [answer] if isinstance(answer, str) else answer
     verdicts = [exam.mark(doc["id"], text, trial=trial) for trial, text in enumerate(trials)]
-    return {name: _joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
+    return {name: joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
 
 
 def score(values: Sequence[Any]) -> float:
@@ -118,12 +118,6 @@ def score(values: Sequence[Any]) -> float:
 def score_high(values: Sequence[Any]) -> float:
     """The weighted score, undecided answers as full marks (`aggregation`)."""
     return METRICS["score_high"].total(values)
-
-
-def _joined(values: Sequence[Any]) -> Any:
-    if isinstance(values[0], tuple):
-        return tuple(map(sum, zip(*values, strict=True)))
-    return sum(values) / len(values)
 
 
 def _place(document: Document, place: int) -> tuple[str, str, int]:

@@ -26,13 +26,13 @@ from livek12.tasks.plugins.harness_task import (
     HarnessTask,
     harness_name,
     in_one_line,
+    joined,
     open_task,
 )
 from livek12.tasks.plugins.yaml_tasks import (
     FILTER,
     Function,
     generation,
-    joined,
     kind_of,
     metadata,
     suites,

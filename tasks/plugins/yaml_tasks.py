@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,13 +93,6 @@ def suites(members: Mapping[str, tuple[Task, Kind]]) -> dict[str, dict[str, Any]
     return {name: _group(name, of) for name, of in groups.items()} | {
         name: {"group": name, "task": below, "metadata": {"version": 1}} for name, below in above.items()
     }
-
-
-def joined(values: Sequence[Any]) -> Any:
-    """One value over repeats: points add up, shares are averaged."""
-    if isinstance(values[0], tuple):
-        return tuple(map(sum, zip(*values, strict=True)))
-    return sum(values) / len(values)
 
 
 def write(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:

@@ -85,3 +85,11 @@ class Affine:
             max(x for x, _ in points),
             max(y for _, y in points),
         )
+
+
+def root_of(parent: list[int], place: int) -> int:
+    """Root of a union-find tree."""
+    while parent[place] != place:
+        parent[place] = parent[parent[place]]
+        place = parent[place]
+    return place

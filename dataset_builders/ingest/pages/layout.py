@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, root_of
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
 _NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
@@ -221,23 +221,17 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
     """Indices of connected boxes, by a sweep from top to bottom."""
     parent = list(range(len(boxes)))
 
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
-
     order = sorted(range(len(boxes)), key=lambda at: boxes[at][1])
     active: list[int] = []
     for at in order:
         active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
         for other in active:
             if overlaps(boxes[at], boxes[other], slack):
-                parent[root(at)] = root(other)
+                parent[root_of(parent, at)] = root_of(parent, other)
         active.append(at)
     by_root: dict[int, list[int]] = {}
     for at in range(len(boxes)):
-        by_root.setdefault(root(at), []).append(at)
+        by_root.setdefault(root_of(parent, at), []).append(at)
     return list(by_root.values())
 
 

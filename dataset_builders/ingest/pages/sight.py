@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import pdf
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, root_of
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
@@ -198,17 +198,11 @@ def _grey(picture: Picture) -> Grey:
 
 
 def _pieces(mask: Mask) -> list[Bounds]:
-    """Boxes of connected ink without specks: runs of each row, joined with those of the next."""
+    """Boxes of connected ink without specks."""
     import numpy as np
 
     parent: list[int] = []
     boxes: list[list[float]] = []
-
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
 
     before: list[tuple[int, int, int]] = []
     last = -2
@@ -223,8 +217,8 @@ def _pieces(mask: Mask) -> list[Bounds]:
             boxes.append([start, row, end, row + 1, end - start])
             for left, right, other in before if row == last + 1 else ():
                 if left <= end and start <= right:
-                    home = root(other)
-                    mine = root(at)
+                    home = root_of(parent, other)
+                    mine = root_of(parent, at)
                     if home != mine:
                         parent[mine] = home
                         a, b = boxes[home], boxes[mine]
