@@ -1,9 +1,8 @@
 """Logs of other harnesses: one module a harness.
 
-Contract: a module has `FIELDS`, the paths in an entry; `entries(path)`, which yields `LogEntry`s of any task one at a
-time; and, but for `jsonl`, `rows(path, tasks)`, which joins the log with tasks of ours: plain rows as the replay engine
-takes them, with judge models' marks in `marked` (`marks`). A damaged entry costs one warning with its place; a file
-that is no log of the harness, or holds none of the tasks, is a UserError.
+Contract: a module has `FIELDS`, the paths in an entry; `entries(path, tasks)`, which yields `LogEntry`s one at a time:
+of any task or, under our names and ids, of the given tasks of ours; and `ABSENT`, the message for a log without these.
+A damaged entry costs one warning with its place; a file that is no log of the harness is a UserError.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
+from livek12.core.progress import warn
 from livek12.core.run.access import make_folder
 
 READERS: Final[dict[str, str]] = {
@@ -67,6 +67,7 @@ class LogEntry:
         trial: of the first of them.
         scores: the harness's own marks by name, of all of them together.
         model: "" where the log does not say.
+        marked: verdict that our plug-in's scorer put into the log.
     """
 
     place: str
@@ -77,6 +78,7 @@ class LogEntry:
     trial: int = 0
     scores: Mapping[str, float] = field(default_factory=dict)
     model: str = ""
+    marked: Mapping[str, Any] | None = None
 
 
 def fields_of(source: str) -> Fields:
@@ -90,15 +92,48 @@ def entries(source: str, path: Path) -> Iterator[LogEntry]:
     yield from importlib.import_module(READERS[source]).entries(path)
 
 
+def rows(source: str, path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Answers to our tasks, as the replay engine takes them, without repeats."""
+    reader = importlib.import_module(READERS[source])
+    given: dict[tuple[str, str, int], tuple[str, str]] = {}
+    models: dict[str, str] = {}
+    missing = 0
+    for entry in reader.entries(path, tasks):
+        about: dict[str, Any] = {"model": entry.model} if entry.model else {}
+        about |= {MARKED: entry.marked} if entry.marked else {}
+        for trial, answer in enumerate(entry.answers or ({},), entry.trial):
+            if not answer:
+                missing += 1
+                continue
+            key, content = (entry.task, entry.id, trial), (entry.place, answer["response"])
+            place, response = given.setdefault(key, content)
+            if response != answer["response"]:
+                raise UserError(
+                    f"question {entry.id} of {entry.task} is answered in {place} and, otherwise, in {entry.place};"
+                    " give one of them"
+                )
+            if given[key] is not content:
+                continue
+            if entry.model and models.setdefault(entry.model, entry.place) == entry.place and len(models) > 1:
+                (other, before), *_ = models.items()
+                raise UserError(f"{entry.place} is of {entry.model}, {before} of {other}; give the logs of one model")
+            yield {"task": entry.task, "question_id": entry.id, "trial": trial, **answer, **about}
+    if missing:
+        warn(f"{path}: {missing:,} answers are missing in the log")
+    elif not given:
+        raise UserError(f"{path}: {reader.ABSENT.format(', '.join(sorted(tasks)))}")
+
+
 IMPORTED = "imported.jsonl"
+MARKED: Final = "marked"
+"""Field of an imported row with the verdict of a log."""
 
 
 def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path:
     """Writes a log's recorded responses as JSONL into the run folder."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give what {source} wrote")
-    rows = importlib.import_module(READERS[source]).rows(path, tasks)
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(source, path, tasks)]
     make_folder(out)
     write_atomically(out / IMPORTED, "".join(lines))
     return out / IMPORTED

@@ -1,8 +1,7 @@
 """Inspect's logs (`.eval` and `.json`), read by Inspect's own reader, one sample at a time.
 
 Contract: an archive is first read through with bounds. Each epoch of a sample is a trial; a sample that ended in an
-error has no answer. Several targets are alternatives, C and I are 1 and 0. Two logs with different answers to one
-question of ours are an error.
+error has no answer. Several targets are alternatives, C and I are 1 and 0.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from livek12.core.progress import warn
 from livek12.core.text import one_line
 from livek12.evaluation.logs import Fields, LogEntry
 from livek12.evaluation.logs.lines import number, numbers
-from livek12.evaluation.logs.marks import MARKED
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -28,14 +26,14 @@ FIELDS: Final = Fields(
 )
 
 
-def entries(path: Path) -> Iterator[LogEntry]:
+def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
     """Samples of a log, or of all logs below a folder."""
     need_inspect()
     problems: list[str] = []
     files = files_of(path)
     for file in files:
         try:
-            yield from _entries(file)
+            yield from _entries(file, tasks)
         except DamagedLog as error:
             problems.append(f"{file}: {error}")
             if len(files) > 1:
@@ -44,24 +42,29 @@ def entries(path: Path) -> Iterator[LogEntry]:
         raise UserError(problems[0])
 
 
-def _entries(file: Path) -> Iterator[LogEntry]:
+def _entries(file: Path, tasks: Collection[str]) -> Iterator[LogEntry]:
     from livek12.tasks.plugins.inspect_marks import answer_of, model_name
 
     check_size(file)
     log = opened(file)
+    if tasks and _task_of(log) not in tasks:
+        return
+    if log.status == "started":
+        warn(f"{file}: the eval did not end; `inspect log recover` brings back what it had not yet written")
     limit = _limit_of(log)
     for sample in samples_of(file, log):
         answer = answer_of(sample.output) if sample.error is None and sample.output.choices else {}
         values = {name: value for name, value in answer.items() if value is not None}
         yield LogEntry(
             place=f"{file}: sample {sample.id}, epoch {sample.epoch}",
-            task=log.eval.task,
+            task=_task_of(log) if tasks else log.eval.task,
             id=str(sample.id),
             raw=_raw(sample),
             answers=({**values, **limit},) if answer else (),
             trial=max(0, sample.epoch - 1),
             scores=_scores(sample),
             model=model_name(log.eval.model),
+            marked=_marked(sample),
         )
 
 
@@ -91,6 +94,7 @@ def _scores(sample: EvalSample) -> dict[str, float]:
 
 
 _log = logging.getLogger(__name__)
+ABSENT: Final = "no answers to {} in it"
 SUFFIXES = (".eval", ".json")
 MOST_BYTES = 1 << 28
 """Of one member of an archive, unpacked: a sample with the pages of a long paper has a tenth of it."""
@@ -98,44 +102,10 @@ MOST_JSON = 1 << 30
 MOST_TIMES = 200
 """Multiple of its own size that an archive may unpack to, above the first `MOST_JSON` bytes."""
 _CHUNK = 1 << 20
-Row = dict[str, Any]
 
 
 class DamagedLog(Exception):
     """Unusable log; the message gives the reason on one line."""
-
-
-def rows(path: Path, tasks: Collection[str]) -> Iterator[Row]:
-    """Responses to the tasks."""
-    need_inspect()
-    problems: list[str] = []
-    answers: dict[tuple[str, str, int], tuple[Path, Row]] = {}
-    for file in files_of(path):
-        try:
-            for row in _rows_of(file, tasks):
-                key = (row["task"], row["question_id"], row["trial"])
-                other, same = answers.setdefault(key, (file, row))
-                if same is row:
-                    _check_model(file, row, answers)
-                    yield row
-                elif same["response"] != row["response"]:
-                    raise UserError(
-                        f"{file}: question {key[1]} of {key[0]}, epoch {key[2] + 1}, is in {other} too, with another"
-                        " response; give one of the logs"
-                    )
-        except DamagedLog as error:
-            problems.append(f"{file}: {error}")
-            if file != path:
-                _log.warning("%s; log passed over", problems[-1])
-    if not answers:
-        reason = problems[0] if problems else f"no answers to {', '.join(sorted(tasks))} in it"
-        raise UserError(reason if problems else f"{path}: {reason}")
-
-
-def _check_model(file: Path, row: Row, answers: dict[tuple[str, str, int], tuple[Path, Row]]) -> None:
-    other, first = next(iter(answers.values()))
-    if first["model"] != row["model"]:
-        raise UserError(f"{file} is of {row['model']}, and {other} of {first['model']}; give the logs of one model")
 
 
 def need_inspect() -> None:
@@ -158,31 +128,6 @@ def files_of(path: Path) -> list[Path]:
     if not files:
         raise UserError(f"{path}: holds no log of Inspect ({' or '.join(SUFFIXES)})")
     return files
-
-
-def _rows_of(file: Path, tasks: Collection[str]) -> Iterator[Row]:
-    from livek12.tasks.plugins.inspect_marks import answer_of, model_name
-
-    check_size(file)
-    log = opened(file)
-    task = _task_of(log)
-    if task not in tasks:
-        return
-    if log.status == "started":
-        _log.warning("%s: the eval did not end; `inspect log recover` brings back what it had not yet written", file)
-    model, missing = model_name(log.eval.model), 0
-    limit = _limit_of(log)
-    for sample in samples_of(file, log):
-        if sample.error is not None or not sample.output.choices:
-            missing += 1
-            continue
-        row = {"task": task, "question_id": str(sample.id), "trial": sample.epoch - 1, "model": model, **limit}
-        row |= {name: value for name, value in answer_of(sample.output).items() if value is not None}
-        if marked := _marked(sample):
-            row[MARKED] = marked
-        yield row
-    if missing:
-        _log.warning("%s: %d samples ended without an answer and have no row", file, missing)
 
 
 def _marked(sample: EvalSample) -> dict[str, Any] | None:

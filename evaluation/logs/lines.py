@@ -16,22 +16,12 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.files import refuse_pointer
 from livek12.core.progress import warn
-from livek12.core.tables import MAX_LINE, read_lines
+from livek12.core.tables import MAX_LINE
 from livek12.core.text import clean_json, one_line
 
 RESULTS_BYTES = 256 << 20
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 BAD_ENTRY: Final = "entry that cannot be read"
-
-
-def lines_of(log: Path) -> Iterator[tuple[int, bytes]]:
-    """Lines of a log, numbered from 1; one over the limit comes cut, and is no JSON."""
-    refuse_pointer(log)
-    try:
-        with log.open("rb") as file:
-            yield from read_lines(file)
-    except OSError as error:
-        raise UserError(f"{log}: cannot be read ({error.strerror})") from None
 
 
 def results_of(file: Path) -> dict[str, Any]:

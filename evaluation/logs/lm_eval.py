@@ -1,15 +1,12 @@
 """lm-evaluation-harness's logs: `samples_*.jsonl`, with `--log_samples --output_path OUT`.
 
 Contract: each repeat of a document is a trial. A task with several filters has a line for each, with the same answers:
-their marks are `METRIC,FILTER`. A sample of ours names task and question in `doc`. The model is that of the results
-file beside it; lm-eval logs neither finish reasons nor token counts. Two logs with answers to one question of ours are
-refused.
+their marks are `METRIC,FILTER`. The model is that of the results file beside it; lm-eval logs neither finish reasons
+nor token counts. Two logs with answers to one question of ours are refused.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +14,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, lines_of, number, objects, results_of
+from livek12.evaluation.logs.lines import BAD_ENTRY, number, objects, results_of
 
 FIELDS: Final = Fields(
     question=(*(f"doc.{name}" for name in STEMS), "arguments.gen_args_0.arg_0"),
@@ -27,24 +24,31 @@ FIELDS: Final = Fields(
 )
 
 
-def entries(path: Path) -> Iterator[LogEntry]:
+def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
     """Samples of a log."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {SAMPLES}*.jsonl, or the folder of it")
+    given: dict[tuple[str, str], Path] = {}
     for file in logs_of(path):
-        task, model = _task(file), model_of(file).get("model", "")
+        model = model_of(file)
         for place, raw in objects(file):
+            doc = raw.get("doc") if tasks else {"task": _task(file), "id": raw.get("doc_id")}
+            task, id = (doc.get("task"), doc.get("id")) if isinstance(doc, dict) else (None, None)
             texts = _answers(raw)
-            if texts is None:
-                if _is_likelihood(raw):
+            if texts is None or not isinstance(task, str) or not isinstance(id, int | str):
+                if not tasks and _is_likelihood(raw):
                     raise UserError(f"{file}: {task} chooses by likelihood: the log holds no answers to judge")
-                warn(f"{place}: is no sample of lm-eval; passed over", kind=BAD_ENTRY)
+                warn(f"{place}: is no sample of {'a livek12 task' if tasks else 'lm-eval'}; passed over", BAD_ENTRY)
                 continue
+            if tasks and task not in tasks:
+                continue
+            if tasks and (other := given.setdefault((task, str(id)), file)) != file:
+                raise UserError(f"question {id} of {task} is answered in {other} and {file}; give one of them")
             limit = limit_of(raw)
             yield LogEntry(
                 place=place,
                 task=task,
-                id=str(raw["doc_id"]),
+                id=str(id),
                 raw=raw,
                 answers=tuple({"response": text, **limit} for text in texts),
                 scores=_scores(raw),
@@ -58,7 +62,7 @@ def _task(file: Path) -> str:
 
 def _answers(raw: Mapping[str, Any]) -> list[str] | None:
     resps = raw.get("resps")
-    if not isinstance(raw.get("doc_id"), int | str) or not isinstance(resps, list) or not resps:
+    if not isinstance(resps, list) or not resps:
         return None
     texts = [resps[0]] if isinstance(resps[0], str) else resps[0]
     return texts if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts) else None
@@ -82,34 +86,11 @@ def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in marks.items() if value is not None}
 
 
-_log = logging.getLogger(__name__)
+ABSENT: Final = "no samples of {}; was lm_eval called with --log_samples?"
 SAMPLES, RESULTS = "samples_", "results_"
 LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """Names of a request's token limit."""
 MOST_FILES = 10_000
-
-
-def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Responses to the wanted tasks."""
-    given: dict[tuple[str, str], Path] = {}
-    for log in logs_of(path):
-        model = model_of(log)
-        for line_number, line in lines_of(log):
-            sample = _sample(line, f"{log}:{line_number}") if line.strip() else None
-            if sample is None or sample["task"] not in tasks:
-                continue
-            key = sample["task"], sample["question_id"]
-            if given.get(key, log) != log:
-                raise UserError(
-                    f"question {key[1]} of {key[0]} is answered in {given[key]} and {log}; give one of them"
-                )
-            if key not in given:  # a task with several filters logs its samples once for each
-                given[key] = log
-                same = {"task": key[0], "question_id": key[1], **sample["limit"], **model}
-                for trial, response in enumerate(sample["responses"]):
-                    yield {**same, "trial": trial, "response": response}
-    if not given:
-        raise UserError(f"{path}: no samples of {', '.join(sorted(tasks))}; was lm_eval called with --log_samples?")
 
 
 def logs_of(path: Path) -> list[Path]:
@@ -128,27 +109,6 @@ def logs_of(path: Path) -> list[Path]:
     return logs
 
 
-def _sample(line: bytes, place: str) -> dict[str, Any] | None:
-    """None, with a warning, if the line is no sample of ours."""
-    try:
-        read = json.loads(line)
-        doc, resps = read["doc"], read["resps"]
-        task, question, responses = doc["task"], doc["id"], resps[0]
-        if isinstance(responses, str):  # as versions before the filters wrote it
-            responses = [responses]
-        if not (
-            isinstance(task, str)
-            and isinstance(question, str)
-            and responses
-            and all(isinstance(x, str) for x in responses)
-        ):
-            raise TypeError
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
-        _log.warning("%s: no sample of a livek12 task, passed over", place)
-        return None
-    return {"task": task, "question_id": question, "responses": responses, "limit": limit_of(read)}
-
-
 def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
     """Request's token limit, if logged."""
     try:
@@ -159,7 +119,7 @@ def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
     return {"max_tokens": limits.pop()} if len(limits) == 1 else {}
 
 
-def model_of(log: Path) -> dict[str, str]:
+def model_of(log: Path) -> str:
     """Model's name from the results file of the same moment."""
     name = results_of(log.with_name(f"{RESULTS}{log.stem.rpartition('_')[2]}.json")).get("model_name")
-    return {"model": name} if isinstance(name, str) and name else {}
+    return name if isinstance(name, str) else ""

@@ -21,9 +21,7 @@ from livek12.core.run.keys import KeySet
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.text import one_line
-
-MARKED = "marked"
-"""Field of an imported row: the verdict that our plug-in's scorer put into the log."""
+from livek12.evaluation.logs import MARKED
 
 
 def marks_in(file: Path) -> Iterator[dict[str, Any]]:

@@ -7,11 +7,10 @@ results of one task of ours are refused.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
@@ -28,33 +27,39 @@ FIELDS: Final = Fields(
     type=("question_type", "type"),
     options=("options",),
 )
+ABSENT: Final = "no answers to {} in its result files"
 SCORES: Final = ("hit", "score", "eval_score", "match")
 SUFFIXES: Final = (".tsv", ".json", ".xlsx")
 
 
-def entries(path: Path) -> Iterator[LogEntry]:
-    """Rows of a result file, or of the only one below a folder."""
-    file = _file(path)
-    model, _, dataset = file.stem.rpartition("_")
-    for number, row in enumerate(result_rows(file), 1):
-        place = f"{file}: row {number}"
-        if not isinstance(row, dict) or "prediction" not in row:
-            warn(f"{place}: has no prediction; passed over", kind=BAD_ENTRY)
-            continue
-        raw = {clean(str(name)): clean(str(value)) for name, value in row.items() if value is not None}
-        letters = [name for name in "ABCDEFGHIJ" if raw.get(name, "").strip() not in ("", "nan")]
-        options = {name: raw[name] for name in letters} if letters[:2] == ["A", "B"] else None
-        gave_up = raw.get("prediction", "").startswith(FAILED)
-        thought = {"reasoning": raw["thinking"]} if raw.get("thinking") else {}
-        yield LogEntry(
-            place=place,
-            task=dataset or file.stem,
-            id=raw.get("index") or str(number - 1),
-            raw={**raw, "options": options},
-            answers=() if gave_up else ({"response": raw.get("prediction", ""), **thought},),
-            scores=numbers({name: raw[name] for name in SCORES if name in raw}),
-            model=model,
-        )
+def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
+    """Rows of a result file, or of the only one below a folder (of each task of ours)."""
+    files = {file: task for task in tasks if (file := _result(path, task))} if tasks else {_file(path): ""}
+    if not files:
+        named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))
+        raise UserError(f"{path}: no result file {named}")
+    for file, task in files.items():
+        model, _, dataset = file.stem.rpartition("_")
+        model, limit = file.stem.removesuffix(f"_{harness_name(task)}") if task else model, _limit(file)
+        for number, row in enumerate(predictions(file) if task else result_rows(file), 1):
+            place = f"{file}: row {number}"
+            if not isinstance(row, dict) or "prediction" not in row:
+                warn(f"{place}: has no prediction; passed over", kind=BAD_ENTRY)
+                continue
+            raw = {clean(str(name)): clean(str(value)) for name, value in row.items() if value is not None}
+            letters = [name for name in "ABCDEFGHIJ" if raw.get(name, "").strip() not in ("", "nan")]
+            options = {name: raw[name] for name in letters} if letters[:2] == ["A", "B"] else None
+            thought = {"reasoning": raw["thinking"]} if raw.get("thinking") else {}
+            text = raw.get("prediction", "")
+            yield LogEntry(
+                place=place,
+                task=task or dataset or file.stem,
+                id=raw[ID] if task else raw.get("index") or str(number - 1),
+                raw={**raw, "options": options},
+                answers=() if text.startswith(FAILED) else ({"response": text, **limit, **thought},),
+                scores=numbers({name: raw[name] for name in SCORES if name in raw}),
+                model=model,
+            )
 
 
 def _file(path: Path) -> Path:
@@ -67,40 +72,6 @@ def _file(path: Path) -> Path:
         number = f"{len(files)} result files, such as {files[0].name}" if files else "no result file"
         raise UserError(f"{path}: holds {number}; give one: MODEL_DATASET.tsv, .json or .xlsx")
     return files[0]
-
-
-_log = logging.getLogger(__name__)
-
-
-def rows(path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Responses to the wanted tasks."""
-    results = {task: _result(path, task) for task in tasks}
-    if not any(results.values()):
-        named = " or ".join(f"MODEL_{harness_name(task)}.tsv" for task in sorted(tasks))
-        raise UserError(f"{path}: no result file {named}")
-    for task, file in results.items():
-        if file is not None:
-            yield from _rows_of(task, file)
-
-
-def _rows_of(task: str, file: Path) -> Iterator[dict[str, Any]]:
-    model, failed, limit = file.stem.removesuffix(f"_{harness_name(task)}"), 0, _limit(file)
-    for row in predictions(file):
-        if row["prediction"].startswith(FAILED):
-            failed += 1
-            continue
-        thought = {"reasoning": row["thinking"]} if row.get("thinking") else {}
-        yield {
-            "task": task,
-            "question_id": row[ID],
-            "trial": 0,
-            "response": row["prediction"],
-            "model": model,
-            **limit,
-            **thought,
-        }
-    if failed:
-        _log.warning("%s: %d questions were given up by VLMEvalKit; they have no answer", file, failed)
 
 
 def _limit(file: Path) -> dict[str, int]:

@@ -20,7 +20,7 @@ from livek12.dataset_builders.reading.pictures import check_image
 from livek12.dataset_builders.reading.rows import read_rows
 from livek12.engines import replay
 from livek12.evaluation import pair_file
-from livek12.evaluation.logs.lines import lines_of, objects
+from livek12.evaluation.logs.lines import objects
 from livek12.evaluation.studies import labels
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 123456\n"
@@ -36,7 +36,6 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "recorded responses": ("x.jsonl", lambda file: list(replay._lines(file))),
     "pairs": ("x.jsonl", lambda file: list(pair_file._numbered(file))),
     "log": ("x.jsonl", lambda file: list(objects(file))),
-    "log of a harness": ("x.jsonl", lambda file: list(lines_of(file))),
     "labels": ("x.jsonl", lambda file: list(labels._rows(file))),
 }
 

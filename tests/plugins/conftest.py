@@ -12,6 +12,7 @@ from typing import Any
 import PIL.Image
 import pytest
 
+from livek12.core import progress
 from livek12.core.records import Request
 from livek12.dataset_builders import build
 from livek12.engines.images import check_image
@@ -56,6 +57,14 @@ def _built(benchmark: str, source: str, factory: pytest.TempPathFactory) -> str:
     folder = factory.mktemp(f"data-{benchmark}") / "data"
     build(benchmark, source, folder)
     return str(folder)
+
+
+@pytest.fixture
+def warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
+    """Reads the warnings that were printed."""
+    monkeypatch.setattr(progress, "_warned", {})
+    monkeypatch.setattr(progress, "_said", set())
+    return lambda: [line.removeprefix("warning: ") for line in capsys.readouterr().err.splitlines()]
 
 
 def needs(*modules: str) -> None:

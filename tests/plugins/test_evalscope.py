@@ -6,6 +6,7 @@ import base64
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,13 +15,14 @@ import PIL.Image
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.evaluation.logs.evalscope import rows as imported
+from livek12.evaluation import logs
 from livek12.tasks.plugins.harness_task import DATA_VARIABLE, harness_name, open_task
 from livek12.tasks.registry import all_tasks
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256
 from tests.plugins.standins import Fields, plugin
 from tests.scripts.command import livek12_here
 
+imported = partial(logs.rows, "evalscope")
 MODULE = "livek12.tasks.plugins.evalscope_benchmarks"
 ASKED = "asked of the judge"
 

@@ -11,7 +11,8 @@ import struct
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, entry_points
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: E402
 from livek12.core.errors import UserError  # noqa: E402
 from livek12.core.records import Request, Verdict  # noqa: E402
 from livek12.core.run.folder import RunFolder  # noqa: E402
+from livek12.evaluation import logs  # noqa: E402
 from livek12.evaluation.logs import inspect_ai as reader  # noqa: E402
-from livek12.evaluation.logs.inspect_ai import rows as imported  # noqa: E402
 from livek12.tasks.plugins import inspect_ai as plugin  # noqa: E402
 from livek12.tasks.plugins.harness_task import open_task  # noqa: E402
 from livek12.tasks.plugins.inspect_marks import answer_of, model_name  # noqa: E402
@@ -53,6 +54,7 @@ from tests.engines.scripted_server import Json, Reply, serving  # noqa: E402
 from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of  # noqa: E402
 
 Seen = list[tuple[str, str, str]]
+imported = partial(logs.rows, "inspect")
 SEEN: list[Seen] = []
 CONFIGS: list[GenerateConfig] = []
 
@@ -400,7 +402,7 @@ def test_a_log_tells_of_thinking_counts_and_endings(sample_data: str, tmp_path: 
 
 
 def test_a_sample_that_failed_has_no_row_and_json_logs_are_read(
-    sample_data: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    sample_data: str, tmp_path: Path, warnings: Callable[[], list[str]]
 ) -> None:
     rows = answers_to("livek12_text_only", sample_data, 1)
     log = sit("livek12_text_only", sample_data, rows, tmp_path / "logs")
@@ -414,13 +416,14 @@ def test_a_sample_that_failed_has_no_row_and_json_logs_are_read(
     write_eval_log(log, str(as_json))
     found = list(imported(as_json, ["livek12_text_only"]))
     assert {row["question_id"] for row in found} == {row["question_id"] for row in rows} - {log.samples[0].id}
-    assert "1 samples ended without an answer" in caplog.text
-    assert "the eval did not end; `inspect log recover`" in caplog.text
+    unfinished, missing = warnings()
+    assert missing == f"{as_json}: 1 answers are missing in the log"
+    assert "the eval did not end; `inspect log recover`" in unfinished
     with pytest.raises(UserError, match="no answers to cfe_text"):
         list(imported(as_json, ["cfe_text"]))
     (tmp_path / "other" / "damaged.eval").write_bytes(b"PK\x03\x04 and no more")
     assert len(list(imported(as_json.parent, ["livek12_text_only"]))) == len(found)
-    assert "damaged.eval: is no whole archive" in caplog.text
+    assert "damaged.eval: is no whole archive" in " ".join(warnings())
 
 
 def test_two_logs_of_one_question_are_an_error(sample_data: str, tmp_path: Path) -> None:
@@ -430,7 +433,7 @@ def test_two_logs_of_one_question_are_an_error(sample_data: str, tmp_path: Path)
     assert len(list(imported(tmp_path, ["livek12_text_only"]))) == len(rows), "the same log twice"
     rows[3]["response"] = "something else"
     sit("livek12_text_only", sample_data, rows, tmp_path)
-    with pytest.raises(UserError, match=f"question {rows[3]['question_id']} .* with another response"):
+    with pytest.raises(UserError, match=f"question {rows[3]['question_id']} .* and, otherwise, in "):
         list(imported(tmp_path, ["livek12_text_only"]))
 
 

@@ -8,7 +8,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import yaml
 from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
 from livek12.engines.torch_builds import mend_torch_builds
+from livek12.evaluation import logs
 from livek12.evaluation.logs import READERS, as_jsonl
-from livek12.evaluation.logs.lm_eval import rows
 from livek12.tasks.plugins import lm_eval, lm_eval_calls
 from livek12.tasks.plugins.harness_task import METRICS, open_task
 from tests.plugins.conftest import Row, needs, parity_rows, planted_answers, rgb_sha256, write_rows
@@ -36,6 +37,7 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
+rows = partial(logs.rows, "lm-eval")
 FIRST = 50
 STATED = {"accuracy": ("accuracy", "low"), "accuracy_high": ("accuracy", "high")}
 STATED |= {"score": ("mark", "low"), "score_high": ("mark", "high")}
@@ -288,13 +290,13 @@ def sample_line(id: str, *said: str, task: str = "cfe_text") -> str:
     return json.dumps({"doc": {"task": task, "id": id}, "resps": [list(said)], "filter": "all"}) + "\n"
 
 
-def test_damaged_lines_cost_a_warning_each(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_lines_cost_a_warning_each(tmp_path: Path, warnings: Callable[[], list[str]]) -> None:
     log = tmp_path / "samples_livek12_cfe_text_2026.jsonl"
     bad = ["{\n", '{"doc": 3}\n', '{"doc": {"task": "cfe_text", "id": "x"}, "resps": [[1]]}\n', "[" * 100_000 + "\n"]
     log.write_text(sample_line("a", "1", "2") + "".join(bad) + sample_line("b", "3") + sample_line("b", "3") + '{"doc"')
     found = [(row["question_id"], row["trial"], row["response"]) for row in rows(tmp_path, {"cfe_text"})]
     assert found == [("a", 0, "1"), ("a", 1, "2"), ("b", 0, "3")]
-    assert [record.getMessage().split(": ")[0] for record in caplog.records] == [f"{log}:{n}" for n in (2, 3, 4, 5, 8)]
+    assert [line.split(": ")[0] for line in warnings()] == [f"{log}:{n}" for n in (2, 3, 4, 5, 8)]
 
 
 @pytest.mark.parametrize(
