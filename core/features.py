@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from livek12.core.records import Image, Record
 
@@ -96,6 +96,8 @@ def _feature(annotation: Any) -> dict[str, Any]:
     if origin in (Union, UnionType):
         (only,) = (member for member in inner if member is not NoneType)
         return _feature(only)
+    if origin is Annotated:
+        return _feature(inner[0])
     if origin is list:
         return {"feature": _feature(inner[0]), "_type": "List"}
     if origin is Literal:

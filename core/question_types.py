@@ -7,13 +7,12 @@ same registration.
 from __future__ import annotations
 
 import re
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator
-from pydantic_core import PydanticKnownError
+from livek12.core.languages import HANGUL, name_in
 
 CHOICE, FREE = "choice", "free"
 
@@ -30,6 +29,7 @@ class TypeRow:
         several: the key may hold several labels.
         blanks: the question prints blanks, one for each value.
         by_key: a source that does not tell this type from another one leaves it to the key: letters, or none.
+        labels: its name on the site by language, if not `name`.
     """
 
     name: str
@@ -38,6 +38,7 @@ class TypeRow:
     several: bool = False
     blanks: bool = False
     by_key: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 _TYPES: Final[dict[str, TypeRow]] = {}
@@ -71,19 +72,17 @@ def type_of(name: str) -> TypeRow:
     return _TYPES[name]
 
 
+def types() -> tuple[TypeRow, ...]:
+    """All types."""
+    return tuple(_TYPES.values())
+
+
 def type_names() -> tuple[str, ...]:
     """Names of all types."""
     return tuple(_TYPES)
 
 
-def _registered(name: Any) -> Any:
-    if isinstance(name, str) and name in _TYPES:
-        return name
-    *names, last = map(repr, _TYPES)
-    raise PydanticKnownError("literal_error", {"expected": f"{', '.join(names)} or {last}"})
-
-
-QuestionType = Annotated[str, BeforeValidator(_registered)]
+QuestionType = Annotated[str, name_in(_TYPES)]
 """The name of a registered type."""
 
 
@@ -91,7 +90,7 @@ QuestionType = Annotated[str, BeforeValidator(_registered)]
 def _source_names() -> tuple[dict[str, str], list[str]]:
     names = {CHOICE: _LOOSE_NAMES[CHOICE], **{row.name: row.names for row in _TYPES.values()}, FREE: _LOOSE_NAMES[FREE]}
     by_name = {name: kind for kind, words in names.items() for name in words.split()}
-    korean = (name for name in by_name if re.search(r"[가-힣]", name))
+    korean = (name for name in by_name if re.search(f"[{HANGUL}]", name))
     return by_name, sorted(korean, key=lambda name: name in ("객관식", "주관식"))
 
 
@@ -134,6 +133,7 @@ for _row in (
         " 단일정답 단일선택 단답선택 하나선택",
         "labels",
         by_key=True,
+        labels={"en": "single choice", "zh": "单选题", "ko": "단일 선택형"},
     ),
     TypeRow(
         "multiple_choice",
@@ -142,13 +142,33 @@ for _row in (
         "labels",
         several=True,
         by_key=True,
+        labels={"en": "multiple choice", "zh": "多选题", "ko": "복수 선택형"},
     ),
     TypeRow(
-        "fill_in_blank", "填空题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기", blanks=True
+        "fill_in_blank",
+        "填空题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기",
+        blanks=True,
+        labels={"en": "fill in blank", "zh": "填空题", "ko": "빈칸 채우기"},
     ),
-    TypeRow("true_false", "判断题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox", "truth"),
-    TypeRow("short_answer", "단답형 단답식 주관식 계산형", by_key=True),
-    TypeRow("open_ended", "서술형 서술식 논술형 논술식", "text", by_key=True),
-    TypeRow("proof", "证明题 proof 증명", "text"),
+    TypeRow(
+        "true_false",
+        "判断题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox",
+        "truth",
+        labels={"en": "true or false", "zh": "判断题", "ko": "참·거짓"},
+    ),
+    TypeRow(
+        "short_answer",
+        "단답형 단답식 주관식 계산형",
+        by_key=True,
+        labels={"en": "short answer", "zh": "简答题", "ko": "단답형"},
+    ),
+    TypeRow(
+        "open_ended",
+        "서술형 서술식 논술형 논술식",
+        "text",
+        by_key=True,
+        labels={"en": "open-ended", "zh": "解答题", "ko": "서술형"},
+    ),
+    TypeRow("proof", "证明题 proof 증명", "text", labels={"en": "proof", "zh": "证明题", "ko": "증명"}),
 ):
     register(_row)

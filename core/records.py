@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from livek12.core.languages import registered
 from livek12.core.question_types import QuestionType
 
 
@@ -326,7 +327,8 @@ IMAGE_MARK = "<image>"
 
 BenchmarkName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 """A name that `core.benchmarks` leads to; a record may be older, or from elsewhere, and name one that is not here."""
-Language = Literal["zh", "en", "ko"]
+Language = Annotated[str, registered]
+"""Code of a registered language."""
 
 
 class Option(Record):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
-from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import (
     IMAGE_MARK,
     Failure,
@@ -69,7 +69,7 @@ def target_of(question: Question) -> str:
         labels = {option.label for option in question.options}
         labelled = not labels or set(key.strip()) <= labels
         return key.strip() if _LETTERS.fullmatch(key.strip()) and labelled else ""
-    return _value(key) if question.question_type in ("fill_in_blank", "short_answer") else ""
+    return _value(key) if type_of(question.question_type).answer == "values" else ""
 
 
 def _value(key: str) -> str:

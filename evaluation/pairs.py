@@ -13,10 +13,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from pydantic import ValidationError
 
+from livek12.core.languages import codes, language_of, letters_in, written_in
 from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, QuestionType, kind_of, settle
 from livek12.core.records import (
@@ -274,22 +275,19 @@ _NUMBER_OF_OPTION = re.compile(r"[①-⑨]|번")
 def _is_number_of(golds: Sequence[str], texts: Sequence[Any], language: Language) -> bool:
     """③, 3번, or 3 on a Korean paper; else 3 may count from zero."""
     labels = {label for gold in golds for label in read_labels(gold) or ("",)}
-    printed = language == "ko" or any(map(_NUMBER_OF_OPTION.search, golds))
+    printed = language_of(language).numbered or any(map(_NUMBER_OF_OPTION.search, golds))
     places = {str(place) for place in range(1, len(texts) + 1)}
     return printed and labels <= places and not any(gold.strip() in texts for gold in golds)
 
 
 def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
     stated = row.get("language")
-    for language in get_args(Language):
-        if stated == language:
-            return language  # type: ignore[no-any-return]
+    if stated in codes():
+        return str(stated)
     if stated is not None:
-        raise BadPair(f"language {one_line(stated, 20)!r} is none of {', '.join(get_args(Language))}")
+        raise BadPair(f"language {one_line(stated, 20)!r} is none of {', '.join(codes())}")
     shown = text + " ".join(golds) + str(row.get("response") or "")[:2000]
-    if re.search(r"[가-힣]", shown):
-        return "ko"
-    return "zh" if re.search(r"[一-鿿]", shown) else "en"
+    return written_in(letters_in(shown)) or "en"
 
 
 def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:

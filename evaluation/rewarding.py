@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import livek12
 from livek12.core.errors import UserError
+from livek12.core.languages import codes
 from livek12.core.process import cores, tell_of_forks
 from livek12.evaluation.verify import Judgement, Verifier, listed
 from livek12.evaluation.workers import MOST
@@ -29,8 +30,6 @@ KEYS = ("gold", "ground_truth", "answer", "solution")
 QUESTIONS = ("question", "problem")
 OPTIONS = ("options", "choices")
 PASSED = ("question_type", "unit", "variables", "language", "part_points")
-LANGUAGES = ("en", "zh", "ko")
-"""A column may say others, or these by another name; what a row is written in shows then."""
 _TURN = re.compile(
     r"<\|im_start\|>user|<\|start_header_id\|>user<\|end_header_id\|>|<start_of_turn>user|<｜User｜>|\[INST\]"
     r"|^[ \t#*]{0,9}(?:Question|Problem|User|Human|Instruction|Q|问题|题目|用户|질문|문제)[*]{0,2}[ \t]?\d{0,4}[:：]",
@@ -204,7 +203,7 @@ def _row(columns: Mapping[str, Any], response: str, prompt: str) -> Row:
     row["response"] = response
     row["question"] = _first(values, QUESTIONS) or prompt
     row["options"] = _options(_first(values, OPTIONS))
-    if row.get("language") not in LANGUAGES:
+    if row.get("language") not in codes():  # others, or these by another name: what a row is written in shows
         row.pop("language", None)
     if isinstance(keys.get("solution"), str) and len(keys) > 1:
         row["solution"] = keys["solution"]

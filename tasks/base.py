@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, cast
+from typing import Literal
 
 from livek12.core import benchmarks
 from livek12.core.errors import UserError
+from livek12.core.languages import languages
 from livek12.core.prompts import FOLDER, PromptFile, parse_prompt
 from livek12.core.questions import Facts
 from livek12.core.records import BenchmarkName, Language, Question, Sampling
@@ -105,7 +106,8 @@ def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
     folder = Path(task_modules()[benchmark].__file__ or "").parent / FOLDER
     if not folder.is_dir():
         raise UserError(f"benchmark {benchmark}: {folder} is not there; put its prompts into it, LANGUAGE.txt")
-    return _read(benchmark, style, folder)
+    others = [row.prompts / benchmark for row in languages() if row.prompts and (row.prompts / benchmark).is_dir()]
+    return {language: file for place in (folder, *others) for language, file in _read(benchmark, style, place).items()}
 
 
 def prompt_name(language: str, style: str) -> str:
@@ -194,8 +196,8 @@ class Task:
     @property
     def language(self) -> Language | None:
         """The only language; None for all."""
-        languages = self.selection.language
-        return cast(Language, languages[0]) if len(languages) == 1 else None
+        named = self.selection.language
+        return named[0] if len(named) == 1 else None
 
     @property
     def prompt_files(self) -> dict[str, PromptFile]:

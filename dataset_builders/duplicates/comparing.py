@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from livek12.core.languages import language_of
 from livek12.dataset_builders.duplicates.figures import SAME_ALONE, distance, is_same
-from livek12.dataset_builders.duplicates.library import SHINGLE, ask_of
+from livek12.dataset_builders.duplicates.library import ask_of
 from livek12.dataset_builders.duplicates.shingling import jaccards
 from livek12.dataset_builders.duplicates.stems import Stem
 
@@ -81,7 +82,7 @@ def _by_size(
 ) -> NDArray[np.float64]:
     import numpy as np
 
-    sizes = np.array([SHINGLE[stem.language] for stem in stems])
+    sizes = np.array([language_of(stem.language).word for stem in stems])
     similarity = np.zeros(len(first))
     for size in set(sizes.tolist()):
         own = np.flatnonzero(sizes == size)

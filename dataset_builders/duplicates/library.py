@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.records import Language
+from livek12.core.languages import language_of, languages
 from livek12.dataset_builders.duplicates.shingling import BREAK, mixed, shingles, signatures
 from livek12.dataset_builders.duplicates.stems import Stem
 
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SHINGLE: dict[Language, int] = {"zh": 3, "ko": 3, "en": 5}
-"""Characters a shingle: about a word."""
-ENDING: dict[Language, int] = {"zh": 40, "ko": 60, "en": 120}
-"""Characters at the end of a stem that state the question."""
 BANDS, ROWS = 24, 5
 """MinHash bands: a pair at the threshold is missed with probability (1 - 0.75^5)^24 = 0.15 %."""
 BATCH = 512
@@ -59,7 +55,7 @@ class Sketch:
 def ask_of(stem: Stem) -> tuple[str, str]:
     """Returns the end of the stem's text, and the options."""
     text, _, options = stem.text.partition(BREAK)
-    return text[-ENDING[stem.language] :], options
+    return text[-language_of(stem.language).ask :], options
 
 
 def sketch(stems: Sequence[Stem]) -> Sketch:
@@ -68,16 +64,16 @@ def sketch(stems: Sequence[Stem]) -> Sketch:
 
     texts: NDArray[np.uint64] = np.zeros((BANDS, len(stems)), dtype=np.uint64)
     asks: NDArray[np.uint32] = np.zeros((BANDS, len(stems)), dtype=np.uint32)
-    for language, size in SHINGLE.items():
-        own = [place for place, stem in enumerate(stems) if stem.language == language]
+    for language in languages():
+        own = [place for place, stem in enumerate(stems) if stem.language == language.code]
         if not own:
             continue
-        rows = signatures(shingles([stems[place].masked for place in own], size), BANDS * ROWS)
-        keys: NDArray[np.uint64] = np.full((BANDS, len(own)), sum(language.encode()), dtype=np.uint64)
+        rows = signatures(shingles([stems[place].masked for place in own], language.word), BANDS * ROWS)
+        keys: NDArray[np.uint64] = np.full((BANDS, len(own)), sum(language.code.encode()), dtype=np.uint64)
         for row in range(ROWS):
             keys = mixed(keys + rows[row::ROWS])
         texts[:, own] = keys
-        asks[:, own] = signatures(shingles([BREAK.join(ask_of(stems[place])) for place in own], size), BANDS)
+        asks[:, own] = signatures(shingles([BREAK.join(ask_of(stems[place])) for place in own], language.word), BANDS)
     packed = [marshal.dumps(_FIELDS(stem)) for stem in stems]
     return Sketch(
         stems=b"".join(packed),

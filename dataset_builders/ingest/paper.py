@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.languages import languages, letters_in
+from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
@@ -364,7 +365,7 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
 
 
 def _without_key(draft: Draft, text: str) -> Draft:
-    asks = draft.question_type in (*CHOICE_TYPES, "fill_in_blank", "true_false", "short_answer")
+    asks = draft.question_type not in READER_TYPES
     return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
@@ -410,10 +411,9 @@ def _title(stream: Stream, body: Body) -> str:
 
 def _language(stream: Stream) -> Language:
     text = "".join(item.text for item in stream.items)
-    hangul, han = len(re.findall(r"[가-힣]", text)), len(re.findall(r"[一-鿿]", text))
-    if hangul > max(2, len(text) // 50):
-        return "ko"
-    return "zh" if han > max(2, len(text) // 20) else "en"
+    letters = letters_in(text)
+    rows = (row for row in reversed(languages()) if letters[row.code] > max(2, len(text) // row.in_paper))
+    return next((row.code for row in rows), "en")
 
 
 def _digest(file: Path) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from livek12.core.languages import HAN, HANGUL
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.core.text import squeezed
@@ -31,14 +32,14 @@ _PASSAGE = re.compile(
 _WORDS = tuple(
     (re.compile(sign), tuple(words.split()))
     for sign, words in (
-        ("[가-힣]", "글 시 발표 대화 담화 강연 연설 인터뷰 기사 편지 지문 읽고"),
+        (f"[{HANGUL}]", "글 시 발표 대화 담화 강연 연설 인터뷰 기사 편지 지문 읽고"),
         ("[文诗词材]", "阅读 根据 依据 结合 联系 原文 上文 选文"),
         ("the |thi", "passage text article extract excerpt story poem dialogue conversation paragraph"),
     )
 )
 """Lower-case signs and words of each language that a text with a reference to a passage contains."""
 _LABEL = re.compile(r"[\[(（㉠-㉩](?:(?<=\[)[A-E]\]|(?<=[㉠-㉩])|(?<=[(（])[가나다라마ㄱㄴㄷㄹㅁ][)）])")
-_UNIT = re.compile(r"[一-鿿가-힣]|[A-Za-z]+")
+_UNIT = re.compile(f"[{HAN}{HANGUL}]|[A-Za-z]+")
 _LEAST = 15
 """Characters of a line next to a reference to a passage; such a line may be short."""
 SHORTEST = 90

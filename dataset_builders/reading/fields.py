@@ -10,18 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from livek12.core.languages import by_name, codes
 from livek12.core.records import Language, PageBox, Review, Source
 from livek12.dataset_builders.base import BadRow, one_line
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
 from livek12.dataset_builders.reading.text import parse_list
 
 Data = Mapping[str, Any]
-LANGUAGES: dict[str, Language] = {
-    **dict.fromkeys(("zh", "cn", "chinese", "中文"), "zh"),
-    **dict.fromkeys(("en", "english", "英文"), "en"),
-    **dict.fromkeys(("ko", "kr", "korean", "한국어"), "ko"),
-}
-"""Names of the languages, in lower case."""
 MOST_POINTS = 99_999
 """Upper bound of plausible points; comparing also refuses nan and infinity."""
 
@@ -59,9 +54,10 @@ def text_of(data: Data, *keys: str) -> str:
 def stated_language(data: Data) -> Language | None:
     """The language that a row states; BadRow if it is unsupported."""
     stated_name = text_of(data, "language").lower()
-    if stated_name and stated_name not in LANGUAGES:
-        raise BadRow(f"language {stated_name!r} is none of zh, en, ko")
-    return LANGUAGES.get(stated_name)
+    code = by_name().get(stated_name)
+    if stated_name and code is None:
+        raise BadRow(f"language {stated_name!r} is none of {', '.join(codes())}")
+    return code
 
 
 def texts_of(data: Data, *keys: str) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from livek12.core.languages import KANA, codes, languages, letters_in, listed, written_in
 from livek12.core.records import Language
 from livek12.dataset_builders.base import BadRow
 from livek12.dataset_builders.reading.text import mask_formulas
@@ -21,8 +22,7 @@ from livek12.dataset_builders.reading.text import mask_formulas
 VOTERS: Final = 64
 """Rows at the beginning of a file that determine its language."""
 OTHER: Final = "other"
-_HANGUL, _HAN = re.compile(r"[가-힣]"), re.compile(r"[一-鿿]")
-_KANA = re.compile(r"[ぁ-ゖァ-ヺ]")
+_KANA = re.compile(f"[{KANA}]")
 _COMMAND = re.compile(r"\\[A-Za-z]+|<[^<>]{0,200}>|!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ACCENTED = re.compile(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
@@ -46,7 +46,7 @@ _FEWEST_IN_A_FILE = 20
 
 @dataclass(frozen=True)
 class FileLanguage:
-    """The language of a file's rows: zh, en, ko, `OTHER`, or None if unclear; `given` if stated by the user."""
+    """The language of a file's rows: a code, `OTHER`, or None if unclear; `given` if stated by the user."""
 
     language: str | None = None
     given: bool = False
@@ -74,20 +74,16 @@ def written_language(text: str, file: FileLanguage, default: Language) -> Langua
     """
     signs = _Signs(file.language) if file.given else _signs(text)
     language, why = signs.language, signs.why
-    if language == OTHER and file.language in ("zh", "ko"):
+    if language == OTHER and any(row.letters and row.code == file.language for row in languages()):
         language = file.language  # a question of an exam in a foreign language, as the other rows tell
     elif language is None:
         language, why = file.language or signs.fallback, "as most rows of its file are"
-    match language:
-        case "zh" | "en" | "ko":
-            return language
-        case "other":
-            raise BadRow(
-                f"it is written in another language than zh, en and ko ({why}): give it a `language`, or name the one"
-                " that it counts as with --language"
-            )
-        case _:
-            return default
+    if language == OTHER:
+        raise BadRow(
+            f"it is written in another language than {listed(codes(), 'and')} ({why}): give it a `language`, or name"
+            " the one that it counts as with --language"
+        )
+    return language or default
 
 
 def asked_text(data: Mapping[str, Any], *keys: str) -> str:
@@ -118,16 +114,16 @@ class _Signs(NamedTuple):
 
 def _signs(text: str) -> _Signs:
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
-    hangul, han, kana = (0 if text.isascii() else len(signs.findall(text)) for signs in (_HANGUL, _HAN, _KANA))
-    if kana and not hangul and kana >= _KANAS * (kana + han):
+    letters, kana = letters_in(text), 0 if text.isascii() else len(_KANA.findall(text))
+    language, count = written_in(letters), letters.total()
+    if kana and language in (None, "zh") and kana >= _KANAS * (kana + count):
         return _Signs(OTHER, "in Japanese letters")
-    language = "ko" if hangul else "zh"
-    if (hangul + han) * 5 > len(text):
+    if count * 5 > len(text):
         return _Signs(language)
     words = list(filter(str.isalpha, _WORD.findall(_COMMAND.sub(" ", mask_formulas(text[:_LOOKED_AT])))))
     english = sum(word.lower() in _ENGLISH for word in words)
-    if hangul or han:
-        return _Signs(None, fallback=language) if english > hangul + han else _Signs(language)
+    if count:
+        return _Signs(None, fallback=language) if english > count else _Signs(language)
     if not text.isascii():
         scripts = Counter(script for word in words if (script := _script(word)) != "Latin")
         if scripts.total() * 2 > len(words):

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError, why
+from livek12.core.languages import by_name, codes
 from livek12.core.records import Language
 from livek12.dataset_builders.base import Log, one_line
-from livek12.dataset_builders.reading.fields import LANGUAGES, stated
+from livek12.dataset_builders.reading.fields import stated
 from livek12.dataset_builders.reading.names import OURS, RANK, spelled
 from livek12.dataset_builders.reading.options import other_members
 from livek12.dataset_builders.reading.pictures import is_picture
@@ -158,10 +159,11 @@ def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
             raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
     if not isinstance(names, dict) or not all(isinstance(text, str) for pair in names.items() for text in pair):
         raise UserError(f"{file}: a map has lines THEIR_KEY: OUR_KEY, both texts")
-    if language and language.lower() not in LANGUAGES:
-        raise UserError(f"--language {one_line(language, 40)} is none of zh, en, ko")
+    code = by_name().get(language.lower())
+    if language and code is None:
+        raise UserError(f"--language {one_line(language, 40)} is none of {', '.join(codes())}")
     dropped_keys = frozenset(key.strip() for key in dropped.split(",") if key.strip())
-    return Given(names, dropped_keys, LANGUAGES.get(language.lower()))
+    return Given(names, dropped_keys, code)
 
 
 def refuse_losses(source: Path, log: Log) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.question_types import type_names
 from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
@@ -110,6 +111,7 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: view.Rendering, revie
                 "key": hashlib.sha256(str(store.root.resolve()).encode()).hexdigest()[:12],
                 "queue": view.queue(board, name),
                 "unseen": IN_JAVASCRIPT,
+                "types": type_names(),
                 **view.summary(board),
             }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.sample import PAPERS
 from livek12.dataset_builders.sample.markup import blocks
@@ -109,7 +110,7 @@ def _question(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _label(row: dict[str, Any], option: dict[str, str]) -> str:
-    return chr(ord("①") + int(option["label"]) - 1) if row["language"] == "ko" else option["label"] + "."
+    return chr(ord("①") + int(option["label"]) - 1) if language_of(row["language"]).numbered else option["label"] + "."
 
 
 def _whole(points: float | None) -> int | None:

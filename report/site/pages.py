@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from livek12.core.languages import languages
+from livek12.core.question_types import types
 from livek12.core.records import Image, PageBox, Question
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import on_pages
@@ -115,7 +118,8 @@ def write_front(
         "site",
         {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method, "metrics": on_pages()},
     )
-    for name in (*SCRIPTS, "site.css"):
+    store.file("assets/words.js", words().encode())
+    for name in (*SCRIPTS[1:], "site.css"):
         store.file(f"assets/{name}", asset(name).encode())
     store.file("assets/report.css", read_template("report.css").encode())
     page = (
@@ -134,6 +138,22 @@ def write_front(
         )
     )
     store.file("index.html", page.encode("utf-8", "replace"))
+
+
+def words() -> str:
+    """Script with the words by key and language."""
+    table = json.loads(asset("words.json"))
+    shown = table.pop("code")
+    by_key = {key: dict(zip(shown, texts, strict=True)) for key, texts in table.items()}
+    by_key |= {row.name: {**row.labels} for row in types()}
+    by_key |= {row.code: {**row.labels} for row in languages()}
+    for row in languages():
+        shown += [row.code] if row.words else []
+        for key, text in row.words.items():
+            by_key.setdefault(key, {})[row.code] = text
+    names = {code: by_key[code].get(code, code) for code in shown}
+    texts, own = (json.dumps(value, ensure_ascii=False) for value in (by_key, names))
+    return f'"use strict";\nconst WORDS = {texts};\nconst LANGUAGES = {own};\n'
 
 
 def asset(name: str) -> str:

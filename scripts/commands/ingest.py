@@ -67,6 +67,7 @@ def ingest(
 ) -> None:
     """Turn exam PDFs into questions to review."""
     from livek12.core.errors import UserError
+    from livek12.core.languages import codes, listed
     from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.extract import HOWS
     from livek12.dataset_builders.ingest.folder import Folder
@@ -74,8 +75,8 @@ def ingest(
     from livek12.dataset_builders.ingest.paper import ingest as run
     from livek12.dataset_builders.ingest.report import write_report
 
-    if language and language not in ("zh", "ko", "en"):
-        raise UserError(f"--language {language!r}: choose zh, ko or en")
+    if language and language not in codes():
+        raise UserError(f"--language {language!r}: choose {listed(codes())}")
     if not any(pdf.exists() for pdf in pdfs):
         raise UserError(f"{pdfs[0]}: no such file{f', nor any of the other {len(pdfs) - 1}' if pdfs[1:] else ''}")
     if how not in HOWS:

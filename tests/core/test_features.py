@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from livek12.core.features import features, from_row, schema, to_row
+from livek12.core.languages import codes
 from livek12.core.question_types import type_names
 from livek12.core.records import Page, PageBox, Question, Record, Review
 from livek12.dataset_builders import sample
@@ -53,7 +54,9 @@ def records(kind: type[Record]) -> st.SearchStrategy[Any]:
     """Any record of a class."""
     if kind is PageBox:
         return boxes()
-    fields = {name: values(field.annotation) for name, field in kind.model_fields.items()}
+    fields = {name: values(field.annotation) for name, field in kind.model_fields.items() if name != "language"}
+    if "language" in kind.model_fields:
+        fields["language"] = st.sampled_from(codes())
     if "question_type" in fields:
         fields["question_type"] = st.sampled_from(type_names())
     if "benchmark" in fields:

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 from PIL import ImageDraw, ImageOps
 
+from livek12.core.languages import language_of
 from livek12.core.records import Image, Language, Option
 from livek12.dataset_builders.duplicates import THRESHOLD, DuplicateIndex, Library, Stem, find_pairs, stem_of
 from livek12.dataset_builders.duplicates.comparing import LOOSE
 from livek12.dataset_builders.duplicates.figures import SAME_ALONE, SAME_FIGURE, distance, figure_of
-from livek12.dataset_builders.duplicates.library import BATCH, SHINGLE, sketch
+from livek12.dataset_builders.duplicates.library import BATCH, sketch
 from livek12.dataset_builders.duplicates.sources import FEWEST, add_questions
 
 WORDS: dict[Language, list[str]] = {
@@ -83,7 +84,7 @@ def runs(text: str, size: int) -> set[str]:
 
 
 def jaccard(one: Stem, other: Stem) -> float:
-    a, b = (runs(stem.masked, SHINGLE[stem.language]) for stem in (one, other))
+    a, b = (runs(stem.masked, language_of(stem.language).word) for stem in (one, other))
     return len(a & b) / max(1, len(a | b))
 
 

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy
 import pytest
@@ -20,9 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12 import UserError, rewards
-from livek12.core.records import Language
 from livek12.evaluation.rewarding import (
-    LANGUAGES,
     _verifiers,
     last_asked,
     openrlhf_rows,
@@ -174,10 +172,6 @@ def test_a_row_without_a_key_is_undecided_and_told(caplog: pytest.LogCaptureFixt
 @pytest.mark.parametrize("language", ["English", "zh-CN", "fr", 3, "en", None])
 def test_a_language_that_is_none_of_ours_costs_no_row(language: Any) -> None:
     assert rewards.accuracy_reward(SAID[:1], KEYS[:1], language=[language]) == SCORES[:1]
-
-
-def test_languages_are_those_of_rows() -> None:
-    assert set(LANGUAGES) == set(get_args(Language))
 
 
 @pytest.mark.parametrize("as_given", [list, numpy.array])

@@ -201,8 +201,8 @@ def test_without_scripts_the_marks_are_there(browser: Browser, site: Path) -> No
 def test_every_word_is_in_three_languages(browser: Browser, site: Path) -> None:
     tab = Tab(browser.new_context(offline=True).new_page(), site)
     tab.open("board")
-    words: dict[str, list[str]] = tab.page.evaluate("WORDS")
-    assert all(len(said) == 3 and all(said) for said in words.values())
+    words: dict[str, dict[str, str]] = tab.page.evaluate("WORDS")
+    assert all(said.keys() == {"en", "zh", "ko"} and all(said.values()) for said in words.values())
     scripts = "".join(file.read_text() for file in (site / "assets").glob("*.js"))
     used = set(re.findall(r'\bt\("(\w+)"\)', scripts))
     assert len(used) > 50

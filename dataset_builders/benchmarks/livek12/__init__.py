@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
+from livek12.core.languages import HANGUL, by_name, codes, language_of, listed
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import (
     Attributes,
@@ -28,7 +29,6 @@ from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen
 from livek12.dataset_builders.reading.fields import (
-    LANGUAGES,
     Data,
     boxes_of,
     joined_of,
@@ -131,7 +131,7 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     language, release = _language_release(data, row)
     given_type = joined_of(data, "question_type", by=", ") or None
     raw_type = text_of(data, "question_type_raw") or given_type
-    listed, are_bare = options_of(data.get("options"), letters=language != "ko")
+    listed, are_bare = options_of(data.get("options"), letters=not language_of(language).numbered)
     parts = [restore(text) for name in ("passage", "question") if (text := _text(data, name))]
     text, options, refs = take_all_inline("\n\n".join(parts), listed, parse_list(data.get("images")))
     images = [loader.load(ref, row.folder) for ref in refs]
@@ -251,15 +251,15 @@ def _language_release(data: Data, row: SourceRow) -> tuple[Language, str | None]
     if set_name and not in_set:
         release = set_name
     given = str(data.get("language") or "")
-    language = LANGUAGES.get(given.lower(), given) or language or _language_of(data, row)
-    if language not in get_args(Language) or len(release or "") > _LONGEST_NAME:
-        raise BadRow(f"language {language!r} or set {set_name!r} cannot be: zh, en or ko, and a short name")
-    return cast(Language, language), release
+    language = by_name().get(given.lower(), given) or language or _language_of(data, row)
+    if language not in codes() or len(release or "") > _LONGEST_NAME:
+        raise BadRow(f"language {language!r} or set {set_name!r} cannot be: {listed(codes())}, and a short name")
+    return language, release
 
 
 def _language_of(data: Data, row: SourceRow) -> Language:
     text = asked_text(data, *ASKED)
-    if row.as_found.keys() & _CHINESE and not re.search(r"[가-힣]", text):
+    if row.as_found.keys() & _CHINESE and not re.search(f"[{HANGUL}]", text):
         return "zh"
     return written_language(text, row.language, "en")
 

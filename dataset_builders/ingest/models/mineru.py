@@ -24,6 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.languages import language_of
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
@@ -283,7 +284,6 @@ def table_rows(html: str) -> str:
     return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)
 
 
-_LANGUAGES: Final = {"zh": "ch", "en": "en", "ko": "korean"}
 _CODE: Final = (
     "import sys; from rapid_doc import RapidDoc; RapidDoc(lang=sys.argv[3])([sys.argv[1]], output_dir=sys.argv[2])"
 )
@@ -297,8 +297,10 @@ def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | No
     """
     if importlib.util.find_spec("rapid_doc") is None:
         raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
+    if not (name := (row := language_of(language or "zh")).rapid):
+        raise UserError(f"RapidDoc has no models for {row.labels['en']} here: read {pdf} another way (--how)")
     with tempfile.TemporaryDirectory(prefix="rapid-doc-") as folder:
-        command = [sys.executable, "-c", _CODE, str(pdf.resolve()), folder, _LANGUAGES.get(language or "zh", "ch")]
+        command = [sys.executable, "-c", _CODE, str(pdf.resolve()), folder, name]
         call(command, "RapidDoc", pdf)
         for page in read(Path(folder), pdf, pages):
             blocks = [replace(block, origin="rapid_doc") for block in page.blocks]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from livek12.core.languages import language_of
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, kind_of, settle
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.templates import Template
@@ -112,7 +113,7 @@ def type_of(
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 0.3
-    if language == "ko" and not _WRITES.search(text):
+    if language_of(language).short and not _WRITES.search(text):
         return "short_answer", raw, 0.8
     return FREE, raw, 0.9 if raw or _PART.search(text) else 0.7
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import ASKED, is_section
@@ -25,7 +26,7 @@ _PAGE_NUMBER = re.compile(
 )
 _OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
-_HANGUL = re.compile(r"[가-힣]+")
+_HANGUL = re.compile(f"[{HANGUL}]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
+from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
@@ -51,11 +52,11 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
 
     Args:
         text: of the question.
-        language: Korean papers label options with ①; elsewhere ① labels statements.
+        language: says if ① labels options or statements.
         choice: the section says that its questions have options.
     """
     stem, options = split_options(text)
-    if not options and (language == "ko" or choice):
+    if not options and (language_of(language).numbered or choice):
         stem, options = split_options(text, {"①"})
         if options and not _begins_line(text, len(stem)):
             return text, []
@@ -78,7 +79,7 @@ def labels_within(text: str) -> list[str]:
 def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
     """Options of which some are empty: the last complete run that begins a line."""
     for pattern, labels in _RUNS:
-        if labels == _CIRCLED and language != "ko":
+        if labels == _CIRCLED and not language_of(language).numbered:
             continue
         matches = list(pattern.finditer(text))
         firsts = [i for i, match in enumerate(matches) if plain_width(match[1]) == labels[0]]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.languages import HANGUL, language_of, languages
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
@@ -30,7 +31,6 @@ LONGEST: Final = 1760
 """Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
 _SECONDS: Final = 600
 """On the clock, for one page of tesseract, which takes some seconds of a processor."""
-_SCRIPTS: Final[dict[str, Language]] = {"Hangul": "ko", "Korean": "ko", "Han": "zh", "Japanese": "zh", "Latin": "en"}
 _CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
 """Confidence above which tesseract's word for a script is believed."""
 _SURE, _MOSTLY, _HANGUL, _FEWEST_HANGUL = 0.95, 0.5, 0.03, 5
@@ -47,8 +47,11 @@ class Reader:
         Raises:
             UserError: it is not installed.
         """
-        self.language = language
-        if language == "ko":
+        row = language_of(language)
+        if not row.scripts:
+            raise UserError(f"scans in {row.labels['en']} cannot be read by rule: read them by a model (--how vlm)")
+        self._korean = row.letters == HANGUL
+        if self._korean:
             _tesseract("kor")
         self._rapid = _Rapid()
 
@@ -58,12 +61,11 @@ class Reader:
         dark = scan.ink(page)
         boxes = self._boxes(picture, dark)
 
-        korean = self.language == "ko"
-
         def lines(some: Sequence[Bounds]) -> list[Read]:
-            return [replace(run, text=raised(run, page)) for run in self._rapid.lines(picture, some, level=korean)]
+            read = self._rapid.lines(picture, some, level=self._korean)
+            return [replace(run, text=raised(run, page)) for run in read]
 
-        return hangul.lines(dark, boxes, _letters(picture), lines) if korean else read_lines(dark, boxes, lines)
+        return hangul.lines(dark, boxes, _letters(picture), lines) if self._korean else read_lines(dark, boxes, lines)
 
     def _boxes(self, picture: Picture, dark: scan.Dark) -> list[Bounds]:
         """Boxes of lines and parts of fractions; line-like bands are detected a second time."""
@@ -250,12 +252,13 @@ def orientation(picture: Picture) -> tuple[int | None, Language | None]:
         turn = int(fields.get("Rotate", "0")) % 360 if sure else None
     except ValueError:
         turn = None
-    name, script = fields.get("Script", ""), _SCRIPTS.get(fields.get("Script", ""))
+    name = fields.get("Script", "")
+    script = next((row for row in reversed(languages()) if name in row.scripts.split()), None)
     try:
-        clear = script == "ko" or float(fields.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
+        sure = float(fields.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
     except ValueError:
-        clear = False
-    return turn, script if clear else None
+        sure = False
+    return turn, script.code if script and (sure or script.letters == HANGUL) else None
 
 
 def is_korean(picture: Picture) -> bool:

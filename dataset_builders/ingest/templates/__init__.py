@@ -11,14 +11,13 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from livek12.core.errors import UserError
+from livek12.core.languages import codes, language_of
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Language, Record
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 
 MAX_BYTES = 64 << 10
-FOR_LANGUAGE: dict[Language, str] = {"zh": "gaokao", "ko": "csat", "en": "english"}
-"""The template of a paper whose user names none."""
 FIELDS: dict[str, dict[str, Any]] = {
     "number": {"type": "string"},
     "question": {"type": "string"},
@@ -132,7 +131,8 @@ def load_template(name: str) -> Template:
     Raises:
         UserError: there is none of that name, or the file is no template.
     """
-    name = FOR_LANGUAGE.get(name, name)  # type: ignore[call-overload]
+    if name in codes() and not (name := (row := language_of(name)).template):
+        raise UserError(f"no template is for papers in {row.labels['en']}: give --template FILE.yaml")
     if name in shipped():
         return _parse(resources.files(__package__).joinpath(f"{name}.yaml").read_bytes(), name)
     file = Path(name)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
+from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import (
     IMAGE_MARK,
@@ -230,7 +231,7 @@ def _name(match: re.Match[str]) -> str:
 
 def _is_statement(text: str) -> bool:
     words = _WORDS.findall(_FORMULA.sub("", text))
-    ideographs = sum("㐀" <= letter <= "鿿" or "가" <= letter <= "힣" for letter in words)
+    ideographs = len(re.findall(f"[{IDEOGRAPHS}{HANGUL}]", "".join(words)))
     return ideographs >= 6 or len(_FORMULA.sub("", text).split()) >= 5
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Record
 from livek12.dataset_builders.proposals.tagging.features import Encoder, Step
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 LEVELS = ("easy", "medium", "hard")
 FOLDS = 5
 _PART = re.compile(r"[（(]\s*(?:\d|[ⅰ-ⅸ]|i{1,3})\s*[)）]|[①②③④⑤⑥]")
-_WRITTEN = ("open_ended", "proof")
 
 
 class Level(Record):
@@ -31,7 +31,7 @@ class Level(Record):
 
 def rule_of_thumb(item: Item) -> Level:
     """Heuristic by points, type, parts and length: each may add a step."""
-    steps = int((item.points or 0) >= 10 or item.kind in _WRITTEN)
+    steps = int((item.points or 0) >= 10 or item.kind in READER_TYPES)
     steps += len(_PART.findall(item.text)) >= 3
     steps += len(item.text) >= 400
     return Level(name=LEVELS[min(steps, 2)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.languages import codes
 from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
 from livek12.core.records import IMAGE_MARK, Image, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log
@@ -130,7 +131,7 @@ def _item(row: SourceRow) -> Item:
     return Item(
         id=id,
         text=text_with(text, options),
-        language="en" if language == "en" else "ko" if language == "ko" else "zh",
+        language=language if language in codes() else "zh",
         labels=tuple(labels),
         subject=text_of(data, "subject", "学科"),
         difficulty=text_of(data, "difficulty", "difficulty_level"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.records import Language
+from livek12.core.languages import codes, listed
 from livek12.core.text import folded
 from livek12.dataset_builders.base import one_line
 
@@ -25,7 +25,6 @@ MAX_TERMS = 60
 SHIPPED = "high-school"
 ROUTE = "->"
 """Separator of names in a route, as in labelled data sets."""
-_LANGUAGES: tuple[Language, ...] = ("zh", "en", "ko")
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Tree:
     def __post_init__(self) -> None:
         self._places: dict[str, int] = {}
         for place, point in enumerate(self.points):
-            for language in _LANGUAGES:
+            for language in codes():
                 for name in (point.names.get(language), point.route(language)):
                     if name:
                         self._places.setdefault(_plain(name), place)
@@ -150,7 +149,7 @@ def _points(nodes: Any, above: tuple[Mapping[str, str], ...], where: str) -> Ite
         place = f"{where}: {_in(above[-1], 'zh') + ', ' if above else ''}node {number}"
         names = _names(node, place)
         place = f"{where}: node {_in(names, 'zh')!r}"
-        if extra := node.keys() - {*_LANGUAGES, "children", "terms"}:
+        if extra := node.keys() - {*codes(), "children", "terms"}:
             raise UserError(f"{place} has no place for {one_line(', '.join(map(str, extra)), 80)}")
         if len(above) >= MAX_LAYERS:
             raise UserError(f"{place} is in layer {len(above) + 1}; a tree has at most {MAX_LAYERS}")
@@ -169,10 +168,10 @@ def _points(nodes: Any, above: tuple[Mapping[str, str], ...], where: str) -> Ite
 
 def _names(node: Any, place: str) -> dict[str, str]:
     if not isinstance(node, dict):
-        raise UserError(f"{place} is {type(node).__name__}, not a mapping with zh, en or ko")
-    names = {language: node[language] for language in _LANGUAGES if node.get(language) is not None}
+        raise UserError(f"{place} is {type(node).__name__}, not a mapping with {listed(codes())}")
+    names = {language: node[language] for language in codes() if node.get(language) is not None}
     if not names:
-        raise UserError(f"{place} has no name: give zh, en or ko")
+        raise UserError(f"{place} has no name: give {listed(codes())}")
     for language, name in names.items():
         if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
             raise UserError(f"{place}: {language} is a printable text of 1 to {MAX_NAME} characters")
@@ -186,7 +185,7 @@ def _check(points: Sequence[Point], where: str) -> None:
         raise UserError(f"{where}: the tree has no knowledge point")
     if len(points) > MAX_NODES:
         raise UserError(f"{where}: a tree has at most {MAX_NODES:,} knowledge points")
-    for language in _LANGUAGES:
+    for language in codes():
         seen: set[str] = set()
         for point in points:
             name = _plain(point.names.get(language, ""))

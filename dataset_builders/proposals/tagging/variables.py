@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.question_types import CHOICE_TYPES, QuestionType
 from livek12.core.records import Variable
 
@@ -32,7 +33,7 @@ _UNIT = (
 )
 _NUMERIC = re.compile(rf"(?:{_RATIO}|{_MANTISSA}{_POWER}){_UNIT}")
 _FORMULA_MARK = re.compile(r"\\[A-Za-z]+|[\^_+*/<>≤≥√πθ]|\d\s*[A-Za-z]|^[A-Za-z]$|[A-Za-z]\s*-\s*\w")
-_WORDS = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]{2,}|[A-Za-z]{3,}\s+[A-Za-z]{2,}")
+_WORDS = re.compile(rf"[{IDEOGRAPHS}{HANGUL}]{{2,}}|[A-Za-z]{{3,}}\s+[A-Za-z]{{2,}}")
 
 
 def variables_of(kind: QuestionType, answer: Sequence[str]) -> list[Variable]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
+from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -91,7 +92,7 @@ _SPELLED = {
     "=": re.compile("等于|相等|같"),
 }
 _WORDS_MARK = "§"
-_FOREIGN_WORDS = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3][\u3400-\u9fff\uac00-\ud7a3\s,.、。]*")
+_FOREIGN_WORDS = re.compile(rf"[{IDEOGRAPHS}{HANGUL}][{IDEOGRAPHS}{HANGUL}\s,.、。]*")
 _NEEDLESS = re.compile(r"(?<![A-Za-z}\]_^\\])\{([^{}]*)\}")
 """Braces that are no argument of a command."""
 _SIGNS = str.maketrans(

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.records import IMAGE_MARK, Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.proposals.translation.checks import FIGURE
 
 SOLUTION = "solution"
-_FOREIGN = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]")
+_FOREIGN = re.compile(f"[{IDEOGRAPHS}{HANGUL}]")
 Texts = dict[str, str]
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from livek12.core.languages import IDEOGRAPHS
 from livek12.core.prompts import without_marks
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Option, Question
 
 Conversion = Callable[[Question, Random], Question]
 FILL, TRUE_FALSE, CHOICE = "fill_in_blank", "true_false", "single_choice"
-_TRUTH = {"zh": ("对", "错"), "en": ("True", "False")}
+_TRUTH = {"zh": ("对", "错", "。"), "en": ("True", "False", ".")}
 _ONE = {
     "zh": "{stem}\n\n有人这样回答这道题：{option}\n\n判断：这个回答是正确的。",
     "en": "{stem}\n\nSomebody answers this question: {option}\n\nTrue or false: this answer is right.",
@@ -47,7 +48,7 @@ _OF_THOSE = re.compile(
     re.I,
 )
 """Stems that need their options for a unique answer."""
-_MATHS = re.compile(r"\$[^$=<>≤≥≠,，;；、\u3400-\u9fff]{1,120}\$")
+_MATHS = re.compile(rf"\$[^$=<>≤≥≠,，;；、{IDEOGRAPHS}]{{1,120}}\$")
 _VALUE = re.compile(r"[-+−]?\d[\d./]*\s*(?:%|[A-Za-zμΩ°℃/²³·^-]{0,12}|[\u4e00-\u9fff]{0,2})")
 _RELATION = re.compile(r"\\(?:[lg]eq?(?:slant)?|neq?|approx|sim|in|cup|cap|text|begin|to)\b")
 _ASKS = re.compile(r"(?:为|是|等于|有|值|[=＝])\s*\$?\s*$|\b(?:is|are|was|equals?|has|to be)\s*\$?\s*$|[?？]\s*$", re.I)
@@ -121,7 +122,7 @@ def _to_fill(question: Question, random: Random) -> Question:
     if _BLANK.search(stem):
         stem = _BLANK.sub("____", stem)
     else:
-        stem = _END_BLANK.sub("", stem) + " ____" + ("。" if question.language == "zh" else ".")
+        stem = _END_BLANK.sub("", stem) + " ____" + _TRUTH[question.language][2]
     return in_type(question, FILL, question=stem, answer=[right.text.strip()])
 
 

@@ -10,6 +10,7 @@ import json
 import re
 from random import Random
 
+from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.prompts import load_prompt, text_message
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import (
@@ -31,7 +32,7 @@ _TEXT = {"type": "string"}
 _REPHRASED = (WORDS, PARAPHRASE)
 _LONGEST_ANSWER = 200
 _BLANK = re.compile(r"_{2,}")
-_SAYS_SOMETHING = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff\uac00-\ud7a3]{2,}")
+_SAYS_SOMETHING = re.compile(rf"[A-Za-z]{{3,}}|[{IDEOGRAPHS}{HANGUL}]{{2,}}")
 
 
 def can_be_asked(question: Question, transform: str) -> bool:

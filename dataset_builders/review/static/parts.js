@@ -3,7 +3,6 @@
 export { h, isBroken, raw, showing, uid } from "./page.js";
 export const DECIDED = ["accepted", "rejected"];
 export const REASONS = ["not a question", "text beyond repair", "figure missing or wrong", "key missing or wrong", "there already (duplicate)", "must not be published"];
-export const TYPES = ["single_choice", "multiple_choice", "fill_in_blank", "true_false", "short_answer", "open_ended", "proof"];
 export const SIDES = ["nw", "n", "ne", "e", "se", "s", "sw", "w"];
 export const MARK = "<image>";
 export const KEYS = [["A", "accept, on to the next"], ["R", "reject with a reason"], ["J  K", "next, previous"], ["E", "edit the text"], ["Esc", "leave a field"], ["Ctrl Enter", "accept from a field"],

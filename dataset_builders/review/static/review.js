@@ -2,7 +2,7 @@
    Contract: texts are set as text; the only HTML set is `html.*` of the server, which escapes. Every action goes through
    `send`, is kept in the browser until the server has stored it, and shows as done only then. A field that cannot be
    stored stays as it was typed, says why, and keeps nothing else from being stored. */
-import { DECIDED, KEYS, MARK, REASONS, SIDES, TYPES, clamp, counted, h, isBroken, percent, raw, shifted, showing, textsOf, uid, withoutMark, words } from "./parts.js";
+import { DECIDED, KEYS, MARK, REASONS, SIDES, clamp, counted, h, isBroken, percent, raw, shifted, showing, textsOf, uid, withoutMark, words } from "./parts.js";
 
 let by = "", info = null, queue = [], q = null, id = "";
 let filter = { paper: "", state: "todo", doubt: "", order: "unsure" };
@@ -276,7 +276,7 @@ function listField(name, legend, labelled) {
 }
 
 function showForm() {
-  const kinds = h("select", { "data-field": "question_type", onchange: event => edit({ question_type: event.target.value }) }, TYPES.map(type => h("option", { value: type }, words(type))));
+  const kinds = h("select", { "data-field": "question_type", onchange: event => edit({ question_type: event.target.value }) }, info.types.map(type => h("option", { value: type }, words(type))));
   kinds.value = q.form.question_type;
   fill(".form",
     h("div", { class: "row" }, field("Number", "number", bound("number")), field("Type", "question_type", kinds), field("Points", "points", bound("points", "input", { inputmode: "decimal" }))),

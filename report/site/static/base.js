@@ -70,7 +70,7 @@ const livek12 = (() => {
 
   // ---- words and numbers
   let language = "en";
-  const t = (key) => (Object.hasOwn(WORDS, key) ? WORDS[key][["en", "zh", "ko"].indexOf(language)] : key);
+  const t = (key) => { const words = Object.hasOwn(WORDS, key) ? WORDS[key] : {}; return words[language] ?? words.en ?? key; };
   // What we named ourselves is said in the reader's language; what a data set names stays as it is.
   const OURS = new Set(["question_type", "modality", "language"]);
   const named = (axis, value) => value === "(none)" ? t("no_value") : OURS.has(axis) ? t(value).replace(/_/g, " ") : value.replace(/_/g, " ");
