@@ -92,7 +92,7 @@ def entries(source: str, path: Path) -> Iterator[LogEntry]:
     yield from importlib.import_module(READERS[source]).entries(path)
 
 
-def rows(source: str, path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
+def joined(source: str, path: Path, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
     """Answers to our tasks, as the replay engine takes them, without repeats."""
     reader = importlib.import_module(READERS[source])
     given: dict[tuple[str, str, int], tuple[str, str]] = {}
@@ -133,7 +133,7 @@ def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path
     """Writes a log's recorded responses as JSONL into the run folder."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give what {source} wrote")
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(source, path, tasks)]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in joined(source, path, tasks)]
     make_folder(out)
     write_atomically(out / IMPORTED, "".join(lines))
     return out / IMPORTED

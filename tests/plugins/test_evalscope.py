@@ -22,7 +22,7 @@ from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256
 from tests.plugins.standins import Fields, plugin
 from tests.scripts.command import livek12_here
 
-imported = partial(logs.rows, "evalscope")
+imported = partial(logs.joined, "evalscope")
 MODULE = "livek12.tasks.plugins.evalscope_benchmarks"
 ASKED = "asked of the judge"
 

@@ -54,7 +54,7 @@ from tests.engines.scripted_server import Json, Reply, serving  # noqa: E402
 from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of  # noqa: E402
 
 Seen = list[tuple[str, str, str]]
-imported = partial(logs.rows, "inspect")
+imported = partial(logs.joined, "inspect")
 SEEN: list[Seen] = []
 CONFIGS: list[GenerateConfig] = []
 

@@ -24,7 +24,7 @@ from tests.engines.conftest import small_folder  # noqa: F401  (a fixture)
 from tests.plugins.conftest import Row, needs, parity_rows, planted_answers, rgb_sha256, write_rows
 from tests.scripts.command import livek12_here
 
-rows = partial(logs.rows, "lighteval")
+rows = partial(logs.joined, "lighteval")
 MODULE = lighteval.__name__
 FIRST = 50
 STATED = {"accuracy": ("accuracy", "low"), "accuracy_high": ("accuracy", "high")}

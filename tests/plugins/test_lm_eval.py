@@ -37,7 +37,7 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
-rows = partial(logs.rows, "lm-eval")
+rows = partial(logs.joined, "lm-eval")
 FIRST = 50
 STATED = {"accuracy": ("accuracy", "low"), "accuracy_high": ("accuracy", "high")}
 STATED |= {"score": ("mark", "low"), "score_high": ("mark", "high")}

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 needs("lmms_eval")
 
-imported = partial(logs.rows, "lmms-eval")
+imported = partial(logs.joined, "lmms-eval")
 EXAMS = {
     "cfe_text": "cfe_data",
     "cfe_multimodal": "cfe_data",

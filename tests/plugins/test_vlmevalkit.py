@@ -32,7 +32,7 @@ from tests.endpoint import oracle_at
 from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256, write_rows
 from tests.scripts.command import livek12_here
 
-rows = partial(logs.rows, "vlmevalkit")
+rows = partial(logs.joined, "vlmevalkit")
 FIRST = 50
 TASK = "livek12_text_only"
 LAUNCHER = vlmevalkit.__name__
