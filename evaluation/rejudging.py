@@ -25,8 +25,7 @@ from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import RunSpec, TaskSpec, check_size
 from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.harness_marks import MARKS
-from livek12.evaluation.logs.lines import BAD_ENTRY
-from livek12.evaluation.logs.paths import field_names
+from livek12.evaluation.logs.lines import BAD_ENTRY, field_names
 from livek12.evaluation.logs.rows import LoggedQuestion, asked
 from livek12.evaluation.pairs import BadPair
 from livek12.tasks.registry import logged_name, logged_task

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import log_files, objects
-from livek12.evaluation.logs.paths import MISSING, first_at, text_of
+from livek12.evaluation.logs.lines import MISSING, first_at, log_files, objects, text_of
 
 FIELDS: Final = Fields(
     question=STEMS,

@@ -17,8 +17,7 @@ from livek12.core.text import clean
 from livek12.engines.replay import ending, told_of
 from livek12.engines.thinking import Thinking
 from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import number
-from livek12.evaluation.logs.paths import MISSING, first_at, text_of
+from livek12.evaluation.logs.lines import MISSING, first_at, number, text_of
 from livek12.evaluation.pairs import BadPair, read_pair
 from livek12.tasks.registry import BENCHMARK
 

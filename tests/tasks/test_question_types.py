@@ -15,6 +15,7 @@ from livek12.core.records import Key, Question, Request, Response
 from livek12.evaluation.pairs import read_pair, rule_verdict
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
+from livek12.report.site.pages import words
 from livek12.tasks.extraction import extract
 from livek12.tasks.prompting import build_request
 from livek12.tasks.registry import get_task
@@ -78,6 +79,8 @@ def test_it_is_reported(registered: None, tmp_path: Path) -> None:
     report = json.loads((run / "report.json").read_text())
     assert set(report["tasks"][TASK]["groups"]["question_type"]) == set(CASES)
     assert "assertion reason" in (run / "report.html").read_text()
+    register(TypeRow("essay", "에세이", "text", labels={"en": "essay", "ko": "에세이"}))
+    assert '"essay": {"en": "essay", "ko": "에세이"}' in words()
 
 
 def test_one_that_is_read_waits_for_a_reader(registered: None) -> None:
