@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from livek12.core.features import FlatRow
+from livek12.core.languages import codes, listed
 from livek12.core.question_types import type_names
 from livek12.core.records import Page, Question, Record
 
@@ -14,9 +15,9 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "id": "unique in its config",
         "benchmark": "livek12, kmmmu, cfe or mdk12",
         "release": "when the question was released or asked",
-        "language": "zh, en or ko",
+        "language": listed(codes()),
         "subject": "the school or university subject",
-        "question_type": f"{', '.join(type_names()[:-1])} or {type_names()[-1]}",
+        "question_type": listed(type_names()),
         "question_type_raw": "the type in the source's own words",
         "question": "the text, without the options that could be taken out of it",
         "options": "the choices, in order",
@@ -52,7 +53,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "paper_id": "the paper",
         "page_number": "the page, from 1",
         "image": "the whole page",
-        "language": "zh, en or ko",
+        "language": listed(codes()),
         "release": "the paper's release",
     },
     FlatRow: {

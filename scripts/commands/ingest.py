@@ -80,7 +80,7 @@ def ingest(
     if not any(pdf.exists() for pdf in pdfs):
         raise UserError(f"{pdfs[0]}: no such file{f', nor any of the other {len(pdfs) - 1}' if pdfs[1:] else ''}")
     if how not in HOWS:
-        raise UserError(f"--how {how!r}: choose {', '.join(HOWS[:-1])} or {HOWS[-1]}")
+        raise UserError(f"--how {how!r}: choose {listed(HOWS)}")
     if (how == "vlm") != bool(vlm):
         raise UserError("--how vlm and --vlm MODEL[@ENGINE[:K=V,…]] go together: one is missing")
     settings = Options(
