@@ -354,6 +354,7 @@ WEAK = [
         r"\s*(?:[.!,]|$|because|since)",
         r"\b(?i:so|thus|hence|therefore|it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with)[,:]?\s+(?i:option|choice)?\s*"
         rf"{_RUN}\s*(?:[.!]\s|[.!]?$)",
+        rf"(?i:in\sconclusion|so|thus|hence|therefore|final\sanswer\s?:)(?=[,\s])[^\n(\[]{{4,240}}?\s(?=[(\[]){_RUN}(?:\s[^\n()\[\]]{{1,80}})?[.]?\s*$",
         rf"따라서[^.\n]{{0,20}}?{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*\.?\s*$",
     )
 ]
