@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from livek12.core.patterns import late
+from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.regions import tail, unbolded
 
 _CHARS = 120
@@ -129,13 +130,15 @@ class _Asked:
     all_of: tuple[str, ...] = ()
 
 
+_TIME = r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+_LENGTH = r"\b(?:c?m|km|(?:centi|kilo)?met(?:er|re)s?|inch(?:es)?|feet|ft|miles?|yards?|distance)\b"
 _KINDS = {
-    "long": r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|meters?|metres?|cm|inch(?:es)?|feet|ft|miles?|km)\b",
-    "time": r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b",
-    "soon": r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b",
-    "quickly": r"\b(?:seconds?|minutes?|hours?|days?)\b",
+    "long": f"{_TIME}|{_LENGTH}",
+    "time": _TIME,
+    "soon": _TIME,
+    "quickly": _TIME,
     "fast": r"\b(?:mph|kph|km/h|m/s|per|speed|rate)\b|/(?:h|s)\b",
-    "far": r"\b(?:meters?|metres?|cm|km|m|inch(?:es)?|feet|ft|miles?|kilomet(?:er|re)s?|yards?|far|distance)\b",
+    "far": _LENGTH,
     "old": r"\b(?:years?|age|old)\b",
     "much": r"[$€£¥]|\b(?:dollars?|cents?|euros?|pounds?|money|cost|price|total)\b",
 }
@@ -155,12 +158,8 @@ _TWO = late(
     re.IGNORECASE,
 )
 _WORDS = late(r"[A-Za-z]{3,}")
-_EMPTY_WORDS = frozenset(
-    map(
-        lambda word: word[: max(3, len(word) - 2)],
-        "the this that these those his her its their and value number amount".split(),
-    )
-)
+_EMPTY_WORDS = frozenset("the thi tha the tho his her its the and val numb amou".split())
+"""Stems of words that name nothing."""
 _MODIFIERS = 3
 _ASKED_CJK = late(r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[\u4e00-\u9fff]{0,2})")
 _ORDERED_CJK = late(
@@ -179,39 +178,72 @@ _WORKED = late(
     r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
 )
 """A calculation before its result ("3360元+230元=3590元"), or a letter ("x = 4")."""
-_MATH_SIGNS = late(r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\$([-−]?\d[\d.,/]*[^$\d]{0,20})\$")
+_MATH_SIGNS = late(
+    r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\${1,2}([-−]?\d[\d.,/]*[^$\d]{0,20})\${1,2}"
+)
 
 
 def closing_values(text: str, question: str) -> str | None:
     """The numbers of the last sentence that the question asks for, joined by ", "; with their unit if only one."""
     sentence = _last_sentence(text)
-    if sentence is None or not question:
+    asked = _asked(question) if question else None
+    if sentence is None or asked is None:
         return None
-    asked = _asked(question)
-    sentence = _WORKED.sub("", _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", sentence))
-    if asked is None or "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
+    sentence = _without_work(sentence)
+    small = sentence.lower()
+    if not asked.any_of.search(sentence) or any(word not in small for word in asked.all_of):
+        return None
+    return _numbers(sentence, question, asked.count)
+
+
+def announced_value(sentence: str, question: str) -> str | None:
+    """The one number of a sentence that was announced as the answer."""
+    if sentence.startswith("…") or not _PROSE.search(sentence):
+        return None
+    sentence = _without_work(sentence)
+    return _numbers(sentence, question, 1) or _numbers(sentence, "", 1)
+
+
+_PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,}\s[가-힣]{2,}\s[가-힣]{2}")
+
+
+def _without_work(sentence: str) -> str:
+    return _WORKED.sub("", _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", sentence))
+
+
+def _numbers(sentence: str, question: str, count: int) -> str | None:
+    """The numbers that the question does not have, if just as many."""
+    if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
         return None
     numbers = list(_ANY_NUMBER.finditer(sentence))
     if len(re.findall(r"\d+", sentence)) != sum(len(re.findall(r"\d+", number["value"])) for number in numbers):
         return None
     given = set(map(_plain, _DIGITS.findall(question)))
-    new = [number for number in numbers if _plain(number["value"]) not in given]
-    if len(new) != asked.count or not asked.any_of.search(sentence):
-        return None
-    small = sentence.lower()
-    if any(word not in small for word in asked.all_of) or any(
+    new = [
+        number
+        for number in numbers
+        if _plain(number["value"]) not in given and not _ORDINAL.match(sentence, number.start() - 1)
+    ]
+    if len(new) != count or any(
         sentence[: number.start()].rstrip()[-1:] in _JOINING or sentence[number.end() :].lstrip()[:1] in _JOINING
         for number in new
     ):
         return None
-    if asked.count == 1:
-        behind = sentence[new[0].end() :]
-        unit = _UNIT_CJK.match(behind) or _UNIT.match(behind)
-        return new[0]["value"] + (unit[0] if unit else "")
-    return ", ".join(number["value"] for number in new)
+    if count > 1:
+        return ", ".join(number["value"] for number in new)
+    return new[0]["value"] + _unit_behind(sentence[new[0].end() :], question)
+
+
+def _unit_behind(behind: str, question: str) -> str:
+    """The unit behind a number, but for one that the question names."""
+    unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
+    return unit[0] if unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None else ""
 
 
 _DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
+
+
+_ORDINAL = late(r"第")
 
 
 def _plain(number: str) -> str:

@@ -319,6 +319,7 @@ def _value_in_front(text: str) -> str | None:
 
 
 def is_expression(text: str) -> bool:
+    """Checks for a value with nothing but its unit."""
     body = _FUNCTION.sub("", text)
     unit = _UNIT_BEHIND.search(body)
     body = body[: unit.start()] if unit and not _no_unit(unit[1]) else body

@@ -13,7 +13,7 @@ from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
-from livek12.tasks.extraction.closing import closing_values, sentence_value
+from livek12.tasks.extraction.closing import announced_value, closing_values, sentence_value
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import (
     MAX_ANSWER,
@@ -62,6 +62,8 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
             result = labelled, "labelled"
     if not result[0]:
         result = stated_values(text, count, truncated=truncated)
+        if result[0] and count == 1 and blank_count(question) < 2:
+            result = [announced_value(result[0][0], question.question) or result[0][0]], result[1]
     if not result[0] and (tabled := tabled_values(tail(text), count)):
         result = tabled, "labelled"
     if not result[0] and count > 1:
