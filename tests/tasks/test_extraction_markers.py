@@ -41,8 +41,10 @@ def test_every_reader_reads_every_marker(frame: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("response", "labels"),
     [
-        ("[正确答案]C<eoa>\n选项D是错误的。", "C"), ("Q: Which one?\nA: D", "D"),
-        ("] C. 给自己买一个玩具</s>", "C"), ("3번 - 독자는 필자를 매개로 접할 수 없다.", "3"), ("4: 비난을 수용하지 않는다.", "4"),
+        ("[正确答案]C<eoa>\n选项D是错误的。", "C"),
+        ("Q: Which one?\nA: D", "D"),
+        ("] C. 给自己买一个玩具</s>", "C"),
+        ("3번 - 독자는 필자를 매개로 접할 수 없다.", "3"), ("4: 비난을 수용하지 않는다.", "4"),
         ("A、C、D。\n\n解析：A选项正确，B选项正确。", None), ("Thus, the functions in the set S are (B).", "B"),
         ("故选A，同时选D。", None), ("A. 3 B. 5 C. 7 D. 9", None), ("B. This statement is false.", None),
     ],
@@ -57,8 +59,10 @@ def test_choices(response: str, labels: str | None) -> None:
 @pytest.mark.parametrize(
     ("response", "labels"),
     [
-        ("] A. 重力\nC. 弹力</s>", "AC"), ("A. 重力\nB. 摩擦力\n\n解析：都对。", "AB"), ("A、C、D。\n\n解析：略", "ACD"),
-        ("A. 重力\nB. 摩擦力\nC. 弹力\nD. 浮力", None), ("In conclusion, the functions that belong to S are (A) and (C).", "AC"),
+        ("] A. 重力\nC. 弹力</s>", "AC"), ("A. 重力\nB. 摩擦力\n\n解析：都对。", "AB"),
+        ("A、C、D。\n\n解析：略", "ACD"),
+        ("A. 重力\nB. 摩擦力\nC. 弹力\nD. 浮力", None),
+        ("In conclusion, the functions that belong to S are (A) and (C).", "AC"),
         ("正确的说法为B及C，此外还包括D。", None), ("Answer: A and also B", None),
     ],
 )  # fmt: skip
@@ -71,7 +75,8 @@ def test_choices_of_several(response: str, labels: str | None) -> None:
 @pytest.mark.parametrize(
     ("response", "value"),
     [
-        ("The answer is (B) no.", False), ("The correct answer is (A): Yes. It fits.", True), ("Therefore, the answer is B (no).", False),
+        ("The answer is (B) no.", False), ("The correct answer is (A): Yes. It fits.", True),
+        ("Therefore, the answer is B (no).", False),
         ("We cannot see it.\n\n(A) Yes", True),
     ],
 )  # fmt: skip
@@ -93,8 +98,8 @@ def test_a_program_is_no_commitment() -> None:
         ("How many quarters are there?", "So there are 28 nickels.", None),
         ("Find the larger number.", "So the smaller number is 19.", None),
         ("Find the larger number.", "So the larger number is 65.", "65"),
-        ("How long will it take them together?", "It will take Anna and Joe 2.4 hours to paint the house.", "2.4 hours"),
-        ("How much water must be added to reach 70 %?", "She needs to pay 300 dollars to reach 70 %.", "300 dollars"),
+        ("How long will it take them together?", "It will take the two 2.4 hours to paint it.", "2.4 hours"),
+        ("How much must be paid to reach 70 %?", "She needs to pay 300 dollars to reach 70 %.", "300 dollars"),
         ("What are the two numbers? Their sum is 25.", "So the two numbers are 19 and 6.", "19, 6"),
         ("Find the numbers.", "Therefore, the two numbers are x = 4 and y = 18.", "4, 18"),
         ("How many apples are left?", "There are at least 4 apples left.", None),
