@@ -13,7 +13,9 @@ from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import needs_prose, part_count
 from livek12.tasks.extraction.choices import find_choice, find_choices
+from livek12.tasks.extraction.markers import plainly
 from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text, own_turn, says_nothing
+from livek12.tasks.extraction.stated import is_expression
 from livek12.tasks.extraction.truth import find_truth
 from livek12.tasks.extraction.values import find_values
 
@@ -44,13 +46,13 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         finish_reason: "length" restricts to explicit commitments, as does an open box or clause at the end.
     """
     truncated = finish_reason == "length"
-    text = final_text(response_text)
+    text = final_text(response_text, question)
     shape = type_of(question.question_type).answer
     if shape == "text":
         answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
         return Extraction(answers, method, truncated)
     if part_count(question) == 1:
-        text = own_turn(text, question.question)
+        text = plainly(own_turn(text, question.question), question, is_expression)
     if not truncated:
         text = closed(text)
     cut = truncated or cut_off(text)

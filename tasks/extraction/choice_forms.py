@@ -122,7 +122,15 @@ def as_list(text: str) -> str:
 def goes_on(text: str, start: int, end: int) -> bool:
     """Checks for unread labels around the list."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
-    return _MORE_BEHIND.match(text, end) is not None or _MORE_BEFORE.search(before) is not None
+    patterns = (_MORE_BEHIND, _ADDED)
+    return any(pattern.match(text, end) for pattern in patterns) or _MORE_BEFORE.search(before) is not None
+
+
+_ADDED = late(
+    rf"{_CLOSE}\s?[,，、;；]?\s?(?:(?i:and|but)\s)?[,，]?\s?(?:此外|另外|同时|而且|并且|还有|还|又|(?i:also|further(?:more)?|in\saddition|lastly|finally|moreover)|또한?|게다가)"
+    rf"[^。.!！?？\n;；]{{0,12}}?(?<![A-Za-z])(?:{_ANY_LABEL}){_UNDENIED}"
+)
+"""Words that add another option to what was read."""
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
@@ -354,6 +362,7 @@ WEAK = [
         r"\s*(?:[.!,]|$|because|since)",
         r"\b(?i:so|thus|hence|therefore|it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with)[,:]?\s+(?i:option|choice)?\s*"
         rf"{_RUN}\s*(?:[.!]\s|[.!]?$)",
+        rf"(?i:in\sconclusion|so|thus|hence|therefore|answer\s?:)(?=[,\s])[^\n(\[]{{4,240}}?\s(?=[(\[]){_RUN}(?:\s[^\n()\[\]]{{1,80}})?[.]?\s*$",
         rf"따라서[^.\n]{{0,20}}?{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*\.?\s*$",
     )
 ]

@@ -25,7 +25,7 @@ MAX_ANSWER = 2_000
 MAX_OPEN = 400
 """Behind an answer tag that is never closed, more than this is no answer alone."""
 
-_TURN_END = late(r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end|user|return)\|>")
+_TURN_END = late(r"</s>|<\|(?!(?:begin|end)_of_box)[A-Za-z_▁]{2,24}\|>|<(?:eo[a-z]|end_of_(?:turn|text))>")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
 _BLANK_LINES = late(r"(?: ?\n){2,} ?")
 _BOX = late(
@@ -45,16 +45,27 @@ class TextRegion:
     content: str
 
 
-def final_text(response: str) -> str:
-    """The response without thinking, end marks and later turns."""
+def final_text(response: str, question: Question) -> str:
+    """The response without thinking, programs, end marks and later turns; a first turn that only copies is skipped."""
     text = _THINKING.split(response).text[-MAX_CHARS:]
+    if "```" in text:
+        text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
     if "<|begin_of_box|>" in text:
         text = _TOKEN_BOX.sub(_as_box, text)
-    ends = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
-    return _without_meta(_without_end_marks(_BREAK.sub("\n", ends[0]) if "<" in ends[0] else ends[0])) if ends else ""
+    turns = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
+    own = turns[0] if turns else ""
+    if turns[1:]:
+        own = next((turn for turn in turns[:_LOOKS] if not says_nothing(turn, question)), own)
+    return _without_meta(_without_end_marks(_BREAK.sub("\n", own) if "<" in own else own))
 
 
 _THINKING = Thinking()
+_FENCE = late(r"```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)", re.DOTALL)
+_IS_CODE = late(
+    r"^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+",
+    re.MULTILINE,
+)
+"""A program: what it assigns is no commitment, and nothing here runs it."""
 _TOKEN_BOX = late(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)", re.DOTALL)
 """A box made of tokens, as GLM writes it."""
 
@@ -388,7 +399,7 @@ _COPIED_CHARS = 8
 
 def spoken(response: str, question: Question) -> str:
     """The own text of a response after its thinking."""
-    text = final_text(response).strip()
+    text = final_text(response, question).strip()
     return "" if says_nothing(text, question) else text
 
 

@@ -13,6 +13,7 @@ from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
+from livek12.tasks.extraction.closing import announced_value, closing_values, sentence_value
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import (
     MAX_ANSWER,
@@ -31,7 +32,6 @@ from livek12.tasks.extraction.stated import (
     Found,
     denied_until,
     labelled_values,
-    sentence_value,
     standing_value,
     stated_values,
     unmarked_value,
@@ -62,6 +62,8 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
             result = labelled, "labelled"
     if not result[0]:
         result = stated_values(text, count, truncated=truncated)
+        if result[0] and count == 1 and blank_count(question) < 2:
+            result = [announced_value(result[0][0], question.question) or result[0][0]], result[1]
     if not result[0] and (tabled := tabled_values(tail(text), count)):
         result = tabled, "labelled"
     if not result[0] and count > 1:
@@ -83,14 +85,13 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 def _by_place(text: str, question: Question) -> Found:
     """A bare or concluding value; else the number of a closing sentence."""
     result = unmarked_value(text)
-    plain = question.question_type not in CHOICE_TYPES and not needs_prose(question)
-    if (
-        plain
-        and (not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE))
-        and (closing := sentence_value(text))
-    ):
-        return [closing], "sentence"
-    return result
+    if question.question_type in CHOICE_TYPES or needs_prose(question):
+        return result
+    if not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE):
+        closing = closing_values(text, question.question) or sentence_value(text)
+    else:
+        closing = None
+    return ([closing], "sentence") if closing else result
 
 
 _EDGE = " .。*"

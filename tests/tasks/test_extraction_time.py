@@ -46,7 +46,7 @@ def seconds(text: str) -> float:
 def seconds_of_whole(text: str) -> float:
     """Of processor time, for what reads a text from its begin to its end, however long it is."""
     began = time.process_time()
-    whole = final_text(text)
+    whole = final_text(text, ASKED[0])
     boxes(whole), answer_tags(whole), closed(whole), own_turn(whole, "")
     return time.process_time() - began
 

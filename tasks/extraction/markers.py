@@ -1,0 +1,160 @@
+"""Markers: words that announce an answer, rewritten to one plain form that every reader reads.
+
+`plainly(text, question)` turns "the answer (Yes or No) is", "정답 (Answer):", "[正确答案]", "Result:", "Ans.", a label
+that the question dictates ("[金额]") and a last line of only a conclusion ("Hence, x+1.") into "Answer: " or its
+Chinese or Korean word. A wording is known here, once, and no reader lists it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from livek12.core.patterns import late
+from livek12.core.question_types import type_of
+from livek12.core.records import Question
+from livek12.judges.rules.labels import read_labels
+from livek12.judges.rules.text import normal_form
+from livek12.judges.rules.true_false import read_truth
+
+_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
+_ZH = r"(?:(?:正确|最终|最后)的?)?(?:答案|选项)"
+_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
+_NOUN = rf"(?:{_EN}|{_ZH}|{_KO})"
+_WEAK = r"results?|outcome|verdict|conclusion|solution|antwort|respuesta|réponse|结果|结论|答え?|결과|결론"
+_QUALIFIER = r"(?:(?:the|our|my|final)\s){0,2}(?:最终|最后|최종\s?)?"
+_IS = (
+    r"(?:\s?(?:[:：=→⇒]|[=-]>|[—–](?=\s))|\s(?:is|are)(?![a-z])\s?[:：]?"
+    r"|\s?(?:应该?)?[是为](?!正确|错误|对|错)\s?[:：]?|[은는]\s)"
+)
+_SO = r"(?:so|thus|hence|therefore|in\sconclusion|finally|综上(?:所述)?|因此|所以|故|于是|总之|따라서|그러므로|결국|즉)"
+_GLOSSED = late(
+    rf"(?P<noun>{_NOUN})(?P<bold>\*{{0,2}})(?:\s?[(（\[](?P<gloss>[^()（）\[\]\n]{{1,40}})[)）\]](?=\*{{0,2}}(?:{_IS}|\s*\n))"
+    r"|\s(?:to|of)\s(?:the|this|your)\s(?:\w{2,12}\s){0,2}(?:question|problem|exercise|riddle)(?=\s(?:is|would\sbe)\s))",
+    re.IGNORECASE,
+)
+_IS_GLOSS = late(r"[^\W\d_]{2}|[A-J]\s?(?:[-–~/]|to|or)\s?[A-J]", re.IGNORECASE)
+_NO_FRAME = r"(?!\s?(?:[和与至或、]|之间|处|[里中]|and\b|or\b))"
+"""Behind brackets that only name a frame ("write it between [答案] and …")."""
+_BRACKETED = late(
+    rf"(?<![\\\w\]])[\[「『〈《〔]\s?(?P<noun>{_NOUN})\s?[\]」』〉》〕]{_NO_FRAME}\*{{0,2}}\s?[:：]?\s?(?=\S)",
+    re.IGNORECASE,
+)
+_LABEL = late(rf"(?<![A-Za-z0-9_)}}\]\\])[\[【]([^\W\d_]{{2}}[^\[\]【】\n]{{0,10}})[\]】][^\S\n]?[:：]?{_NO_FRAME}")
+_ASKED = late(r"(?:\A|\n)(?:Q|Question|问|问题|题目|질문|문제)\s?[:：][^\n]{1,400}\n+(?:A|答|답)\s?[:：]\s?(?=\S)")
+_LAST = late(
+    rf"[\s*#>•-]*(?:{_SO}[,，]?\s*)?(?:{_QUALIFIER}(?:(?:{_WEAK}){_IS}|{_NOUN}\s?(?:[→⇒]|[=-]>|[—–]\s))|ans\.|####|(?:i|we)\s(?:choose|select|pick)\s|我选择?)"
+    rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{_SO}[,，]?\s?(?P<led>[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?",
+    re.IGNORECASE,
+)
+_MORE_THAN_WORDS = late(r"[\d$\\.!?]|[。！？?；;:：]|\b(?:because|since|or|not|if|but)\b|因为|由于|或|不|没|아니|않")
+_CJK = late(r"[\u3400-\u9fff]")
+_HANGUL = late(r"[\uac00-\ud7a3]")
+
+
+def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> str:
+    """The text with each marker in its plain form.
+
+    Args:
+        text: of a response, without thinking.
+        question: may dictate a label of its own.
+        is_value: whether a text is an expression and nothing else.
+    """
+    if "(" in text or "（" in text or "[" in text or "nswer to " in text or "nswer of " in text:
+        text = _GLOSSED.sub(_without_gloss, text)
+    if "[" in text or "【" in text or "「" in text or "〈" in text:
+        text = _BRACKETED.sub(lambda match: f"\n{_answer(match['noun'])}", text)
+        text = _dictated(text, question)
+    text = _ASKED.sub(lambda match: f"{match[0]}\n{_answer(match[0])}", text)
+    shape = type_of(question.question_type).answer
+    if shape == "labels":
+        text = _first_lines(text, question)
+    elif shape == "truth":
+        text = _LETTERED.sub(lambda match: match[1] or match[2], text)
+    is_plain = {"labels": read_labels, "truth": lambda rest: read_truth(rest, signs=True) is not None}.get(
+        shape, is_value
+    )
+    return _last_line(text, is_plain, shape == "values")
+
+
+def _answer(wording: str) -> str:
+    return "정답: " if _HANGUL.search(wording) else "答案：" if _CJK.search(wording) else "Answer: "
+
+
+def _without_gloss(match: re.Match[str]) -> str:
+    gloss = match["gloss"]
+    if gloss is None:
+        return match["noun"]
+    plain = _IS_GLOSS.search(gloss) and not read_labels(gloss) and read_truth(gloss, signs=True) is None
+    return match["noun"] + match["bold"] if plain else match[0]
+
+
+def _dictated(text: str, question: Question) -> str:
+    """A label in brackets whose words the question has, where it is the only such one."""
+    labels = [match for match in _LABEL.finditer(text) if match[1] in question.question and not read_labels(match[1])]
+    if len({match[1] for match in labels}) != 1:
+        return text
+    return f"{text[: labels[-1].start()]}\n答案：{text[labels[-1].end() :]}"
+
+
+def _first_lines(text: str, question: Question) -> str:
+    """A list of labels alone on the first line, or options quoted there, before nothing or an explanation."""
+    text = _STRAY.sub("", text)
+    texts = {option.label: _letters(option.text) for option in question.options}
+    labels: list[str] = []
+    end = 0
+    while (line := _QUOTED.match(text, end)) and (not labels or line["label"] > labels[-1]):
+        if texts and not texts.get(line["label"], "").startswith(_letters(line["text"])):
+            return text
+        labels.append(line["label"])
+        end = line.end()
+    if labels:
+        alone = end == len(text) or (labels[0].isalpha() and _EXPLAINED.match(text, end) is not None)
+        all_of_them = len(labels) >= (len(texts) or _MOST) or question.question_type != "multiple_choice"
+        if alone and not (labels[1:] and all_of_them) and not _COMMENTED.search(text[:end]):
+            return f"{_answer(text)}{', '.join(labels)}\n\n{text[end:]}"
+    if (first := _ALONE.match(text)) and read_labels(first["labels"]):
+        return f"{_answer(text)}{first['labels']}\n\n{text[first.end() :]}"
+    return text
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in normal_form(text) if char.isalnum())
+
+
+_STRAY = late(r"\A\s*[\]】)）]\s?(?=[A-J①-⑩])")
+"""The close of a bracket that the prompt opened."""
+_QUOTED = late(
+    r"\s{0,4}[(（]?(?P<label>[A-J①-⑩]|[1-9](?=\s?번|\s?[:：]))(?:\s?번)?[)）]?\s?(?:[.．:：、]|[-–]\s)\s?"
+    r"(?P<text>(?=[^\n]*[^\W\d_])(?![A-J①-⑩](?![A-Za-z]))(?:(?!\s[(（]?[A-J①-⑩][)）]?[.．、:：)）]\s)[^\n]){2,400})(?:\n|\Z)"
+)
+_EXPLAINED = late(
+    r"\s*(?:\n|[【\[#*]*(?:解析|解释|解答|分析|理由|说明|根据|问题|explanation|reason|question|해설|풀이|설명))",
+    re.IGNORECASE,
+)
+_COMMENTED = late(
+    r"\b(?:is|are)\s(?:false|true|right)\b|答案|故选|错误|正确|因为|因此|所以|answer|correct|wrong|because|therefore|정답|따라서|때문",
+    re.IGNORECASE,
+)
+_ALONE = late(
+    r"\s{0,4}(?P<labels>[(（]?[A-J][^\n]{0,30}?)[.。]?\n\s{0,4}(?:\n\s{0,4})?[【\[#*]{0,3}(?:解析|解释|解答|分析|理由|说明|explanation|해설|풀이)",
+    re.IGNORECASE,
+)
+_MOST = 4
+_LETTERED = late(
+    r"[(（]?(?<![A-Za-z])[A-J](?:[)）.．:：]{1,2}|\s(?=[(（]))\s?[(（]?(yes|no|true|false)\b[)）]?|(?<![A-Za-z])[A-J]\s?[(（](对|错|正确|错误)[)）]",
+    re.IGNORECASE,
+)
+"""A truth value that is an option, with its letter."""
+
+
+def _last_line(text: str, is_plain: Callable[[str], object], words: bool) -> str:
+    stripped = text.rstrip()
+    start = stripped.rfind("\n") + 1
+    match = _LAST.fullmatch(stripped, start)
+    if match is None:
+        return text
+    rest = (match["named"] or match["led"]).strip("*")
+    if not is_plain(rest) and (match["led"] or not words or _MORE_THAN_WORDS.search(rest)):
+        return text
+    return f"{stripped[:start]}{_answer(match[0])}{rest}"
