@@ -34,7 +34,6 @@ from livek12.judges.rules.trees import (
     DOTS,
     EMPTY,
     HOLDERS,
-    UNKNOWN,
     Node,
     as_count,
     as_quotient,
@@ -42,7 +41,7 @@ from livek12.judges.rules.trees import (
     expand,
     grouped,
     has_sign,
-    holds_kind,
+    holds_opaque,
     holds_symbol,
     is_set,
     named_entries,
@@ -148,7 +147,7 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
     """Checks for differences only in notation that equals only itself."""
     values = [unnamed(node) for node in (gold, answer)]
-    return any(value[0] not in _CONTAINERS and holds_kind(value, UNKNOWN) for value in values)
+    return any(value[0] not in _CONTAINERS and holds_opaque(value) for value in values)
 
 
 class Comparer:

@@ -4,14 +4,14 @@ Contract: `parse` returns plain lists (JSON) or raises Unparsable; it evaluates 
 Ambiguous texts (1/2x) are unparsable.
 
 Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add", items] ["mul", items] ["neg", x]
-["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["apply", name, args] ["abs", x]
+["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["abs", x]
 ["fact", x] ["binom", n, k] ["pm", a, b, sign] ["percent", x] ["matrix", rows] ["det", rows] ["tuple", items]
 ["interval", low, high, low_closed, high_closed] ["set", items] ["union", items] ["ratio", items]
 ["rel", operators, sides] ["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
 ["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
-["unknown", head, parts] (equals only itself) ["applied", name, [x]] (a function or a factor) ["cross", a, b]
-["dot", a, b] and, once both sides are known, ["ordered", name] (a matrix; see `unknowns`)
+["opaque", head, parts]: notation that equals only itself, but for the identities of `unknowns`; head "f()" is a function
+or a factor
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 
 from livek12.judges.rules.tokens import Token, Unparsable
 from livek12.judges.rules.trees import (
+    ORDERED,
     Node,
     chosen,
     decorated,
@@ -328,7 +329,7 @@ class ExpressionReader(Cursor, ABC):
         if kind == "id":
             return self.symbol(text)
         if kind == "operator":
-            return ["unknown", text, [self.function_argument()]]
+            return ["opaque", text, [self.function_argument()]]
         if kind == "nabla":
             return self.nabla()
         if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
@@ -369,12 +370,12 @@ class ExpressionReader(Cursor, ABC):
             inner = self.bracket(self.take().text)
             random = name not in _OF_RANDOM_VARIABLES or any(letter[0] in _CAPITALS for letter in symbols(inner))
             whole = inner[0] in {"tuple", "interval", "list"}
-            return ["applied", name, [inner]] if random and not whole else times(["sym", name], inner)
+            return ["opaque", f"{name}()", [inner]] if random and not whole else times(["sym", name], inner)
         if name.split("_")[0] in _APPLIED and self.is_op("("):
             self.take()
             inner = self.items()
             self.expect(")")
-            return ["apply", name, inner[2] if inner[0] == "list" else [inner]]
+            return ["opaque", f"{name}()", inner[2] if inner[0] == "list" else [inner]]
         return ["sym", name]
 
     def function(self, name: str) -> Node:
@@ -447,7 +448,7 @@ class ExpressionReader(Cursor, ABC):
             return None
         else:
             self.at = bottom + 1
-        return ["unknown", f"{letter} / {' '.join(variables)}", [operand]]
+        return ["opaque", f"{letter} / {' '.join(variables)}", [operand]]
 
     def quotient_of_differentials(self, letter: str) -> Node | None:
         """The rest of dy/dx or ∂T/∂x."""
@@ -463,7 +464,7 @@ class ExpressionReader(Cursor, ABC):
             self.at = start
             return None
         variable = self.inner_primary()
-        return ["unknown", f"{letter} / {variable[1]}", [operand]]
+        return ["opaque", f"{letter} / {variable[1]}", [operand]]
 
     def order(self) -> int:
         """Consumes the number behind ^; default 1."""
@@ -497,7 +498,7 @@ class ExpressionReader(Cursor, ABC):
     def nabla(self) -> Node:
         r"""\nabla with its operand."""
         sign = self.take().text if self.is_op("times", "*") else f"^{self.order()}"
-        return ["unknown", f"nabla {sign}", [self.power()]]
+        return ["opaque", f"nabla {sign}", [self.power()]]
 
     def decoration(self, name: str) -> Node:
         """A decorated symbol; an angle or triangle by vertices; the reals."""
