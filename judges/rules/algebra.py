@@ -25,6 +25,7 @@ from livek12.judges.rules.equations import (
     compare_equations,
     compare_inequalities,
     equation_and_value,
+    proportion,
 )
 from livek12.judges.rules.expressions import INTEGRATION, ONLY_ITSELF, VARIABLES, agree, at, equal, real_together
 from livek12.judges.rules.kinks import WHOLE_NAMES
@@ -34,7 +35,9 @@ from livek12.judges.rules.trees import (
     DOTS,
     EMPTY,
     HOLDERS,
+    NOT_SCALAR,
     Node,
+    alike_but_for_index,
     as_count,
     as_quotient,
     bound_variable,
@@ -43,6 +46,7 @@ from livek12.judges.rules.trees import (
     has_sign,
     holds_opaque,
     holds_symbol,
+    is_directed,
     is_set,
     named_entries,
     named_sets,
@@ -51,6 +55,7 @@ from livek12.judges.rules.trees import (
     rows_of,
     unnamed,
 )
+from livek12.judges.rules.unknowns import components_of
 from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
 Said = tuple[Outcome, str]
@@ -145,7 +150,6 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 
 
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
-    """Checks for differences only in notation that equals only itself."""
     values = [unnamed(node) for node in (gold, answer)]
     return any(value[0] not in _CONTAINERS and holds_opaque(value) for value in values)
 
@@ -273,6 +277,8 @@ class Comparer:
             return equation_and_value(gold, answer)
         if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
             return self._compare(gold, answer[2][-1])
+        if "tuple" in kinds and (components := self._components(gold, answer)):
+            return components
         if kinds & _REGIONS and (kinds & _NUMBERS or holds_interval(gold) != holds_interval(answer)):
             return "reject", "only one of them is a number"
         if kinds & {"rel", "tuple", "interval", "union", "builder"}:
@@ -287,6 +293,13 @@ class Comparer:
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
         return result
+
+    def _components(self, gold: Node, answer: Node) -> Said | None:
+        pair, total = (gold[1], answer) if gold[0] == "tuple" else (answer[1], gold)
+        if total[0] in NOT_SCALAR or (parts := components_of(value_of(total).expr, len(pair))) is None:
+            return None
+        results = [self._scalars(value_of(entry), Value(part, part)) for entry, part in zip(pair, parts, strict=True)]
+        return min(results, key=lambda result: ("reject", "undecided", "accept").index(result[0]))
 
     # --- scalars ------------------------------------------------------------------------------------------------
 
@@ -345,11 +358,12 @@ class Comparer:
         units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]
         words = [node[3] if node[0] == "unit" else "" for node in (gold, answer)]
         values = [node[1] if node[0] == "unit" else node for node in (gold, answer)]
-        if all(units) and units[0] != units[1]:
-            return "undecided", "the units differ"
+        doubt = "the units differ" if all(units) and units[0] != units[1] else ""
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
-            return "undecided", "the key has a unit, the answer none"
+            doubt = doubt or "the key has a unit, the answer none"
         outcome, reason = self._compare(*values)
+        if doubt and not (outcome == "reject" and holds_symbol(values[0]) != holds_symbol(values[1])):
+            return "undecided", doubt
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"
         return outcome, reason
@@ -386,7 +400,23 @@ class Comparer:
             both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
             if result[0] == "accept" or (result[0] == "reject" and both):
                 return result
-        return "undecided", "another name"
+        return self._other_names(gold, answer)
+
+    def _other_names(self, gold: Node, answer: Node) -> Said:
+        """E and E_1 with one formula are equal; names with values that are no multiples differ."""
+        doubt = "undecided", "another name"
+        if not gold[2] or not answer[2] or holds_symbol(gold[3], answer[1]) or holds_symbol(answer[3], gold[1]):
+            return doubt
+        outcome, reason = self._compare(gold[3], answer[3])
+        if outcome == "undecided":
+            return doubt
+        values = [value_of(node[3]).expr for node in (gold, answer)]
+        if outcome == "accept":
+            return (outcome, reason) if values[0].free_symbols and alike_but_for_index(gold[1], answer[1]) else doubt
+        directed = [is_directed(node[3]) for node in (gold, answer)]
+        if directed[0] != directed[1] or (values[0].free_symbols and proportion(*values) is not None):
+            return doubt
+        return "reject", "another name, and another value"
 
     def _apart(self, gold: Node, answer: Node) -> bool:
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]

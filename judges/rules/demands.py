@@ -333,7 +333,6 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
-    """Expressions before their verb, and blanks behind equals signs."""
     text = _EMPTY_BRACKETS.sub("__", text)
     for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]

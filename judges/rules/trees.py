@@ -144,6 +144,14 @@ def decorated(node: Node, mark: str) -> Node:
     return ["sym", node[1] + mark]
 
 
+def with_index(node: Node, index: str) -> Node:
+    """A symbol with a subscript before its marks (x'_1 is x_1'); e_x is the unit vector of x."""
+    if node[1] in {"hat(e)", "bold(e)"}:
+        return ["sym", f"hat({index})"]
+    base = node[1].rstrip("'*+-").partition("^(")[0]
+    return ["sym", f"{base}_{index}{node[1][len(base) :]}"]
+
+
 def holds_symbol(node: Any, name: str | None = None) -> bool:
     """Checks for a symbol, or the one of a name."""
     if not isinstance(node, list):
@@ -278,6 +286,12 @@ def rename(node: Any, old: str, new: str) -> Any:
     if not isinstance(node, list):
         return node
     return ["sym", new] if node == ["sym", old] else [rename(child, old, new) for child in node]
+
+
+def alike_but_for_index(name: str, other: str) -> bool:
+    """Checks for one letter, its index on one side only or in another case: E and E_1, c_p and C_P."""
+    (letter, _, index), (second, _, indices) = (part.lower().partition("_") for part in (name, other))
+    return letter == second and letter.isalpha() and (not index or not indices or index == indices)
 
 
 def unnamed(node: Node) -> Node:

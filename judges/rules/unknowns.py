@@ -112,6 +112,23 @@ def _area(first_vector: Expr, two: Expr) -> Expr:
     return named if str(first_vector) < str(two) else -named
 
 
+_BASES = tuple(
+    tuple(f"{mark}({letter})" for letter in letters) for mark in ("hat", "vec", "bold") for letters in ("ijk", "xyz")
+)
+
+
+def components_of(vector: Expr, count: int) -> list[Expr] | None:
+    """The components of a sum of unit vectors; None for other expressions."""
+    names = {str(name): name for name in vector.free_symbols}
+    basis = next((basis for basis in _BASES if names.keys() & {*basis[:count]}), None)
+    if basis is None or not vector.is_commutative:
+        return None
+    letters = [names.get(name, sympy.Dummy()) for name in basis[:count]]
+    parts = [sympy.diff(vector, letter) for letter in letters]
+    rest = expanded(vector - sympy.Add(*(part * letter for part, letter in zip(parts, letters, strict=True))))
+    return parts if rest == 0 and not any(part.has(*letters) for part in parts) else None
+
+
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
     factors: dict[Expr, Expr] = {}
     for term in sympy.Add.make_args(expanded(expr)):
@@ -184,7 +201,6 @@ _DOTS = ("dot", "ddot", "dddot")
 
 
 def _derivatives(node: Any) -> set[tuple[str, str]]:
-    """Letter and variables of each ordinary derivative by one variable."""
     if not isinstance(node, list):
         return set()
     if node[:1] == ["opaque"] and node[1].startswith("d / ") and node[2][0][0] == "sym":
