@@ -466,7 +466,7 @@ def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
     places = int(kind.partition(":")[2])
     if not task_kind or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:
         return _FINE
-    return _FINE if answer[0] == "num" and len(answer[1].partition(".")[2]) <= places else _DOUBT
+    return _FINE if answer[0] == "num" and len(answer[1].partition(".")[2]) == places else _DOUBT
 
 
 _CHECKS: dict[str, Check] = {
