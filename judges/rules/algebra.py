@@ -362,7 +362,9 @@ class Comparer:
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
             doubt = doubt or "the key has a unit, the answer none"
         outcome, reason = self._compare(*values)
-        if doubt and not (outcome == "reject" and holds_symbol(values[0]) != holds_symbol(values[1])):
+        plain = [unnamed(value) for value in values]
+        formulas = {holds_symbol(value) for value in plain if value[0] not in NOT_SCALAR}
+        if doubt and not (outcome == "reject" and len(formulas) == 2):
             return "undecided", doubt
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"

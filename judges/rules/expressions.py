@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
 
 import mpmath
 import sympy
@@ -50,6 +51,8 @@ PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
     "k k_e e e_0 q_e m_e m_p m_n M_p a_0 r_e alpha sigma sigma_B mu_B R_H R_infty phi Phi_0 M_E R_E C".split()
 )
 """Letters that may be constants of nature."""
+MAX_UNIT = 4
+"""Letters of a unit that may be read as a product (mph)."""
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
 """Names of a constant of integration; c and K are other things as well."""
 VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
@@ -129,7 +132,15 @@ def _is_formula(expr: Expr) -> bool:
     number, product = expr.as_coeff_Mul()
     letters = product.args if product.is_Mul else (product,)
     labels = all(letter.is_Symbol and len(str(letter)) == 1 and str(letter).isupper() for letter in letters)
-    return not labels and (number == 1 or any((read_unit(name) or NO_UNIT).symbol == "" for name in names))
+    if labels or number == 1 or len(names) > MAX_UNIT:
+        return not labels
+    written = [name if len(name) == 1 else f"\\{name}" for name in names]
+    words = ("".join(word) for word in permutations(written))
+    return not any(map(_is_unit, words)) and not all(map(_is_unit, written))
+
+
+def _is_unit(name: str) -> bool:
+    return bool((read_unit(name) or NO_UNIT).symbol)
 
 
 def _is_sum(expr: Expr) -> bool:

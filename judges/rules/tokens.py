@@ -130,6 +130,8 @@ _BOLD = late(
 )
 _SETS_OF_NUMBERS = frozenset("RZNQC")
 _UPRIGHT = late(r"\\(?:mathrm|rm|mathit)\s+([A-Za-z])")
+_OPERATOR = late(r"(?<![a-zA-Z\\{])(Tr|tr|det|Var|Cov|erfc?|sgn|rank|arg|Re|Im)(?=\s*(?:\\left\s*)?[(\[])")
+"""An operator in plain letters, which is no product."""
 _BIG_O = late(r"\\math(?:cal|scr)\s*\{?\s*O\s*\}?(?=\s*(?:\\left\s*)?\()")
 
 
@@ -144,7 +146,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     source = to_latex(text).replace("{:}", ":").replace("**", "^")
     source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
     source = _with_bold_letters(source)
-    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", source))
+    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", _OPERATOR.sub(r"\\operatorname{\1}", source)))
     source = _ANGLED.sub(r"(\1)", source)
     if "angle" in source:
         source = _MEAN.sub(lambda pair: f"\\{pair.lastgroup}{{{pair[pair.lastgroup or 0]}}}", source)

@@ -62,6 +62,7 @@ DIFFERENT = [
     (r"2i\hbar\hat p", r"[\hat x,\hat p^2]"),
     ("A^2-B^2", "A^2+AB-BA-B^2"), ("(A+B)^2", "A^2+2AB+B^2+AB-BA"), ("2AB", "AB+BA"), ("0", "AB-BA"),
     ("xf(x)", "x^2"), ("C_p - C_v = R", "R"), (r"8080g \text{N}", r"79184 \text{ N}"), ("(b) 3x", "(c) 3x"),
+    ("det(AB)", "AB"), ("Tr(M)", "0"), ("Var(X)", "rX"),
     (r"\operatorname{tr}(AB)", r"\operatorname{tr}(A)\operatorname{tr}(B)"),
 ]  # fmt: skip
 
