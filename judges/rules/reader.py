@@ -394,6 +394,13 @@ class ExpressionReader(Cursor, ABC):
             name = with_index(["sym", name], self.raw_group())[1]
         elif token.kind == "num" and token.start == previous.end and token.text.isdigit():
             name = f"{name}_{self.take().text}"
+        if self.is_op("(") and not name[0].isupper():
+            close = self.boundary(frozenset({"sep"}), self.at + 1)
+            if close < self.end and self.tokens[close].kind == "sep":
+                self.take()
+                inner = self.items()
+                self.expect(")")
+                return ["opaque", f"{name}()", inner[2] if inner[0] == "list" else [inner]]
         if (name in _PERHAPS_APPLIED or name[:2] in _PERHAPS_APPLIED) and self.is_op("(", "["):
             inner = self.bracket(self.take().text)
             random = name not in _OF_RANDOM_VARIABLES or any(letter[0] in _CAPITALS for letter in symbols(inner))

@@ -101,6 +101,7 @@ _MEAN = late(
     r"|(?:\\left\s*)?\\langle(?P<bra>(?:(?!\\[lr]angle)[^|]){1,60}?)(?:\\right\s*)?\|",
     re.DOTALL,
 )
+MAX_NESTED = 3
 _ANGLED = late(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
 _AMPERSAND = late(r"(?<!\\)&")
 _SET_MINUS = late(r"(?<![a-zA-Z\\])(R|\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?)\s*\\(?=\{)")
@@ -148,7 +149,7 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     source = _with_bold_letters(source)
     source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", _OPERATOR.sub(r"\\operatorname{\1}", source)))
     source = _ANGLED.sub(r"(\1)", source)
-    if "angle" in source:
+    for _ in range(MAX_NESTED if "angle" in source else 0):
         source = _MEAN.sub(lambda pair: f"\\{pair.lastgroup}{{{pair[pair.lastgroup or 0]}}}", source)
     if _ALIGNED.search(source):
         source = _AMPERSAND.sub(" ", _GOES_ON.sub(" ", _ALIGNED.sub(" ", source)))
@@ -283,7 +284,7 @@ def _letters(run: str) -> list[tuple[str, str]]:
     pieces = _PIECES.findall(run)
     singles = sum(len(piece) == 1 for piece in pieces)
     allowed = 3 if singles == len(pieces) else 2 if pieces[0] in FUNCTIONS else 1
-    if run.lower() in _STOP_WORDS or singles > allowed:
+    if (run.lower() in _STOP_WORDS and (run[1:].islower() or run.isupper())) or singles > allowed:
         return [("word", run)]
     tokens: list[tuple[str, str]] = []
     for piece in pieces:

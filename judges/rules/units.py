@@ -74,7 +74,7 @@ d: day days 天 日 일
 y: yr yrs year years 年 年度 년 년도
 t: ton tons tonne tonnes 吨 톤
 atm: 大气压 标准大气压 기압
-mmHg: 毫米汞柱
+mmHg: mm_Hg mm_of_Hg 毫米汞柱
 hPa: 百帕 헥토파스칼
 ha: hectare hectares 公顷 헥타르
 K: kelvin kelvins 开 开尔文 켈빈
