@@ -27,7 +27,16 @@ from livek12.judges.rules.equations import (
     equation_and_value,
     proportion,
 )
-from livek12.judges.rules.expressions import INTEGRATION, ONLY_ITSELF, VARIABLES, agree, at, equal, real_together
+from livek12.judges.rules.expressions import (
+    INTEGRATION,
+    ONLY_ITSELF,
+    VARIABLES,
+    agree,
+    at,
+    equal,
+    is_formula,
+    real_together,
+)
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.solutions import is_periodic, same_families, same_solutions, shifted
@@ -361,14 +370,21 @@ class Comparer:
         doubt = "the units differ" if all(units) and units[0] != units[1] else ""
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
             doubt = doubt or "the key has a unit, the answer none"
-        outcome, reason = self._compare(*values)
-        plain = [unnamed(value) for value in values]
-        formulas = {holds_symbol(value) for value in plain if value[0] not in NOT_SCALAR}
-        if doubt and not (outcome == "reject" and len(formulas) == 2):
+        if doubt and units[0] and self._is_unevaluated(*map(unnamed, values)):
+            return "reject", "a formula for a quantity"
+        if doubt:
             return "undecided", doubt
+        outcome, reason = self._compare(*values)
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"
         return outcome, reason
+
+    @staticmethod
+    def _is_unevaluated(gold: Node, answer: Node) -> bool:
+        if gold[0] in NOT_SCALAR or answer[0] in NOT_SCALAR or holds_symbol(gold) or not holds_symbol(answer):
+            return False
+        sides = value_of(gold), value_of(answer)
+        return is_formula(sides[1].expr) and agree(*(side.expr for side in sides))[0] == "reject"
 
     def _named(self, gold: Node, answer: Node) -> Said:
         """Drops a name on one side; f(x) and f(z) are one function."""
@@ -407,16 +423,17 @@ class Comparer:
     def _other_names(self, gold: Node, answer: Node) -> Said:
         """E and E_1 with one formula are equal; names with values that are no multiples differ."""
         doubt = "undecided", "another name"
-        if not gold[2] or not answer[2] or holds_symbol(gold[3], answer[1]) or holds_symbol(answer[3], gold[1]):
+        names, values = [gold[1], answer[1]], [gold[3], answer[3]]
+        if not gold[2] or not answer[2] or any(holds_symbol(value, name) for value in values for name in names):
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
         if outcome == "undecided":
             return doubt
-        values = [value_of(node[3]).expr for node in (gold, answer)]
+        exprs = [value_of(value).expr for value in values]
         if outcome == "accept":
-            return (outcome, reason) if values[0].free_symbols and alike_but_for_index(gold[1], answer[1]) else doubt
-        directed = [is_directed(node[3]) for node in (gold, answer)]
-        if directed[0] != directed[1] or (values[0].free_symbols and proportion(*values) is not None):
+            return (outcome, reason) if exprs[0].free_symbols and alike_but_for_index(*names) else doubt
+        directed = [is_directed(value) for value in values]
+        if directed[0] != directed[1] or (exprs[0].free_symbols and proportion(*exprs) is not None):
             return doubt
         return "reject", "another name, and another value"
 

@@ -107,8 +107,8 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     )
     if depends and (less or extra <= bound or _is_sum(left) or _is_sum(right)):
         return "reject", f"only one of them depends on {', '.join(sorted(extra))}"
-    if outcome == "reject" and not less and not marked and _is_formula(left if left.free_symbols else right):
-        return "reject", "a number and a formula"
+    if outcome == "reject" and not right.free_symbols and not marked and is_formula(left):
+        return "reject", "a number for a formula"
     if (
         left.is_Symbol
         and right.is_Symbol
@@ -123,20 +123,19 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     return "undecided", "other symbols"
 
 
-def _is_formula(expr: Expr) -> bool:
-    """Checks for an expression in variables: no constants, label, or number with letters that may be its unit."""
+def is_formula(expr: Expr) -> bool:
+    """Checks for an expression in variables: no constants, no label, no number with letters that may be its unit."""
     names = {str(name) for name in expr.free_symbols}
     label = expr.is_Symbol and "_" not in str(expr)
     if names <= PHYSICAL_CONSTANTS or label or any("(" in name for name in names):
         return False
-    number, product = expr.as_coeff_Mul()
+    number, product = expr.as_independent(*expr.free_symbols, as_Add=False)
     letters = product.args if product.is_Mul else (product,)
-    labels = all(letter.is_Symbol and len(str(letter)) == 1 and str(letter).isupper() for letter in letters)
-    if labels or number == 1 or len(names) > MAX_UNIT:
-        return not labels
+    if number == 1 or product.is_Add or len(names) > MAX_UNIT:
+        return not all(letter.is_Symbol and len(str(letter)) == 1 and str(letter).isupper() for letter in letters)
     written = [name if len(name) == 1 else f"\\{name}" for name in names]
     words = ("".join(word) for word in permutations(written))
-    return not any(map(_is_unit, words)) and not all(map(_is_unit, written))
+    return len(names) > 1 and not any(map(_is_unit, words)) and not all(map(_is_unit, written))
 
 
 def _is_unit(name: str) -> bool:

@@ -43,7 +43,7 @@ _SAME_LETTER = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "
 _RELATIONS = {
     "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "lt": "<", "gt": ">", "le": "<=",
     "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=",
-    **dict.fromkeys("approx simeq sim thickapprox approxeq cong".split(), "~"), "in": "in", "equiv": "equiv",
+    **dict.fromkeys("approx simeq sim thickapprox approxeq".split(), "~"), "in": "in", "equiv": "equiv",
 }  # fmt: skip
 _OPERATORS = {"times": "times", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
               "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
@@ -173,7 +173,8 @@ def tokenize(text: str) -> tuple[list[Token], str]:
             tokens.append(Token("num", number, start, position))
             continue
         index = tokens[-1:] and tokens[-1].kind == "op" and tokens[-1].text in "_^"
-        for kind, value in _classify(match):
+        broken = match["letters"] and len(match["letters"]) > 1 and source.startswith("{", position)
+        for kind, value in [("word", match["letters"])] if broken else _classify(match):
             if index and kind == "word":
                 tokens += [Token(*part, start, position) for part in (("op", "{"), (kind, value), ("op", "}"))]
                 continue

@@ -39,6 +39,9 @@ OPEN = [
     (r"(\frac{\partial S}{\partial T})_V", r"(\frac{\partial S}{\partial T})_p"),
     (r"\langle n|H|m\rangle", r"\langle m|H|n\rangle"), (r"[F(x)]_0^1", "[F(x)]_0"), (r"\frac{1}{2x}", "1/2x"),
     ("60, 72", "72 mph"),
+    (r"\frac{16}{7}", "rac{16}{7}"), ("2.74", "2,74 $ a"), (r"10^3\,\Omega", "1000"),
+    ("0.2357", r"\frac{1}{3\sqrt2} a"),
+    (r"\triangle ABC\cong\triangle DEF", r"\triangle ABC\cong\triangle DFE"),
     ("e^{E/kT}", "e^{ET/k}"), (r"\frac{kq^2}{r}", r"\frac{KQ^2}{d}"), (r"\frac{E}{kT}", "0.5c"),
 ]  # fmt: skip
 
