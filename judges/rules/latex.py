@@ -17,6 +17,7 @@ a factor
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from livek12.core.patterns import late
 from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
@@ -53,6 +54,27 @@ def parse(text: str, letters: bool = False, tight: bool = False) -> Node:
     Raises:
         Unparsable: no mathematics, or out of bounds.
     """
+    tree = _remembered(text, letters, tight) if len(text) <= MAX_REMEMBERED else _outcome(text, letters, tight)
+    if isinstance(tree, str):
+        raise Unparsable(tree)
+    return tree
+
+
+MAX_REMEMBERED = 400
+
+
+def _outcome(text: str, letters: bool, tight: bool) -> Node | str:
+    """The tree, or the reason against it."""
+    try:
+        return _tree(text, letters, tight)
+    except Unparsable as error:
+        return str(error)
+
+
+_remembered = lru_cache(maxsize=8192)(_outcome)
+
+
+def _tree(text: str, letters: bool, tight: bool) -> Node:
     text = upright(without_labels(bare(text)), letters)
     name = _WORD_NAME.match(text)
     if name and not NOT_A_NAME.search(name["name"]):

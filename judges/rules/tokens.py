@@ -145,22 +145,14 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     if len(text) > MAX_CHARS:
         raise Unparsable("too long")
     source = to_latex(text).replace("{:}", ":").replace("**", "^")
-    source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
-    source = _with_bold_letters(source)
-    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", _OPERATOR.sub(r"\\operatorname{\1}", source)))
-    source = _ANGLED.sub(r"(\1)", source)
-    for _ in range(MAX_NESTED if "angle" in source else 0):
-        source = _MEAN.sub(lambda pair: f"\\{pair.lastgroup}{{{pair[pair.lastgroup or 0]}}}", source)
-    if _ALIGNED.search(source):
-        source = _AMPERSAND.sub(" ", _GOES_ON.sub(" ", _ALIGNED.sub(" ", source)))
-    elif "\\begin" not in source:
+    source = _OPERATOR.sub(r"\\operatorname{\1}", source)
+    if "\\" in source:
+        source = _plain_commands(source)
+    if "&" in source and "\\begin" not in source:
         source = _AMPERSAND.sub(" ", source)
     if _DATE.search(source):
         raise Unparsable("a date")
-    source = _ABSOLUTE.sub(r"|\1|", _SET_MINUS.sub(r"\1\\setminus \\", source))
-    source = _CHOOSE.sub(r"\\binom{\1}{\2}", source)
-    if "\\begin" not in source:
-        source = _DOUBLED.sub(r"\\", source)
+    source = _ABSOLUTE.sub(r"|\1|", source)
     tokens: list[Token] = []
     position = depth = 0
     while position < len(source):
@@ -181,6 +173,19 @@ def tokenize(text: str) -> tuple[list[Token], str]:
             tokens.append(Token(kind, value, start, position))
             depth += (kind == "op" and value in "([{") - (kind == "op" and value in ")]}")
     return tokens, source
+
+
+def _plain_commands(source: str) -> str:
+    source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
+    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", _with_bold_letters(source)))
+    if "angle" in source:
+        source = _ANGLED.sub(r"(\1)", source)
+        for _ in range(MAX_NESTED):
+            source = _MEAN.sub(lambda pair: f"\\{pair.lastgroup}{{{pair[pair.lastgroup or 0]}}}", source)
+    if _ALIGNED.search(source):
+        source = _AMPERSAND.sub(" ", _GOES_ON.sub(" ", _ALIGNED.sub(" ", source)))
+    source = _CHOOSE.sub(r"\\binom{\1}{\2}", _SET_MINUS.sub(r"\1\\setminus \\", source))
+    return source if "\\begin" in source else _DOUBLED.sub(r"\\", source)
 
 
 def _with_bold_letters(source: str) -> str:
