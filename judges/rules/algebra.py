@@ -422,7 +422,7 @@ class Comparer:
 
     def _other_names(self, gold: Node, answer: Node) -> Said:
         """E and E_1 with one formula are equal; names with values that are no multiples differ."""
-        doubt = "undecided", "another name"
+        doubt: Said = ("undecided", "another name")
         names, values = [gold[1], answer[1]], [gold[3], answer[3]]
         if not gold[2] or not answer[2] or any(holds_symbol(value, name) for value in values for name in names):
             return doubt

@@ -324,7 +324,7 @@ def _registry() -> Any:
     with untimed():
         import pint
 
-        registry = pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+        registry: Any = pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
         registry.define("eVc = electron_volt / speed_of_light")
         registry.define("eVcc = electron_volt / speed_of_light ** 2")
         return registry
