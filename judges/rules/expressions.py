@@ -124,7 +124,7 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
 
 
 def is_formula(expr: Expr) -> bool:
-    """Checks for an expression in variables: no constants, no label, no number with letters that may be its unit."""
+    """Checks for variables beyond constants, labels and letters of a unit."""
     names = {str(name) for name in expr.free_symbols}
     label = expr.is_Symbol and "_" not in str(expr)
     if names <= PHYSICAL_CONSTANTS or label or any("(" in name for name in names):

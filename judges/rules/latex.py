@@ -64,7 +64,6 @@ MAX_REMEMBERED = 400
 
 
 def _outcome(text: str, letters: bool, tight: bool) -> Node | str:
-    """The tree, or the reason against it."""
     try:
         return _tree(text, letters, tight)
     except Unparsable as error:
