@@ -131,11 +131,11 @@ def is_formula(expr: Expr) -> bool:
         return False
     number, product = expr.as_independent(*expr.free_symbols, as_Add=False)
     letters = product.args if product.is_Mul else (product,)
-    if number == 1 or product.is_Add or len(names) > MAX_UNIT:
+    if (number == 1 and not product.is_Add) or len(names) > MAX_UNIT:
         return not all(letter.is_Symbol and len(str(letter)) == 1 and str(letter).isupper() for letter in letters)
     written = [name if len(name) == 1 else f"\\{name}" for name in names]
     words = ("".join(word) for word in permutations(written))
-    return len(names) > 1 and not any(map(_is_unit, words)) and not all(map(_is_unit, written))
+    return (product.is_Add or len(names) > 1) and not any(map(_is_unit, words)) and not all(map(_is_unit, written))
 
 
 def _is_unit(name: str) -> bool:
