@@ -62,6 +62,7 @@ from livek12.judges.rules.trees import (
     numbered,
     rename,
     rows_of,
+    symbols,
     unnamed,
 )
 from livek12.judges.rules.unknowns import components_of
@@ -424,7 +425,9 @@ class Comparer:
         """E and E_1 with one formula are equal; names with values that are no multiples differ."""
         doubt: Said = ("undecided", "another name")
         names, values = [gold[1], answer[1]], [gold[3], answer[3]]
-        if not gold[2] or not answer[2] or any(holds_symbol(value, name) for value in values for name in names):
+        sides = [symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
+        related = sides[0] & sides[1] or (sides[0] | sides[1]) & symbols(values)
+        if not gold[2] or not answer[2] or related or any(holds_symbol(values, name) for name in names):
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
         if outcome == "undecided":

@@ -263,7 +263,7 @@ _NUMBER = late(
 )
 _SPACING = late(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
 _LATIN_NAME = late(
-    r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{(?:[^{}=]|\{[^{}=]{0,20}\}){1,40}\}|\\[a-z]+\s?\{[^{}=]{0,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\(?:approx|sim|simeq)(?![a-z]))\s*(?=[^=])"
+    r"(?P<name>\|?(?:\\Delta\s*)?(?:\\(?:d{1,2}ot|bar|tilde|hat|vec|mathbf)\s*\{\s*\\?[A-Za-z]+\s*\}|\\?[A-Za-z]+)'*(?:\s*_\s*(?:\{(?:[^{}=]|\{[^{}=]{0,20}\}){1,40}\}|\\[a-z]+\s?\{[^{}=]{0,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\(?:approx|sim|simeq)(?![a-z]))\s*(?=[^=])"
 )
 _WORD_NAME = late(
     r"(?P<name>[\u4e00-\u9fff]{1,16}|"
