@@ -91,7 +91,7 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
         shown = [*given[: len(parts) - 1], "; ".join(filter(None, given[len(parts) - 1 :])) or None]
         shown += [None] * (len(parts) - len(shown))
         return total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, shown, strict=True)], config)
-    in_place = _placed(question, aligned)
+    in_place = _placed(question, [part.gold for part in parts], aligned)
     if in_place is None:
         doubt = undecided(RULES, _OTHER_BLANK)
         return total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
@@ -117,9 +117,9 @@ _OTHER_BLANK = "the answers name other blanks than theirs"
 _OTHER_PART = "right for another entry of the key"
 
 
-def _placed(question: Question, answers: Sequence[str | None]) -> list[str | None] | None:
-    """The answers by the names of the blanks; None for a contradiction."""
-    printed = blank_names(question)
+def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | None]) -> list[str | None] | None:
+    """The answers by the names of blanks or keys; None for a contradiction."""
+    printed = blank_names(question) or [answer_name(gold) for gold in golds]
     if len(printed) != len(answers) or len(answers) < 2:
         return list(answers)
     given = [answer_name(answer or "") for answer in answers]
@@ -197,7 +197,7 @@ def decide_part(
     values = blank_values(answer, len(golds))
     if len(values) != len(golds):
         return undecided(RULES, _counted("value", len(values), blanks)) if blanks else whole
-    in_place = _placed(question, values)
+    in_place = _placed(question, golds, values)
     if in_place is None:
         return undecided(RULES, _OTHER_BLANK)
     pairs = zip(golds, in_place, strict=True)

@@ -25,8 +25,18 @@ from livek12.judges.rules.equations import (
     compare_equations,
     compare_inequalities,
     equation_and_value,
+    proportion,
 )
-from livek12.judges.rules.expressions import INTEGRATION, ONLY_ITSELF, VARIABLES, agree, at, equal, real_together
+from livek12.judges.rules.expressions import (
+    INTEGRATION,
+    ONLY_ITSELF,
+    VARIABLES,
+    agree,
+    at,
+    equal,
+    is_formula,
+    real_together,
+)
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.solutions import is_periodic, same_families, same_solutions, shifted
@@ -34,24 +44,28 @@ from livek12.judges.rules.trees import (
     DOTS,
     EMPTY,
     HOLDERS,
-    UNKNOWN,
+    NOT_SCALAR,
     Node,
+    alike_but_for_index,
     as_count,
     as_quotient,
     bound_variable,
     expand,
     grouped,
     has_sign,
-    holds_kind,
+    holds_opaque,
     holds_symbol,
+    is_directed,
     is_set,
     named_entries,
     named_sets,
     numbered,
     rename,
     rows_of,
+    symbols,
     unnamed,
 )
+from livek12.judges.rules.unknowns import components_of
 from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
 Said = tuple[Outcome, str]
@@ -146,9 +160,8 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 
 
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
-    """Checks for differences only in notation that equals only itself."""
     values = [unnamed(node) for node in (gold, answer)]
-    return any(value[0] not in _CONTAINERS and holds_kind(value, UNKNOWN) for value in values)
+    return any(value[0] not in _CONTAINERS and holds_opaque(value) for value in values)
 
 
 class Comparer:
@@ -274,6 +287,8 @@ class Comparer:
             return equation_and_value(gold, answer)
         if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
             return self._compare(gold, answer[2][-1])
+        if "tuple" in kinds and (components := self._components(gold, answer)):
+            return components
         if kinds & _REGIONS and (kinds & _NUMBERS or holds_interval(gold) != holds_interval(answer)):
             return "reject", "only one of them is a number"
         if kinds & {"rel", "tuple", "interval", "union", "builder"}:
@@ -288,6 +303,13 @@ class Comparer:
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
         return result
+
+    def _components(self, gold: Node, answer: Node) -> Said | None:
+        pair, total = (gold[1], answer) if gold[0] == "tuple" else (answer[1], gold)
+        if total[0] in NOT_SCALAR or (parts := components_of(value_of(total).expr, len(pair))) is None:
+            return None
+        results = [self._scalars(value_of(entry), Value(part, part)) for entry, part in zip(pair, parts, strict=True)]
+        return min(results, key=lambda result: ("reject", "undecided", "accept").index(result[0]))
 
     # --- scalars ------------------------------------------------------------------------------------------------
 
@@ -346,14 +368,24 @@ class Comparer:
         units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]
         words = [node[3] if node[0] == "unit" else "" for node in (gold, answer)]
         values = [node[1] if node[0] == "unit" else node for node in (gold, answer)]
-        if all(units) and units[0] != units[1]:
-            return "undecided", "the units differ"
+        doubt = "the units differ" if all(units) and units[0] != units[1] else ""
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
-            return "undecided", "the key has a unit, the answer none"
+            doubt = doubt or "the key has a unit, the answer none"
+        if doubt and units[0] and self._is_unevaluated(*map(unnamed, values)):
+            return "reject", "a formula for a quantity"
+        if doubt:
+            return "undecided", doubt
         outcome, reason = self._compare(*values)
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"
         return outcome, reason
+
+    @staticmethod
+    def _is_unevaluated(gold: Node, answer: Node) -> bool:
+        if gold[0] in NOT_SCALAR or answer[0] in NOT_SCALAR or holds_symbol(gold) or not holds_symbol(answer):
+            return False
+        sides = value_of(gold), value_of(answer)
+        return is_formula(sides[1].expr) and agree(*(side.expr for side in sides))[0] == "reject"
 
     def _named(self, gold: Node, answer: Node) -> Said:
         """Drops a name on one side; f(x) and f(z) are one function."""
@@ -387,7 +419,26 @@ class Comparer:
             both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
             if result[0] == "accept" or (result[0] == "reject" and both):
                 return result
-        return "undecided", "another name"
+        return self._other_names(gold, answer)
+
+    def _other_names(self, gold: Node, answer: Node) -> Said:
+        """E and E_1 with one formula are equal; names with values that are no multiples differ."""
+        doubt: Said = ("undecided", "another name")
+        names, values = [gold[1], answer[1]], [gold[3], answer[3]]
+        sides = [symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
+        related = sides[0] & sides[1] or (sides[0] | sides[1]) & symbols(values)
+        if not gold[2] or not answer[2] or related or any(holds_symbol(values, name) for name in names):
+            return doubt
+        outcome, reason = self._compare(gold[3], answer[3])
+        if outcome == "undecided":
+            return doubt
+        exprs = [value_of(value).expr for value in values]
+        if outcome == "accept":
+            return (outcome, reason) if exprs[0].free_symbols and alike_but_for_index(*names) else doubt
+        directed = [is_directed(value) for value in values]
+        if directed[0] != directed[1] or (exprs[0].free_symbols and proportion(*exprs) is not None):
+            return doubt
+        return "reject", "another name, and another value"
 
     def _apart(self, gold: Node, answer: Node) -> bool:
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]

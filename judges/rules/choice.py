@@ -123,7 +123,6 @@ def _says_none(comparison: AnswerComparison) -> bool:
 
 
 def _is_no_option(comparison: AnswerComparison) -> bool:
-    """Checks whether all options are numbers and the answer is another one."""
     value = read_number(comparison.answer)
     numbers = [read_number(option.text) for option in comparison.options]
     if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:

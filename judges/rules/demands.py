@@ -1,7 +1,7 @@
 """Demands of a question's wording on its answer: form, expression asked about, unit, all of several.
 
 Pure functions, linear in the text. They read an expression at its verb ("Factor $x^2-1$ completely", "化简：…", "…을
-전개하시오", "2+3=____"), one spoken operation ("the square root of 81"), fixed phrases ("in lowest terms",
+전개하시오", "2+3=____"), operations in words ("the square root of 81"), fixed phrases ("in lowest terms",
 "用科学记数法") and units ("how many meters", "（单位：m）"); nothing if parts or phrases conflict.
 """
 
@@ -15,43 +15,98 @@ from typing import NamedTuple
 
 from livek12.core.patterns import late
 from livek12.judges.rules.notation import to_latex
+from livek12.judges.rules.numerals import read_numeral, spelled
 from livek12.judges.rules.tokens import Token, Unparsable, tokenize
 from livek12.judges.rules.units import read_unit
 
-_SPOKEN_NUMBER = r"\$?(?P<{}>-?\d{{1,12}}(?:\.\d{{1,12}}|/\d{{1,12}})?)\$?"
-_A, _B = _SPOKEN_NUMBER.format("a"), _SPOKEN_NUMBER.format("b")
-_SAID = (
-    (rf"the (?:positive |principal )?square root of {_A}", r"\sqrt{{{a}}}"),
-    (rf"the cube root of {_A}", r"\sqrt[3]{{{a}}}"),
-    (rf"the square of {_A}|{_A.replace('<a>', '<c>')} squared", "({a})^2"),
-    (rf"the cube of {_A}|{_A.replace('<a>', '<c>')} cubed", "({a})^3"),
-    (rf"the factorial of {_A}|{_A.replace('<a>', '<c>')} factorial", "{a}!"),
-    (rf"{_A} (?:raised )?to the power (?:of )?{_B}", "({a})^{{{b}}}"),
-    (rf"(?:the sum of {_A} and|{_A.replace('<a>', '<c>')} plus) {_B}", "{a}+{b}"),
-    (rf"(?:the difference (?:of|between) {_A} and|{_A.replace('<a>', '<c>')} minus) {_B}", "{a}-{b}"),
-    (rf"(?:the product of {_A} and|{_A.replace('<a>', '<c>')} (?:times|multiplied by)) {_B}", r"{a}\times {b}"),
-    (rf"(?:the quotient of {_A} and|{_A.replace('<a>', '<c>')} divided by) {_B}", "({a})/({b})"),
-    (rf"{_A}\\?% of {_B}", r"{a}\%\times {b}"),
-    (rf"{_A} of {_B}", r"{a}\times {b}"),
-)
-_ASKED = (
-    r"\b(?:what is|what's|how much is|find|compute|calculate|evaluate|determine)(?: the value of)? (?:{})\s*(?:[.?!]|$)"
-)
-_SUMS = [(late(_ASKED.format(said), re.IGNORECASE), written) for said, written in _SAID]
+_OPERATIONS = r"""
+\sqrt{{{a}}} @ the (?:positive |principal )?square root of A
+\sqrt{{{a}}} @ A的(?:算术)?平方根 @ 根号A @ A의 (?:양의 )?제곱근 @ 루트 ?A
+\sqrt[3]{{{a}}} @ the cube root of A @ A的立方根 @ A의 세제곱근
+({a})^2 @ the square of A @ A squared @ A的平方 @ A의 제곱
+({a})^3 @ the cube of A @ A cubed @ A的立方 @ A의 세제곱
+{a}! @ the factorial of A @ A factorial @ A的阶乘 @ A의 (?:계승|팩토리얼)
+({a})^{{{b}}} @ A (?:raised )?to the power (?:of )?B @ A to the Bth power @ A的B次[方幂] @ A의 B ?(?:제곱|승)
+1/({a}) @ the reciprocal of A @ A的倒数 @ A의 역수
+-({a}) @ the opposite of A @ A的相反数
+|{a}| @ the absolute value of A @ A的绝对值 @ A의 절댓값
+({a})/2 @ A的一半 @ A의 절반
+2\times {a} @ (?:twice|double) A @ A的[两2]倍 @ A의 (?:두|2) ?배
+{a}+{b} @ the sum of A and B @ A plus B @ A[与和]B的和 @ A加上?B @ A[와과] B의 합 @ A 더하기 B
+{a}-{b} @ the difference (?:of|between) A and B @ A minus B @ A[与和]B的差 @ A减去?B @ A[와과] B의 차 @ A 빼기 B
+{a}\times {b} @ the product of A and B @ A (?:times|multiplied by) B
+{a}\times {b} @ A[与和]B的积 @ A乘以?B @ A[와과] B의 곱 @ A 곱하기 B
+({a})/({b}) @ the quotient of A and B @ A divided by B
+({a})/({b}) @ A[与和]B的商 @ A除以B @ A 나누기 B @ A[을를] B(?:으?로) 나눈 [값몫]
+{a}\%\times {b} @ A(?: per ?cent|\\?%) of B @ B의 A ?(?:\\?%|퍼센트)
+{a}\times {b} @ A of B @ B的A @ B의 A
+"""
+"""Operations on numbers, or on other operations, in the words of three languages; the last is a share (3/4 of 100)."""
+
+
+def _wordings() -> Iterator[tuple[str, re.Pattern[str]]]:
+    for line in _OPERATIONS.strip().splitlines():
+        written, *wordings = line.split(" @ ")
+        for wording in wordings:
+            yield written, late(wording.replace("A", "(?P<a>.+?)").replace("B", "(?P<b>.+?)"), re.IGNORECASE)
+
+
+_WORDINGS = list(_wordings())
+_OBJECT = r"(?P<object>(?:[^.?!。？！,，;；:：\n]|\.(?=\d)){2,90}?)"
+_ASKING = [
+    late(
+        r"\b(?:what is|what's|how much is|find|compute|calculate|evaluate|determine|work out|give|state|write)"
+        rf"(?: down)?(?: the (?:exact |numerical )?value of)? {_OBJECT}\s*(?:[.?!,]|$)",
+        re.IGNORECASE,
+    ),
+    late(rf"(?:求出?|计算|算出?|写出|给出)\s*[:：]?\s*{_OBJECT}(?:的(?:近似)?值|的结果)?\s*(?:[。？?，,；;\n]|$)"),
+    late(rf"(?:^|[，,。：:\s]){_OBJECT}(?:的值|的结果)?(?:是|等于|为|得)(?:多少|几|[_＿（(])"),
+    late(rf"(?:^|[.:：\n]\s*){_OBJECT}(?:의 값)?(?:[을를은는이가]|이란)?\s*(?:구하|계산하|얼마|무엇|몇|쓰시오|[?_])"),
+]
+"""A verb before or a question behind an object."""
+_FORM_BEHIND = late(r" (?:to|in|as|correct|rounded|exactly|accurate)\b")
 _SPOKEN_HINT = late(
-    r"root of|square of|cube of|squared|cubed|factorial|power|sum of|plus|difference|minus|product of|times"
-    r"|multiplied|quotient|divided|\d\\?\$?%? of"
+    r"root of|half of|square|cube|factorial|power|reciprocal|opposite|absolute|twice|double|sum of|plus|difference"
+    r"|minus|product of|times|multiplied|quotient|divided|cent of|\d\\?\$?%? of"
+    r"|[的加减乘除]|根号|[와과의] |루트|더하|빼|곱하|나누|나눈"
 )
+_SPOKEN_NUMBER = late(r"\$?(-?\d{1,12}(?:\.\d{1,12}|/\d{1,12})?)\$?")
+MAX_NESTED = 3
 
 
 def spoken_sums(text: str) -> Iterator[tuple[str, str]]:
-    """Sums asked for in words, as formulas."""
+    """Formulas of operations asked for."""
     if not _SPOKEN_HINT.search(text.lower()):
         return
-    for wording, written in _SUMS:
-        for match in wording.finditer(text):
-            groups = match.groupdict()
-            yield "evaluate", written.format(a=groups["a"] or groups.get("c"), b=groups.get("b"))
+    for frame in _ASKING:
+        for match in islice(frame.finditer(text), MAX_VERBS):
+            asked = match["object"]
+            ends = [len(asked), *(form.start() for form in _FORM_BEHIND.finditer(asked))]
+            formulas = (_formula_of(asked[:end].strip(), MAX_NESTED) for end in ends)
+            if formula := next(filter(None, formulas), ""):
+                yield "evaluate", formula
+
+
+def _formula_of(words: str, depth: int) -> str:
+    """The formula of words; "" for none or several readings (3 plus 4 squared)."""
+    readings = set()
+    for written, wording in _WORDINGS:
+        if (match := wording.fullmatch(words)) is not None:
+            operands = {name: _operand(operand.strip(), depth) for name, operand in match.groupdict().items()}
+            if all(operands.values()):
+                readings.add(written.format(**operands))
+    return readings.pop() if len(readings) == 1 else ""
+
+
+def _operand(words: str, depth: int) -> str:
+    if number := _SPOKEN_NUMBER.fullmatch(words):
+        return number[1]
+    if (value := spelled(words)) is not None:
+        return str(value)
+    if (numeral := read_numeral(words)) is not None and not numeral.rest:
+        return str(numeral.value)
+    inner = _formula_of(words, depth - 1) if depth else ""
+    return f"({inner})" if inner else ""
 
 
 _UNIT_PHRASES = [
@@ -166,8 +221,7 @@ _IN_FRONT = {
         "convert",
         "change",
         "turn",
-        "用科学记数法表示",
-        "用科学计数法表示",
+        *(f"用{form}表示" for form in ("科学记数法", "科学计数法", "小数", "分数", "最简分数", "百分数")),
         "나타내",
     ),
     "round": ("round", "approximate"),
@@ -180,7 +234,7 @@ _BEHIND = {
     "expand": ("展开", "전개"),
     "simplify": ("化简", "约分", "约简", "간단히", "약분"),
     "rationalise": ("分母有理化", "유리화"),
-    "evaluate": ("的值", "的结果", "의 값", "계산"),
+    "evaluate": ("的值", "的结果", "的近似值", "의 값", "계산"),
     "convert": (
         "化成",
         "化为",
@@ -197,7 +251,7 @@ _BEHIND = {
         "과학적",
     ),
     "square": ("配方",),
-    "round": ("四舍五入", "精确到", "保留", "반올림", "소수점"),
+    "round": ("四舍五入", "精确到", "保留", "반올림", "소수점", "소수 "),
     "find": _AT_BLANK,
 }
 
@@ -280,16 +334,19 @@ _HINT = late(
 )
 """Every phrase contains one of these."""
 _EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))
-_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4}
+_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5,
+           "첫": 1, "한": 1, "둘": 2, "두": 2, "셋": 3, "세": 3, "넷": 4, "네": 4, "다섯": 5}  # fmt: skip
 _PLACES = (
     late(
-        r"\bto (?P<n>\d|one|two|three|four) (?:decimal|d\.?p)|保留(?P<m>[一两二三四\d])位小数"
-        r"|소수점 (?:아래 )?(?P<k>\d) ?째 ?자리까지"
+        r"\b(?:to|with|using) (?P<n>\d|one|two|three|four|five) (?:decimal|d\.?p|places)"
+        r"|(?:保留|精确到)到?(?:小数点后第?)?(?P<m>[一两二三四五\d])位"
+        r"|소수점? (?:아래 )?(?P<k>\d|첫|둘|셋|넷|한|두|세|네|다섯) ?(?:번?째 ?)?자리까지"
     ),
-    late(r"nearest (?P<n>whole|integer|tenth|hundredth|thousandth)\b"),
+    late(r"nearest (?P<n>whole|integer|tenth|hundredth|thousandth)\b|精确到(?P<m>个|十分|百分|千分)位"),
     late(r"精确到\s*\$?(?P<n>0\.0{0,5}1)(?!\d)"),
 )
-_NEAREST = {"whole": 0, "integer": 0, "tenth": 1, "hundredth": 2, "thousandth": 3}
+_NEAREST = {"whole": 0, "integer": 0, "tenth": 1, "hundredth": 2, "thousandth": 3,
+            "个": 0, "十分": 1, "百分": 2, "千分": 3}  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -303,8 +360,9 @@ def demand(question: str) -> Demand:
     if len({"".join(to_latex(expression).split()) for _, expression in tasks}) > 1:
         tasks = []
     forms |= {kind for kind, _ in tasks}
-    if "round" in forms:
-        forms = forms - {"round", "decimal"} | _places(question)
+    places = _places(question)
+    if "round" in forms or (places and tasks and _SPOKEN_NUMBER.fullmatch(tasks[0][1])):
+        forms = forms - {"round", "decimal"} | places
     for group in _EXCLUSIVE:
         if len(forms & set(group)) > 1:
             forms -= set(group)
@@ -333,7 +391,6 @@ def _in_front(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _behind(text: str) -> Iterator[tuple[str, str]]:
-    """Expressions before their verb, and blanks behind equals signs."""
     text = _EMPTY_BRACKETS.sub("__", text)
     for verb in islice(_BEHIND_VERB.finditer(text), MAX_VERBS):
         kind, head = _BEHIND_KINDS[verb[0]], text[: verb.start()][-MAX_BEFORE:]

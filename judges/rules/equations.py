@@ -55,7 +55,7 @@ def compare_equations(gold: Node, answer: Node) -> Said:
     if not (left.is_commutative and right.is_commutative):
         same = same_in_order(left, right) or same_in_order(left, -right)
         return ("accept", "the same equation") if same else ("undecided", "an order of factors")
-    if _factor(left, right) is not None:
+    if proportion(left, right) is not None:
         return "accept", "the same equation"
     if left.free_symbols != right.free_symbols:
         return "undecided", "other symbols"
@@ -115,12 +115,11 @@ def _ascending(node: Node) -> list[tuple[str, Any]]:
 
 
 def _same_step(first: tuple[str, Any], two: tuple[str, Any]) -> bool:
-    factor = _factor(first[1], two[1]) if first[0] == two[0] else None
+    factor = proportion(first[1], two[1]) if first[0] == two[0] else None
     return factor is not None and bool(factor > 0 or first[0] == "!=")
 
 
 def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
-    """Small whole and half numbers for one or two symbols: typical borders."""
     names = sorted(symbols, key=str)
     steps = [sympy.Rational(number, 2) for number in range(-11, 12)]
     if len(names) == 1:
@@ -169,7 +168,7 @@ def equation_and_value(equation: Node, other: Node) -> Said:
         return "undecided", "an equation beside a value"
     if set(kinds) == {"reject"}:
         return "reject", "not what the equation gives when solved"
-    if not kinds and right.expr.free_symbols and _factor(left, right.expr) is None:
+    if not kinds and right.expr.free_symbols and proportion(left, right.expr) is None:
         return "reject", "an expression for an equation"
     return "undecided", "an equation beside a value"
 
@@ -206,7 +205,8 @@ def _difference(node: Node) -> Any:
     return sides[0] - sides[1]
 
 
-def _factor(left: Any, right: Any) -> Any:
+def proportion(left: Any, right: Any) -> Any:
+    """The constant factor between two expressions; None for none."""
     if left.free_symbols != right.free_symbols or not left.free_symbols:
         return None
     factors: list[Any] = []

@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
 
 import mpmath
 import sympy
@@ -23,6 +24,7 @@ import sympy
 from livek12.judges.base import Outcome
 from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
+from livek12.judges.rules.units import NO_UNIT, read_unit
 from livek12.judges.rules.unknowns import is_unknown, same_in_order
 from livek12.judges.rules.values import Expr, Value, evaluate
 
@@ -45,6 +47,12 @@ ENOUGH_APART = 3
 SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
 KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0", "mu_0", "N_A"})
+PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
+    "k k_e e e_0 q_e m_e m_p m_n M_p a_0 r_e alpha sigma sigma_B mu_B R_H R_infty phi Phi_0 M_E R_E C".split()
+)
+"""Letters that may be constants of nature."""
+MAX_UNIT = 4
+"""Letters of a unit that may be read as a product (mph)."""
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
 """Names of a constant of integration; c and K are other things as well."""
 VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
@@ -99,6 +107,8 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     )
     if depends and (less or extra <= bound or _is_sum(left) or _is_sum(right)):
         return "reject", f"only one of them depends on {', '.join(sorted(extra))}"
+    if outcome == "reject" and not right.free_symbols and not marked and is_formula(left):
+        return "reject", "a number for a formula"
     if (
         left.is_Symbol
         and right.is_Symbol
@@ -107,9 +117,29 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
         return ("undecided" if str(left).lower() == str(right).lower() else "reject"), "another letter"
     case = {old: new for old in right.free_symbols - left.free_symbols for new in left.free_symbols - right.free_symbols
             if str(old).lower() == str(new).lower()}  # fmt: skip
-    if case and agree(left, right.xreplace(case))[0] == "reject":
+    alike = case and right.xreplace(case).free_symbols == left.free_symbols
+    if alike and agree(left, right.xreplace(case))[0] == "reject":
         return "reject", "different even if letter case does not count"
     return "undecided", "other symbols"
+
+
+def is_formula(expr: Expr) -> bool:
+    """Checks for variables beyond constants, labels and letters of a unit."""
+    names = {str(name) for name in expr.free_symbols}
+    label = expr.is_Symbol and "_" not in str(expr)
+    if names <= PHYSICAL_CONSTANTS or label or any("(" in name for name in names):
+        return False
+    number, product = expr.as_independent(*expr.free_symbols, as_Add=False)
+    letters = product.args if product.is_Mul else (product,)
+    if (number == 1 and not product.is_Add) or len(names) > MAX_UNIT:
+        return not all(letter.is_Symbol and len(str(letter)) == 1 and str(letter).isupper() for letter in letters)
+    written = [name if len(name) == 1 else f"\\{name}" for name in names]
+    words = ("".join(word) for word in permutations(written))
+    return (product.is_Add or len(names) > 1) and not any(map(_is_unit, words)) and not all(map(_is_unit, written))
+
+
+def _is_unit(name: str) -> bool:
+    return bool((read_unit(name) or NO_UNIT).symbol)
 
 
 def _is_sum(expr: Expr) -> bool:
@@ -145,7 +175,6 @@ def _equal_constants(gold: Value, left: Expr, answer: Value, right: Expr) -> tup
 
 
 def _holds_odd_root(*exprs: Expr) -> bool:
-    """Checks for a negative radicand (real or complex by convention)."""
     powers = {power for expr in exprs for power in expr.atoms(sympy.Pow) if power.exp.is_Rational}
     return any(power.base.is_negative and power.exp.q % 2 == 1 and power.exp.q > 1 for power in powers)
 

@@ -21,7 +21,7 @@ from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import Node, has_sign, holds_symbol, is_mixed
 
 _SCALAR = frozenset(
-    "num sym const add mul neg div pow root call log apply abs fact binom percent floor ceil det".split()
+    "num sym const add mul neg div pow root call log opaque abs fact binom percent floor ceil det".split()
 )
 _FUNCTIONS = frozenset({"call", "log", "root", "fact", "binom", "det", "floor", "ceil"})
 MAX_SQUARE = 10**12
@@ -49,8 +49,8 @@ def is_scalar(node: Any) -> bool:
 def _parts(node: Node) -> list[Node]:
     if node[0] in {"add", "mul"}:
         return list(node[1])
-    if node[0] in {"call", "apply"}:
-        return list(node[2]) if node[0] == "apply" else [node[2]]
+    if node[0] in {"call", "opaque"}:
+        return list(node[2]) if node[0] == "opaque" else [node[2]]
     if node[0] in {"num", "sym", "const"}:
         return []
     if node[0] == "det":
@@ -311,7 +311,7 @@ def _asked_kind(expression: str) -> Asked:
         return "unread" if expression else ""
     if is_number(node):
         return "number"
-    plain = is_scalar(node) and not any(part[0] in {"sym", "apply"} for part in walk(node))
+    plain = is_scalar(node) and not any(part[0] in {"sym", "opaque"} for part in walk(node))
     return "arithmetic" if plain else "symbols"
 
 
@@ -466,7 +466,7 @@ def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
     places = int(kind.partition(":")[2])
     if not task_kind or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:
         return _FINE
-    return _FINE if answer[0] == "num" and len(answer[1].partition(".")[2]) <= places else _DOUBT
+    return _FINE if answer[0] == "num" and len(answer[1].partition(".")[2]) == places else _DOUBT
 
 
 _CHECKS: dict[str, Check] = {

@@ -118,7 +118,6 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
 
 
 def _is_kink(point: Point, zeros: Sequence[Expr]) -> bool:
-    """Checks for a whole-number point on a kink (rounding would decide)."""
     whole = any(value.is_Integer for value in point.values())
     return whole and any(zero.xreplace(dict(point)) == 0 for zero in zeros)
 

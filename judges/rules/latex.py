@@ -4,19 +4,20 @@ Contract: `parse` returns plain lists (JSON) or raises Unparsable; it evaluates 
 Ambiguous texts (1/2x) are unparsable.
 
 Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add", items] ["mul", items] ["neg", x]
-["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["apply", name, args] ["abs", x]
+["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["abs", x]
 ["fact", x] ["binom", n, k] ["pm", a, b, sign] ["percent", x] ["matrix", rows] ["det", rows] ["tuple", items]
 ["interval", low, high, low_closed, high_closed] ["set", items] ["union", items] ["ratio", items]
 ["rel", operators, sides] ["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
 ["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
-["unknown", head, parts] (equals only itself) ["applied", name, [x]] (a function or a factor) ["cross", a, b]
-["dot", a, b] and, once both sides are known, ["ordered", name] (a matrix; see `unknowns`)
+["opaque", head, parts]: notation that equals only itself, but for the identities of `unknowns`; "f()" is a function or
+a factor
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from livek12.core.patterns import late
 from livek12.judges.rules.notation import NOT_A_NAME, bare, without_labels
@@ -32,7 +33,7 @@ _INFINITE = frozenset(
 MAX_PIECES = 8
 _OTHERWISE = frozenset({"otherwise", "其他", "其它", "else"})
 _IF = frozenset({"if", "when", "for", "当", "若"}) | _OTHERWISE
-_NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "times", "/", "!", "%", "sqrt", "deg"})
+_NOT_IN_NAMES = frozenset({"+", "-", "^", "pm", "mp", "*", "times", "!", "%", "sqrt", "deg"})
 _FOR_ALL = late(r"\s*for (?:all|every|any|each)\b")
 _LETTERS_ONLY = late(r"(?:[a-z]{3,}|[A-Za-z]?[A-Z][A-Za-z]*)(?<!^[A-Za-z])")
 _FUNCTION_OF_A_LETTER = late(r"(?:sin|cos|tan|cot|sec|csc|ln|lg|log|exp|arcsin|arccos|arctan)[a-z]")
@@ -42,12 +43,37 @@ _WORD_NAME = late(
 )
 
 
-def parse(text: str, letters: bool = False) -> Node:
-    """The tree of an answer; with `letters`, a single letter behind a value may be its unit.
+def parse(text: str, letters: bool = False, tight: bool = False) -> Node:
+    """The tree of an answer.
+
+    Args:
+        text: of the answer.
+        letters: a single letter behind a value may be its unit.
+        tight: letters behind a slash are one denominator (E/kT).
 
     Raises:
         Unparsable: no mathematics, or out of bounds.
     """
+    tree = _remembered(text, letters, tight) if len(text) <= MAX_REMEMBERED else _outcome(text, letters, tight)
+    if isinstance(tree, str):
+        raise Unparsable(tree)
+    return tree
+
+
+MAX_REMEMBERED = 400
+
+
+def _outcome(text: str, letters: bool, tight: bool) -> Node | str:
+    try:
+        return _tree(text, letters, tight)
+    except Unparsable as error:
+        return str(error)
+
+
+_remembered = lru_cache(maxsize=8192)(_outcome)
+
+
+def _tree(text: str, letters: bool, tight: bool) -> Node:
     text = upright(without_labels(bare(text)), letters)
     name = _WORD_NAME.match(text)
     if name and not NOT_A_NAME.search(name["name"]):
@@ -71,7 +97,7 @@ def parse(text: str, letters: bool = False) -> Node:
         text = text[: remark.start()]
     about = _ABOUT.match(text)
     tokens, source = tokenize(text[about.end() :] if about else text)
-    node = _Reader(tokens, source).whole()
+    node = _Reader(tokens, source, tight).whole()
     if about and node[0] not in NOT_SCALAR:
         node = ["approx", node]
     if remark and bounds([node], remark["name"]):
@@ -105,7 +131,6 @@ _FAMILY = late(r"^\\?\{\s*([a-z]|\\[a-z]+)\s*(?:[|∣｜:：]|\\mid(?![a-z]))\s*
 
 
 def _of_family(text: str) -> str:
-    """The condition of {x | x = kπ, k ∈ Z}."""
     set_of = _FAMILY.match(text) if text.endswith("}") else None
     condition = text[set_of.end() : -1].removesuffix("\\") if set_of else ""
     return condition if _INTEGER.search(condition) else text
@@ -306,6 +331,8 @@ class _Reader(ExpressionReader):
         """A name with the last value of its chain, exact before approximate."""
         name = "".join(token.text for token in self.tokens[start:first] if token.text not in {"{", "}", "bold"})
         side = self.attempt(start, first)
+        if side and side[0] == "mul" and [part[0] for part in side[1]] == ["sym", "tuple"]:
+            side = ["opaque", f"{side[1][0][1]}()", side[1][1][1]]
         operator = self.tokens[first].text
         self.at = first + 1
         if operator == "in":

@@ -146,9 +146,25 @@ def to_latex(text: str) -> str:
         text = text.translate(_SYMBOL_OF)
         text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)
     text = _COLOURS.sub("", text.replace("⁄", "/"))
+    if "10" in text:
+        text = _TEN_TO_THE.sub(_power_of_ten, text)
     if _REPEATING_WHOLE.fullmatch(text):
         text = text.replace("(", "\\overline{").replace(")", "}")
     return _REPEATING.sub(_repeating, text)
+
+
+_TEN_TO_THE = late(
+    r"(?P<times>(?:times|乘以?|곱하기)\s?)?(?<![\d.])10(?:"
+    r" to the (?:power (?:of )?)?(?P<minus>minus |negative |-)?(?P<power>\d{1,3})(?:(?:st|nd|rd|th)(?: power)?)?"
+    r"|的(?P<zhminus>负|-)?(?P<zh>\d{1,3})次[方幂]|의 (?P<kominus>마이너스 ?|-)?(?P<ko>\d{1,3}) ?(?:제곱|승))"
+)
+"""A power of ten in words."""
+
+
+def _power_of_ten(match: re.Match[str]) -> str:
+    sign = "-" if match["minus"] or match["zhminus"] or match["kominus"] else ""
+    times = "\\times " if match["times"] else ""
+    return f"{times}10^{{{sign}{match['power'] or match['zh'] or match['ko']}}}"
 
 
 def _repeating(match: re.Match[str]) -> str:

@@ -28,7 +28,7 @@ from fractions import Fraction
 from livek12.core.patterns import late
 from livek12.core.text import of_short
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
-from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex
+from livek12.judges.rules.notation import NOT_A_NAME, bare, key_value, to_latex, without_part_labels
 from livek12.judges.rules.numerals import read_numeral, spelled
 from livek12.judges.rules.units import KELVIN_OFFSET, NO_UNIT, SUBUNITS, Unit, compound, conversion, currency, read_unit
 
@@ -70,12 +70,16 @@ class NumberStage:
         """Accept or reject by precision; undecided for doubtful units."""
         if comparison.is_choice or (_FLAT.search(comparison.answer) and not _FLAT.search(comparison.gold)):
             return undecided(NAME)
-        gold, answer = read_number(key_value(comparison.gold)), read_number(comparison.answer)
+        key = key_value(comparison.gold)
+        gold, answer = read_number(key), read_number(comparison.answer)
+        if gold is None or answer is None:
+            labels, texts = without_part_labels(key, comparison.answer)
+            gold, answer = map(read_number, texts) if len(labels) == 1 else (None, None)
         if gold is None or answer is None:
             return undecided(NAME)
-        if gold.name and answer.name and gold.name != answer.name:
-            return undecided(NAME, "another name")
         outcome, reason = compare_quantities(gold, answer, comparison.unit)
+        if gold.name and answer.name and gold.name != answer.name and outcome != "reject":
+            return undecided(NAME, "another name")
         if outcome == "undecided" and _lacks_its_unit(gold, answer, comparison):
             outcome, reason = "reject", f"the unit {gold.unit.symbol} is missing, and nothing prints it"
         if outcome == "undecided":
@@ -212,10 +216,10 @@ def _lacks_its_unit(gold: Number, answer: Number, comparison: AnswerComparison) 
 
 def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
     words = gold.unit.word, answer.unit.word
-    if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
-        return ""
     if any(words) and (gold.unit.symbol or answer.unit.symbol):
         return f"a unit beside {' or '.join(filter(None, words))}"
+    if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
+        return ""
     if gold.unit.symbol and not answer.unit.symbol and not (gold.unit.may_be_left_out or _is_a_year(gold)):
         return f"the key has the unit {gold.unit.symbol}, the answer none"
     if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
@@ -226,7 +230,6 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
 
 
 def _is_a_year(number: Number) -> bool:
-    """Checks for a year (1919年), often written without the word."""
     return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
@@ -234,7 +237,6 @@ _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
 
 
 def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
-    """Checks for a ratio of powers of ten, hours, minutes or days."""
     if first == 0 or second == 0 or (first < 0) != (second < 0):
         return False
     return any(_leading(first / second) == digits for step in _STEPS for digits in (_leading(step), _leading(1 / step)))
@@ -261,7 +263,7 @@ _NUMBER = late(
 )
 _SPACING = late(r"\\(?:[,;:! ]|q?quad(?![a-zA-Z])|left(?![a-zA-Z])|right(?![a-zA-Z])|displaystyle)|~")
 _LATIN_NAME = late(
-    r"(?P<name>\|?(?:\\Delta\s*)?\\?[A-Za-z]+(?:\s*_\s*(?:\{[^{}=]{1,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\approx)\s*(?=[^=])"
+    r"(?P<name>\|?(?:\\Delta\s*)?(?:\\(?:d{1,2}ot|bar|tilde|hat|vec|mathbf)\s*\{\s*\\?[A-Za-z]+\s*\}|\\?[A-Za-z]+)'*(?:\s*_\s*(?:\{(?:[^{}=]|\{[^{}=]{0,20}\}){1,40}\}|\\[a-z]+\s?\{[^{}=]{0,20}\}|\w))?'*\|?(?:\s*\([^()=]{0,40}\))?)\s*(?P<is>=|\\(?:approx|sim|simeq)(?![a-z]))\s*(?=[^=])"
 )
 _WORD_NAME = late(
     r"(?P<name>[\u4e00-\u9fff]{1,16}|"

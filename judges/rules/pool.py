@@ -137,7 +137,6 @@ def compare_trees(link: Link, seconds: float) -> None:
 
 
 def _compared(request: Reply) -> tuple[str, str]:
-    """Runs the comparer; the second reader may only accept."""
     from livek12.judges.rules.algebra import Comparer
     from livek12.judges.rules.second_trees import second_reading
     from livek12.judges.rules.tokens import Unparsable

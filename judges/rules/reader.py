@@ -9,9 +9,11 @@ from abc import ABC, abstractmethod
 
 from livek12.judges.rules.tokens import Token, Unparsable
 from livek12.judges.rules.trees import (
+    ORDERED,
     Node,
     chosen,
     decorated,
+    holds_symbol,
     in_base,
     is_improper,
     is_matrix_name,
@@ -22,6 +24,7 @@ from livek12.judges.rules.trees import (
     symbols,
     times,
     transposed,
+    with_index,
     with_products_of_vectors,
 )
 
@@ -34,9 +37,10 @@ MAX_NAME = 40
 class Cursor:
     """A position in tokens, with its depth in brackets and bars."""
 
-    def __init__(self, tokens: list[Token], source: str) -> None:
+    def __init__(self, tokens: list[Token], source: str, tight: bool = False) -> None:
         self.tokens = tokens
         self.source = source
+        self.tight = tight
         self.at = 0
         self.end = len(tokens)
         self.depth = 0
@@ -88,21 +92,25 @@ class Cursor:
             return True
         return False
 
-    def raw_group(self) -> str:
+    def raw_group(self, longest: int = MAX_NAME) -> str:
         """The text of a subscript in a name."""
         if not self.is_op("{"):
             return self.take().text
         close = self.boundary(frozenset(), self.at + 1)
         name = "".join(token.text for token in self.tokens[self.at + 1 : close] if token.text not in {"{", "}"})
-        if len(name) > MAX_NAME or close >= self.end:
+        if len(name) > longest or close >= self.end:
             raise Unparsable("a long subscript")
         self.at = close + 1
         return name
 
 
 MAX_DEPTH = 32
+AMBIGUOUS = "ambiguous division"
 _APPLIED = frozenset({"f", "g", "F", "G"})
 _SIGNS = frozenset({"+", "-", "pm", "mp"})
+_ENCLOSED = frozenset({"mean", "ket", "bra"})
+MAX_CONTENT = 120
+_DIRECTIONS = frozenset({"vec", "bold", "hat"})
 _CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 MAX_VERTICES = 3
 _PERHAPS_APPLIED = frozenset("E P D Gamma zeta psi Psi phi delta Theta J_ Y_".split())
@@ -184,8 +192,12 @@ class ExpressionReader(Cursor, ABC):
                 node, divided = ["div", node, self.signed_power()], True
                 factors[-1] = (factors[-1][0], ["div", factors[-1][1], node[2]])
             elif self.starts_primary():
+                if divided and not (self.tight and node[0] == "div" and holds_symbol(node[2])):
+                    raise Unparsable(AMBIGUOUS)
                 if divided:
-                    raise Unparsable("ambiguous division")
+                    node = ["div", node[1], times(node[2], self.power())]
+                    factors[-1] = (factors[-1][0], node)
+                    continue
                 if self.is_op("{") and self.tokens[self.at + 1 : self.at + 2][0].text in _SIGNS:
                     raise Unparsable("a sign at the begin of a group")
                 fraction = self.peek().text == "frac"
@@ -243,8 +255,22 @@ class ExpressionReader(Cursor, ABC):
             elif self.is_op("'") or (token.kind == "const" and token.text in {"deg", "prime"}):
                 self.take()
                 node = times(node, ["const", "deg"]) if token.text == "deg" else decorated(node, "'")
+            elif self.is_op("_"):
+                node = self.indexed(node)
             else:
                 return node
+
+    def indexed(self, node: Node) -> Node:
+        """A symbol with its subscript behind a mark or power; anything else at a condition: (dS/dT)_V."""
+        self.take()
+        index = self.raw_group()
+        if node[0] == "pow" and node[1][0] == "sym":
+            return ["pow", with_index(node[1], index), node[2]]
+        if node[0] == "sym":
+            return with_index(node, index)
+        if self.is_op("^") or not index.isalpha():
+            raise Unparsable("limits of an evaluation")
+        return ["opaque", f"at {index}", [node]]
 
     def exponent(self, base: Node) -> Node:
         """Applies ^: a power, a mark of a name, or degrees."""
@@ -273,7 +299,10 @@ class ExpressionReader(Cursor, ABC):
             self.at = close + braced
             return times(base, ["const", "deg"])
         if braced and texts[0:1] == ["("] and texts[-1] == ")":
-            raise Unparsable("a bracketed superscript")
+            self.at = close + braced
+            if base[0] != "sym" or len(texts) != 3 or self.is_op("("):
+                raise Unparsable("a bracketed superscript")
+            return decorated(base, f"^({texts[1]})")
         exponent = self.argument(signed=True)
         return chosen(base, exponent) or ["pow", base, exponent]
 
@@ -300,7 +329,7 @@ class ExpressionReader(Cursor, ABC):
             if token.text[1] == ".":
                 raise Unparsable("a fraction without braces")
             return ["num", token.text[0]]
-        return self.primary()
+        return ["num", self.take().text] if token.kind == "num" else self.primary()
 
     def primary(self) -> Node:
         """A primary, within the depth limit."""
@@ -328,7 +357,7 @@ class ExpressionReader(Cursor, ABC):
         if kind == "id":
             return self.symbol(text)
         if kind == "operator":
-            return ["unknown", text, [self.function_argument()]]
+            return ["opaque", text, [self.function_argument()]]
         if kind == "nabla":
             return self.nabla()
         if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
@@ -362,19 +391,26 @@ class ExpressionReader(Cursor, ABC):
         token = self.peek()
         previous = self.tokens[self.at - 1]
         if self.subscripted():
-            name = f"{name}_{self.raw_group()}"
+            name = with_index(["sym", name], self.raw_group())[1]
         elif token.kind == "num" and token.start == previous.end and token.text.isdigit():
             name = f"{name}_{self.take().text}"
+        if self.is_op("(") and not name[0].isupper():
+            close = self.boundary(frozenset({"sep"}), self.at + 1)
+            if close < self.end and self.tokens[close].kind == "sep":
+                self.take()
+                inner = self.items()
+                self.expect(")")
+                return ["opaque", f"{name}()", inner[2] if inner[0] == "list" else [inner]]
         if (name in _PERHAPS_APPLIED or name[:2] in _PERHAPS_APPLIED) and self.is_op("(", "["):
             inner = self.bracket(self.take().text)
             random = name not in _OF_RANDOM_VARIABLES or any(letter[0] in _CAPITALS for letter in symbols(inner))
             whole = inner[0] in {"tuple", "interval", "list"}
-            return ["applied", name, [inner]] if random and not whole else times(["sym", name], inner)
+            return ["opaque", f"{name}()", [inner]] if random and not whole else times(["sym", name], inner)
         if name.split("_")[0] in _APPLIED and self.is_op("("):
             self.take()
             inner = self.items()
             self.expect(")")
-            return ["apply", name, inner[2] if inner[0] == "list" else [inner]]
+            return ["opaque", f"{name}()", inner[2] if inner[0] == "list" else [inner]]
         return ["sym", name]
 
     def function(self, name: str) -> Node:
@@ -403,7 +439,8 @@ class ExpressionReader(Cursor, ABC):
 
     def is_direction(self) -> bool:
         """Checks for a letter with arrow or hat, which is no function argument."""
-        return self.peek().kind == "decor" and self.peek().text in {"vec", "bold", "hat"}
+        inner = self.tokens[self.at + 1] if self.is_op("{") and self.at + 1 < self.end else self.peek()
+        return inner.kind == "decor" and inner.text in _DIRECTIONS
 
     def structure(self, name: str) -> Node:
         """A root, fraction or binomial."""
@@ -447,7 +484,7 @@ class ExpressionReader(Cursor, ABC):
             return None
         else:
             self.at = bottom + 1
-        return ["unknown", f"{letter} / {' '.join(variables)}", [operand]]
+        return ["opaque", f"{letter} / {' '.join(variables)}", [operand]]
 
     def quotient_of_differentials(self, letter: str) -> Node | None:
         """The rest of dy/dx or ∂T/∂x."""
@@ -463,7 +500,7 @@ class ExpressionReader(Cursor, ABC):
             self.at = start
             return None
         variable = self.inner_primary()
-        return ["unknown", f"{letter} / {variable[1]}", [operand]]
+        return ["opaque", f"{letter} / {variable[1]}", [operand]]
 
     def order(self) -> int:
         """Consumes the number behind ^; default 1."""
@@ -497,13 +534,18 @@ class ExpressionReader(Cursor, ABC):
     def nabla(self) -> Node:
         r"""\nabla with its operand."""
         sign = self.take().text if self.is_op("times", "*") else f"^{self.order()}"
-        return ["unknown", f"nabla {sign}", [self.power()]]
+        return ["opaque", f"nabla {sign}", [self.power()]]
 
     def decoration(self, name: str) -> Node:
         """A decorated symbol; an angle or triangle by vertices; the reals."""
         if name in {"angle", "triangle"} and not self.is_op("{"):
             return named_by_points(name, self.vertices()) or self.symbol(f"{name}({self.raw_group()})")
-        inner = self.raw_group()
+        inner = self.raw_group(MAX_CONTENT if name in _ENCLOSED else MAX_NAME)
+        if name in _ENCLOSED:
+            return ["opaque", f"{name} {inner}" if name == "mean" else f"{ORDERED}{name}({inner})", []]
+        if name in _DIRECTIONS:
+            plain = inner.removeprefix("vec").removeprefix("bold").removeprefix("hat")
+            name, inner = ("hat" if "hat" in inner.removesuffix(plain) else name), plain or inner
         if points := named_by_points(name, inner):
             return points
         if name == "mathbb":

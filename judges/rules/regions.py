@@ -74,7 +74,6 @@ def _region_of(node: Node) -> Region | None:
 
 
 def _listed(node: Node) -> Region | None:
-    """Unites alternatives; intersects conditions with "and" or ≠."""
     kind, parts = node[1], node[2]
     if kind == "or":
         return _joined([_region_of(part) for part in parts])
@@ -176,7 +175,6 @@ def _isolate(side: Any, other: Value) -> tuple[Value, bool, str] | None:
 
 
 def _solved(left: Value, operator: str, right: Value) -> Region | None:
-    """Solves by signs between real roots and poles."""
     difference = left.expr - right.expr
     if len(difference.free_symbols) != 1 or left.loose or right.loose:
         return None

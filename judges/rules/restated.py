@@ -240,7 +240,6 @@ def _as_a_whole(pair: Restated, comparison: AnswerComparison, whole: Decision) -
 
 
 def _is_product(pair: Restated, alike: Compare) -> bool:
-    """Checks for a factor: 3 (4) is twelve, 30° (π/6) is thirty."""
     return pair.kind == "bare" and not _rounded(pair, alike) and not _one_value(pair, alike)
 
 

@@ -19,6 +19,7 @@ from livek12.judges.rules.latex import parse
 from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
+from livek12.judges.rules.reader import AMBIGUOUS
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import Node
 from livek12.judges.rules.units import conversion
@@ -107,14 +108,19 @@ class SymbolicStage:
 
 
 def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
-    """Both trees, and whether a letter was taken as a unit."""
+    """Both trees, and whether a letter was taken as a unit, or letters as one denominator."""
     try:
         plain = parse(gold), parse(answer)
         if (plain[0][0] == "unit") == (plain[1][0] == "unit"):
             return *plain, False
     except Unparsable:
         plain = None
-    guessed = parse(gold, letters=True), parse(answer, letters=True)
+    try:
+        guessed = parse(gold, letters=True), parse(answer, letters=True)
+    except Unparsable as error:
+        if str(error) != AMBIGUOUS:
+            raise
+        return parse(gold, tight=True), parse(answer, tight=True), True
     return *guessed, guessed != plain
 
 
@@ -172,7 +178,6 @@ def _are_numbers(gold: str, answer: str) -> bool:
 
 
 def _with_decimal_comma(gold: str, answer: str) -> Decision:
-    """Accepts "1,22" and a single number if equal as decimals."""
     texts = [bare(text) for text in (gold, answer)]
     numbers = [read_number(text.replace(",", ".") if _COMMA.fullmatch(text) else text) for text in texts]
     plain = any(_PLAIN_COMMA.fullmatch(text) for text in texts)

@@ -43,7 +43,7 @@ _SAME_LETTER = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "
 _RELATIONS = {
     "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "lt": "<", "gt": ">", "le": "<=",
     "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=",
-    "approx": "~", "simeq": "~", "in": "in", "equiv": "equiv",
+    **dict.fromkeys("approx simeq sim thickapprox approxeq".split(), "~"), "in": "in", "equiv": "equiv",
 }  # fmt: skip
 _OPERATORS = {"times": "times", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
               "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
@@ -54,7 +54,9 @@ _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "bino
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
               "circ": "deg", "degree": "deg", "prime": "prime", "dagger": "dagger", "top": "top",
               **dict.fromkeys("ldots dots cdots dotsc".split(), "dots")}  # fmt: skip
-_DECORATIONS = frozenset("vec bold hat bar overline tilde dot ddot mathcal mathscr mathbb angle triangle arc".split())
+_DECORATIONS = frozenset(
+    "vec bold hat bar overline tilde dot ddot dddot mathcal mathscr mathbb angle triangle arc mean ket bra".split()
+)
 _OPERATOR_NAMES = frozenset("det tr Tr Var Cov erf erfc sgn sign rank diag div grad curl rot Re Im arg".split())
 """Functions and operators without rules: their values equal only themselves."""
 _SAME_DECORATION = {
@@ -88,7 +90,20 @@ _STOP_WORDS = frozenset("if is as at to of in no on by for all not the yes any a
 _DOUBLED = late(r"\\\\(?=[a-zA-Z]{2,}|[(){}\[\]])")
 _SYSTEM = late(r"\\left\s*(?:\\\{|\\lbrace)\s*\\begin\s*\{(?:array|aligned|matrix|gathered)\}(?:\s*\{[clr]{1,3}\})?")
 _END_SYSTEM = late(r"\\end\s*\{(?:array|aligned|matrix|gathered)\}\s*\\right\s*(?:\.|$)")
+_ALIGNED = late(
+    r"\\(?:begin|end)\s*\{(?:aligned|alignedat|align|gathered|gather|split|eqnarray|equation)\*?\}(?:\{\d\})?"
+)
+_GOES_ON = late(r"\\\\(?:\s*\[[^\]]{0,10}\])?\s*(?=&?\s*(?:=|\\approx|\\simeq))")
+"""A row of a chain: "a &= b \\\\ &= c"."""
+_MEAN = late(
+    r"(?:\\left\s*)?\\langle(?P<mean>(?:(?!\\[lr]angle).){1,120}?)(?:\\right\s*)?\\rangle"
+    r"|(?:\\left\s*)?\|(?P<ket>(?:(?!\\[lr]angle)[^|]){1,60}?)(?:\\right\s*)?\\rangle"
+    r"|(?:\\left\s*)?\\langle(?P<bra>(?:(?!\\[lr]angle)[^|]){1,60}?)(?:\\right\s*)?\|",
+    re.DOTALL,
+)
+MAX_NESTED = 3
 _ANGLED = late(r"\\langle((?:(?!\\[lr]angle)[^|]){1,400}?,(?:(?!\\[lr]angle)[^|]){1,400}?)\\rangle")
+_AMPERSAND = late(r"(?<!\\)&")
 _SET_MINUS = late(r"(?<![a-zA-Z\\])(R|\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?)\s*\\(?=\{)")
 _ABSOLUTE = late(r"(?<![a-zA-Z\\])[Aa]bs\s*\(([^()|]{1,80})\)")
 _CHOOSE = late(r"(?:\{|^)([^{}\\]{1,20})\\choose(?![a-z])([^{}\\]{1,20})(?:\}|$)")
@@ -116,6 +131,8 @@ _BOLD = late(
 )
 _SETS_OF_NUMBERS = frozenset("RZNQC")
 _UPRIGHT = late(r"\\(?:mathrm|rm|mathit)\s+([A-Za-z])")
+_OPERATOR = late(r"(?<![a-zA-Z\\{])(Tr|tr|det|Var|Cov|erfc?|sgn|rank|arg|Re|Im)(?=\s*(?:\\left\s*)?[(\[])")
+"""An operator in plain letters, which is no product."""
 _BIG_O = late(r"\\math(?:cal|scr)\s*\{?\s*O\s*\}?(?=\s*(?:\\left\s*)?\()")
 
 
@@ -128,16 +145,14 @@ def tokenize(text: str) -> tuple[list[Token], str]:
     if len(text) > MAX_CHARS:
         raise Unparsable("too long")
     source = to_latex(text).replace("{:}", ":").replace("**", "^")
-    source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
-    source = _with_bold_letters(source)
-    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", source))
-    source = _ANGLED.sub(r"(\1)", source)
+    source = _OPERATOR.sub(r"\\operatorname{\1}", source)
+    if "\\" in source:
+        source = _plain_commands(source)
+    if "&" in source and "\\begin" not in source:
+        source = _AMPERSAND.sub(" ", source)
     if _DATE.search(source):
         raise Unparsable("a date")
-    source = _ABSOLUTE.sub(r"|\1|", _SET_MINUS.sub(r"\1\\setminus \\", source))
-    source = _CHOOSE.sub(r"\\binom{\1}{\2}", source)
-    if "\\begin" not in source:
-        source = _DOUBLED.sub(r"\\", source)
+    source = _ABSOLUTE.sub(r"|\1|", source)
     tokens: list[Token] = []
     position = depth = 0
     while position < len(source):
@@ -149,10 +164,28 @@ def tokenize(text: str) -> tuple[list[Token], str]:
             number, position = _number(match["num"], source, start, depth)
             tokens.append(Token("num", number, start, position))
             continue
-        for kind, value in _classify(match):
+        index = tokens[-1:] and tokens[-1].kind == "op" and tokens[-1].text in "_^"
+        broken = match["letters"] and len(match["letters"]) > 1 and source.startswith("{", position)
+        for kind, value in [("word", match["letters"])] if broken else _classify(match):
+            if index and kind == "word":
+                tokens += [Token(*part, start, position) for part in (("op", "{"), (kind, value), ("op", "}"))]
+                continue
             tokens.append(Token(kind, value, start, position))
             depth += (kind == "op" and value in "([{") - (kind == "op" and value in ")]}")
     return tokens, source
+
+
+def _plain_commands(source: str) -> str:
+    source = _END_SYSTEM.sub(r"\\end{cases}", _SYSTEM.sub(r"\\begin{cases}", source))
+    source = _BIG_O.sub("O", _UPRIGHT.sub(r"\1", _with_bold_letters(source)))
+    if "angle" in source:
+        source = _ANGLED.sub(r"(\1)", source)
+        for _ in range(MAX_NESTED):
+            source = _MEAN.sub(lambda pair: f"\\{pair.lastgroup}{{{pair[pair.lastgroup or 0]}}}", source)
+    if _ALIGNED.search(source):
+        source = _AMPERSAND.sub(" ", _GOES_ON.sub(" ", _ALIGNED.sub(" ", source)))
+    source = _CHOOSE.sub(r"\\binom{\1}{\2}", _SET_MINUS.sub(r"\1\\setminus \\", source))
+    return source if "\\begin" in source else _DOUBLED.sub(r"\\", source)
 
 
 def _with_bold_letters(source: str) -> str:
@@ -164,7 +197,6 @@ def _with_bold_letters(source: str) -> str:
 
 
 def _number(written: str, source: str, start: int, depth: int) -> tuple[str, int]:
-    """One number; commas group only outside brackets."""
     grouped = "," in written
     if grouped and (depth or (start and source[start - 1] in ",.")):
         written = written.split(",", maxsplit=1)[0]
@@ -258,7 +290,7 @@ def _letters(run: str) -> list[tuple[str, str]]:
     pieces = _PIECES.findall(run)
     singles = sum(len(piece) == 1 for piece in pieces)
     allowed = 3 if singles == len(pieces) else 2 if pieces[0] in FUNCTIONS else 1
-    if run.lower() in _STOP_WORDS or singles > allowed:
+    if (run.lower() in _STOP_WORDS and (run[1:].islower() or run.isupper())) or singles > allowed:
         return [("word", run)]
     tokens: list[tuple[str, str]] = []
     for piece in pieces:

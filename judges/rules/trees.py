@@ -11,8 +11,8 @@ DIRECTED = ("vec(", "bold(", "hat(")
 """Prefixes of the names of vectors and quantum operators."""
 TURNED = ("^T", "^dagger")
 """Suffixes of the names of transposes and adjoints."""
-UNKNOWN = frozenset({"unknown", "cross", "applied", "ordered"})
-"""Nodes that equal only themselves, but for the identities written in `vectors` and `unknowns`."""
+ORDERED = "ordered "
+"""Prefix of the head of an opaque letter that does not commute."""
 
 
 def chosen(base: Node, exponent: Node) -> Node | None:
@@ -83,7 +83,7 @@ def is_directed(node: Node) -> bool:
         return any(directed) if kind == "add" else directed.count(True) == 1
     if kind in {"neg", "div"}:
         return is_directed(node[1])
-    return kind in {"cross", "nabla"} or (kind == "unknown" and any(map(is_directed, node[2])))
+    return kind == "opaque" and node[1] != "dot" and (node[1] == "cross" or any(map(is_directed, node[2])))
 
 
 def with_products_of_vectors(factors: list[tuple[str, Node]]) -> Node | None:
@@ -93,11 +93,11 @@ def with_products_of_vectors(factors: list[tuple[str, Node]]) -> Node | None:
         for operator, right in factors[1:]:
             left = joined[-1][1]
             if operator == sign and _is_of_vectors(kind, left, right):
-                joined[-1] = (joined[-1][0], [kind, left, right])
+                joined[-1] = (joined[-1][0], ["opaque", kind, [left, right]])
             else:
                 joined.append((operator, right))
         factors = joined
-    if not any(node[0] in {"cross", "dot"} for _, node in factors):
+    if not any(node[:2] in (["opaque", "cross"], ["opaque", "dot"]) for _, node in factors):
         return None
     return factors[0][1] if len(factors) == 1 else ["mul", [node for _, node in factors]]
 
@@ -115,10 +115,10 @@ def is_matrix_name(name: str) -> bool:
     return name.startswith(DIRECTED) or (letter.isupper() and len(letter) == 1)
 
 
-def holds_kind(node: Any, kinds: frozenset[str]) -> bool:
-    """Checks for a node of some kinds."""
+def holds_opaque(node: Any) -> bool:
+    """Checks for notation that equals only itself; dot products of vectors are understood."""
     return isinstance(node, list) and (
-        (bool(node) and isinstance(node[0], str) and node[0] in kinds) or any(holds_kind(part, kinds) for part in node)
+        (node[:1] == ["opaque"] and node[1] != "dot") or any(holds_opaque(part) for part in node)
     )
 
 
@@ -142,6 +142,14 @@ def decorated(node: Node, mark: str) -> Node:
     if node[0] != "sym":
         raise Unparsable("a mark on an expression")
     return ["sym", node[1] + mark]
+
+
+def with_index(node: Node, index: str) -> Node:
+    """A symbol with a subscript before its marks (x'_1 is x_1'); e_x is the unit vector of x."""
+    if node[1] in {"hat(e)", "bold(e)"}:
+        return ["sym", f"hat({index})"]
+    base = node[1].rstrip("'*+-").partition("^(")[0]
+    return ["sym", f"{base}_{index}{node[1][len(base) :]}"]
 
 
 def holds_symbol(node: Any, name: str | None = None) -> bool:
@@ -268,8 +276,8 @@ def named_entries(node: Node) -> list[Node] | None:
 
 def name_of(node: Node) -> str:
     """The name for the tree of a name."""
-    if node[0] == "apply":
-        return f"{node[1]}({','.join(name_of(argument) for argument in node[2])})"
+    if node[0] == "opaque":
+        return f"{node[1].removesuffix('()')}({','.join(name_of(argument) for argument in node[2])})"
     return str(node[1])
 
 
@@ -278,6 +286,12 @@ def rename(node: Any, old: str, new: str) -> Any:
     if not isinstance(node, list):
         return node
     return ["sym", new] if node == ["sym", old] else [rename(child, old, new) for child in node]
+
+
+def alike_but_for_index(name: str, other: str) -> bool:
+    """Checks for one letter, its index on one side only or in another case: E and E_1, c_p and C_P."""
+    (letter, _, index), (second, _, indices) = (part.lower().partition("_") for part in (name, other))
+    return letter == second and letter.isalpha() and (not index or not indices or index == indices)
 
 
 def unnamed(node: Node) -> Node:

@@ -46,6 +46,8 @@ Wb: weber | 韦伯 | 웨버
 H: henry | 亨 亨利 | 헨리
 S: siemens | 西门子 | 지멘스
 eV: electronvolt | 电子伏 电子伏特 | 전자볼트
+eVc: | |
+eVcc: | |
 mol: mole | 摩 摩尔 | 몰
 cal: calorie | 卡 卡路里 | 칼로리
 bar: | 巴 | 바
@@ -72,7 +74,7 @@ d: day days 天 日 일
 y: yr yrs year years 年 年度 년 년도
 t: ton tons tonne tonnes 吨 톤
 atm: 大气压 标准大气压 기압
-mmHg: 毫米汞柱
+mmHg: mm_Hg mm_of_Hg 毫米汞柱
 hPa: 百帕 헥토파스칼
 ha: hectare hectares 公顷 헥타르
 K: kelvin kelvins 开 开尔文 켈빈
@@ -88,7 +90,7 @@ mi: mile miles 英里
 oz: ounce ounces
 mph:
 u: amu
-ly: 光年
+ly: light_year light_years light-year light-years 光年 광년
 nmi: nautical_mile nautical_miles
 slug: slugs
 au: AU 天文单位
@@ -225,6 +227,7 @@ def read_unit(text: str) -> Unit | None:
     plain = _CAPITALISED.sub(_small, plain)
     plain = plain.replace("\\mu ", "\\mu").replace("\\circ ", "\\circ")
     plain = re.sub(r"(?<![A-Za-z])([kMGm]) \\Omega", r"\1\\Omega", plain)
+    plain = _PER_LIGHT.sub(lambda match: "eVcc" if match["square"] else "eVc", plain)
     if not plain:
         return NO_UNIT
     parsed = _powers(plain)
@@ -245,8 +248,15 @@ def read_unit(text: str) -> Unit | None:
     return None
 
 
-_FACTOR_BEFORE = late(r"[A-Za-z](?:\s|\\[,;: ]|~)*\\(?:text|mathrm|textrm|rm)(?![a-z])|g\s+[A-Z]")
-r"""A plain letter behind a number and before an upright unit, which is rather a factor: 8080g \text{N}."""
+_PER_LIGHT = late(r"eV ?/ ?(?:\( ?)?c(?: ?\))?(?![A-Za-z])(?P<square> ?\^ ?2| ?\^ ?\{ ?2 ?\})?")
+"""Momentum and mass of particles: GeV/c, MeV/c^2."""
+_NATURAL = late(r"eVcc?\^")
+"""Units that are one where the speed of light is 1."""
+_FACTOR_BEFORE = late(
+    r"(?:\s|\\[,;: ]|~)*[A-Za-z](?:(?:\s|\\[,;: ]|~)*\\(?:text|mathrm|textrm|rm)(?![a-z])|\s+[A-Za-z](?![A-Za-z]))"
+    r"|(?:\s|\\[,;: ]|~)*kT$"
+)
+r"""Plain letters behind a number that are rather factors: 8080g \text{N}, 8080 g N, 3 kT."""
 
 
 def _small(word: re.Match[str]) -> str:
@@ -314,7 +324,10 @@ def _registry() -> Any:
     with untimed():
         import pint
 
-        return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+        registry: Any = pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+        registry.define("eVc = electron_volt / speed_of_light")
+        registry.define("eVcc = electron_volt / speed_of_light ** 2")
+        return registry
 
 
 @lru_cache(maxsize=4096)
@@ -337,11 +350,11 @@ def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
         return "same", Fraction(1)
     if (
         {unit, into} in _CONFUSED
-        or ("rad" in unit) != ("rad" in into)
+        or (("rad" in unit) != ("rad" in into) and {unit, into} != {"deg^1", "rad^1"})
         or any("rpm" in symbol for symbol in (unit, into))
     ):
         return "doubtful", Fraction(1)
-    if ("bp^" in unit) != ("bp^" in into):
+    if ("bp^" in unit) != ("bp^" in into) or _NATURAL.sub("eV^", unit) == _NATURAL.sub("eV^", into):
         return "doubtful", Fraction(1)
     (size, dimension), (other_size, other_dimension) = _in_base_units(unit), _in_base_units(into)
     if dimension != other_dimension:

@@ -11,13 +11,13 @@ r"""Notation that equals only itself: vectors, operators, matrices, unknown func
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import sympy
 
-from livek12.judges.rules.trees import DIRECTED, TURNED, Node, holds_kind, is_matrix_name, symbols
+from livek12.judges.rules.trees import DIRECTED, ORDERED, TURNED, Node, is_matrix_name, symbols
 
 Expr = Any
 OPENING_MARK = "⟦"
@@ -26,13 +26,13 @@ MAX_EXPANDED = 200
 MAX_EXPONENT = 6
 
 
-def symbol(name: str, ordered: bool) -> Expr:
-    """A letter; non-commutative if `ordered`."""
-    return sympy.Symbol(name, commutative=not ordered)
-
-
-def unknown(head: str, parts: list[Expr]) -> Expr:
-    """An opaque node with its parts."""
+def opaque(head: str, parts: list[Expr]) -> Expr:
+    """An opaque node with its parts, by its identity if it has one."""
+    identity = _IDENTITIES.get(head)
+    if identity is not None and not any(isinstance(part, sympy.MatrixBase) for part in parts):
+        return identity(*parts)
+    if head.startswith(ORDERED):
+        return sympy.Symbol(head.removeprefix(ORDERED), commutative=False)
     return sympy.Symbol(f"{OPENING_MARK}{head}: {'; '.join(map(_text, parts))}⟧")
 
 
@@ -77,7 +77,7 @@ def norm(vector: Expr) -> Expr:
     """The length of a sum of vectors; else a symbol."""
     terms = _linear(vector)
     if terms is None:
-        return unknown("abs", [vector])
+        return opaque("abs", [vector])
     if len(terms) == 1:
         ((letter, factor),) = terms.items()
         return sympy.Abs(factor) * length(letter)
@@ -112,6 +112,23 @@ def _area(first_vector: Expr, two: Expr) -> Expr:
     return named if str(first_vector) < str(two) else -named
 
 
+_BASES = tuple(
+    tuple(f"{mark}({letter})" for letter in letters) for mark in ("hat", "vec", "bold") for letters in ("ijk", "xyz")
+)
+
+
+def components_of(vector: Expr, count: int) -> list[Expr] | None:
+    """The components of a sum of unit vectors; None for other expressions."""
+    names = {str(name): name for name in vector.free_symbols}
+    basis = next((basis for basis in _BASES if names.keys() & {*basis[:count]}), None)
+    if basis is None or not vector.is_commutative:
+        return None
+    letters = [names.get(name, sympy.Dummy()) for name in basis[:count]]
+    parts = [sympy.diff(vector, letter) for letter in letters]
+    rest = expanded(vector - sympy.Add(*(part * letter for part, letter in zip(parts, letters, strict=True))))
+    return parts if rest == 0 and not any(part.has(*letters) for part in parts) else None
+
+
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
     factors: dict[Expr, Expr] = {}
     for term in sympy.Add.make_args(expanded(expr)):
@@ -120,6 +137,9 @@ def _linear(expr: Expr) -> dict[Expr, Expr] | None:
             return None
         factors[vectors[0]] = factors.get(vectors[0], 0) + sympy.Mul(*scalar)
     return factors
+
+
+_IDENTITIES: dict[str, Callable[[Expr, Expr], Expr]] = {"dot": dot, "cross": cross}
 
 
 def commuting(expr: Expr) -> Expr:
@@ -140,17 +160,15 @@ def same_in_order(left: Expr, right: Expr) -> bool:
 
 _MINUS_ONE: tuple[Node, ...] = (["neg", ["num", "1"]], ["num", "-1"])
 _REGIONS = frozenset({"interval", "rel", "union", "without", "builder", "list", "set", "tuple", "named"})
-_APPLIED = frozenset({"applied", "apply"})
 _OF_SCALARS = frozenset({"call", "log", "root", "fact", "percent", "floor", "ceil"})
 
 
 def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
     """Both trees with ambiguities resolved."""
     gold, answer = _with_commutators(gold, answer), _with_commutators(answer, gold)
-    both = ["both", gold, answer]
-    if holds_kind(both, _APPLIED):
-        alone = symbols(both)
-        gold, answer = (_applied(node, alone) for node in (gold, answer))
+    alone = symbols([gold, answer])
+    gold, answer = (_applied(node, alone) for node in (gold, answer))
+    gold, answer = _with_derivatives(gold, answer), _with_derivatives(answer, gold)
     matrices = _matrices(gold, answer)
     if matrices:
         gold, answer = (_ordered(node, matrices) for node in (gold, answer))
@@ -161,11 +179,40 @@ def _applied(node: Any, alone: set[str]) -> Any:
     if not isinstance(node, list):
         return node
     node = [_applied(part, alone) for part in node]
-    if not node or not isinstance(node[0], str) or node[0] not in _APPLIED:
+    if node[:1] == ["opaque"] and node[1].endswith("()") and node[1][:-2] in alone and len(node[2]) == 1:
+        return ["mul", [["sym", node[1][:-2]], *node[2]]]
+    return node
+
+
+def _with_derivatives(node: Node, other: Node) -> Node:
+    """Marked letters as derivatives where the other side has those: y' is dy/dx, a dot is d/dt."""
+    marked = {}
+    for letter, variables in _derivatives(other):
+        order = len(variables.split())
+        marks = [letter + "'" * order]
+        if set(variables.split()) == {"t"} and order <= len(_DOTS):
+            marks.append(f"{_DOTS[order - 1]}({letter})")
+        for mark in marks:
+            marked[mark] = None if mark in marked else ["opaque", f"d / {variables}", [["sym", letter]]]
+    return _replaced(node, marked) if marked else node
+
+
+_DOTS = ("dot", "ddot", "dddot")
+
+
+def _derivatives(node: Any) -> set[tuple[str, str]]:
+    if not isinstance(node, list):
+        return set()
+    if node[:1] == ["opaque"] and node[1].startswith("d / ") and node[2][0][0] == "sym":
+        variables = node[1].removeprefix("d / ")
+        return {(node[2][0][1], variables)} if len(set(variables.split())) == 1 else set()
+    return set().union(*map(_derivatives, node))
+
+
+def _replaced(node: Any, trees: dict[str, Node | None]) -> Any:
+    if not isinstance(node, list):
         return node
-    if node[1] in alone and len(node[2]) == 1:
-        return ["mul", [["sym", node[1]], *node[2]]]
-    return ["unknown", *node[1:]] if node[0] == "applied" else node
+    return (trees.get(node[1]) or node) if node[:1] == ["sym"] else [_replaced(part, trees) for part in node]
 
 
 def _with_commutators(node: Node, other: Node) -> Node:
@@ -176,7 +223,7 @@ def _commutators(node: Any) -> Any:
     if not isinstance(node, list):
         return node
     if node[:1] == ["interval"] and node[3] and node[4] and all(map(_is_operator, node[1:3])):
-        return ["unknown", "commutator", node[1:3]]
+        return ["opaque", "commutator", node[1:3]]
     return [_commutators(part) for part in node]
 
 
@@ -240,7 +287,7 @@ def _ordered(node: Any, names: set[str]) -> Any:
     if not isinstance(node, list):
         return node
     if node[:1] == ["sym"]:
-        return ["ordered", node[1]] if node[1] in names else node
+        return ["opaque", ORDERED + node[1], []] if node[1] in names else node
     return [_ordered(part, names) for part in node]
 
 

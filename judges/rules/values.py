@@ -17,7 +17,7 @@ import mpmath
 import sympy
 
 from livek12.judges.rules.trees import DIRECTED, Node
-from livek12.judges.rules.unknowns import MAX_EXPONENT, commuting, cross, dot, norm, power, symbol, unknown
+from livek12.judges.rules.unknowns import MAX_EXPONENT, commuting, norm, opaque, power
 
 DIGITS = 50
 LOST = mpmath.mpf("1e-22")
@@ -239,19 +239,14 @@ def build(node: Node, degree: Expr) -> Expr:
     kind, rest = node[0], node[1:]
     if kind == "num":
         return sympy.Rational(rest[0])
-    if kind in {"sym", "ordered"}:
-        return symbol(rest[0], kind == "ordered" or rest[0].startswith(DIRECTED))
-    if kind == "unknown":
-        return unknown(rest[0], [build(part, degree) for part in rest[1]])
-    if kind in _OF_VECTORS:
-        return _operate(kind, [build(part, degree) for part in rest])
+    if kind == "sym":
+        return sympy.Symbol(rest[0], commutative=not rest[0].startswith(DIRECTED))
+    if kind == "opaque":
+        return opaque(rest[0], [build(part, degree) for part in rest[1]])
     if kind == "const":
         if rest[0] != "deg" and rest[0] not in _NAMED_CONSTANTS:
             raise Unsupported(rest[0])
         return degree if rest[0] == "deg" else _NAMED_CONSTANTS[rest[0]]
-    if kind == "apply":
-        names = [sympy.sstr(build(argument, degree)) for argument in rest[1]]
-        return sympy.Symbol(f"{rest[0]}({','.join(names)})")
     if kind in {"add", "mul"}:
         return _combine(kind, [build(item, degree) for item in rest[0]])
     if kind in {"max", "min"}:
@@ -303,12 +298,10 @@ def _operate(kind: str, items: list[Expr]) -> Expr:
         raise Unsupported("operation on a matrix")
     if any(not item.is_commutative for item in items):
         return _of_vectors(kind, items)
-    return (_BINARY | _UNARY | _OF_VECTORS)[kind](*items)
+    return (_BINARY | _UNARY)[kind](*items)
 
 
 def _of_vectors(kind: str, items: list[Expr]) -> Expr:
-    if kind in _OF_VECTORS:
-        return _OF_VECTORS[kind](*items)
     if kind == "abs":
         return norm(items[0])
     if kind == "div" and items[1].is_commutative:
@@ -375,7 +368,6 @@ def _binomial(n: Expr, k: Expr) -> Expr:
 
 _BINARY = {"div": _divide, "pow": _raised, "root": _root, "binom": _binomial,
            "log": lambda base, argument: sympy.log(argument, base)}  # fmt: skip
-_OF_VECTORS = {"dot": dot, "cross": cross}
 _UNARY = {
     "fact": _factorial,
     "abs": sympy.Abs,

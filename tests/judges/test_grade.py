@@ -180,6 +180,12 @@ def test_answers_that_name_the_blanks_are_placed_by_these_names() -> None:
             assert (mark(asked, *answers).correct, mark(asked, *answers).state) == (None, "ungraded")
 
 
+def test_answers_that_name_the_keys_are_placed_by_these_names() -> None:
+    asked = question("short_answer", answer=["x=1", "y=2"])
+    assert mark(asked, "y=2", "x=1").correct
+    assert mark(asked, "x=2", "y=1").correct is False
+
+
 def test_one_key_that_lists_values_is_as_many_blanks() -> None:
     asked = question(answer=["CAB; 负极、正极; $1.6$"], points=6)
     assert mark(asked, "CAB", "负极和正极", "1.6").points == 6

@@ -179,6 +179,41 @@ $\frac69$를 기약분수로 나타내시오. @ 2/3 @ 6/9 @ reject
 다항식 $P(x)=x^2-9$를 인수분해하시오. [4점] @ (x-3)(x+3) @ x^2-9 @ reject
 x² - 9를 인수분해하시오. @ (x+3)(x-3) @ x^2-9 @ reject
 0.6을 분수로 나타내시오. @ 3/5 @ 0.6 @ reject
+en
+Give 2/3 to 4 decimals. @ 0.6667 @ 2/3 @ reject
+Give 2/3 to 4 decimals. @ 0.6667 @ 0.6667 @ accept
+Give 22/7 to 4 decimals. @ 3.1429 @ 3.143 @ undecided
+Give 22/7 to 4 decimals. @ 3.1429 @ 3.142857 @ undecided
+State 5/8 as a decimal. @ 0.625 @ 5/8 @ reject
+Work out the square of 5. @ 25 @ 5^2 @ reject
+What is the square of the sum of 3 and 4? @ 49 @ (3+4)^2 @ reject
+What is the square of the sum of 3 and 4? @ 49 @ 49 @ accept
+Find half of 30. @ 15 @ \frac12\cdot 30 @ reject
+Find twice 17. @ 34 @ 2\cdot 17 @ reject
+What is the reciprocal of 4? @ 1/4 @ 0.25 @ accept
+What is five squared? @ 25 @ 5^2 @ reject
+Calculate 2 to the power of 10. @ 1024 @ 2^{10} @ reject
+What is the square root of 50, to 3 decimal places? @ 7.071 @ \sqrt{50} @ reject
+Find the square of the number of apples. @ 9 @ 3^2 @ accept
+zh
+求5的平方。 @ 25 @ 5^2 @ reject
+求5的平方。 @ 25 @ 25 @ accept
+求五的平方 @ 25 @ 5^2 @ reject
+求3与4的和的平方。 @ 49 @ (3+4)^2 @ reject
+8的立方根是多少？ @ 2 @ \sqrt[3]{8} @ reject
+2的10次方等于多少？ @ 1024 @ 2^{10} @ reject
+计算12乘以11 @ 132 @ 12\times 11 @ reject
+用小数表示3/4 @ 0.75 @ 3/4 @ reject
+已知5的平方是25，求它的一半 @ 12.5 @ 12.5 @ accept
+将22/7保留两位小数 @ 3.14 @ 22/7 @ reject
+ko
+5의 제곱의 값을 구하시오. @ 25 @ 5^2 @ reject
+5의 제곱의 값을 구하시오. @ 25 @ 25 @ accept
+3과 4의 합의 제곱은 얼마인가? @ 49 @ (3+4)^2 @ reject
+2의 10제곱은 얼마인가? @ 1024 @ 2^{10} @ reject
+8의 세제곱근을 구하시오. @ 2 @ \sqrt[3]{8} @ reject
+2/3을 소수 넷째 자리까지 나타내시오. @ 0.6667 @ 2/3 @ reject
+12 곱하기 11은 무엇인가? @ 132 @ 12\times 11 @ reject
 """
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from livek12.judges.rules.algebra import Comparer
 from livek12.judges.rules.latex import parse
+from livek12.judges.rules.trees import Node, holds_opaque
 from livek12.judges.rules.unknowns import settled
+from livek12.judges.rules.values import value_of
 from tests.judges.helpers import outcome
 
 
@@ -19,6 +24,8 @@ def said(gold: str, answer: str) -> str:
 ALIKE = [
     (r"m\frac{dv}{dt}+mg", r"mg + m\frac{d v}{d t}"), (r"\frac{dy}{dx}", "dy/dx"),
     (r"\frac{dy}{dx}", r"\frac{\mathrm{d}y}{\mathrm{d}x}"), (r"\frac{d^2y}{dx^2}", r"\frac{d^{2}y}{dx^{2}}"),
+    (r"\frac{d^2s}{dt^2}", r"\ddot{s}"), (r"\frac{dy}{dx}=2x", "y'=2x"), ("y''+y", r"\frac{d^2y}{dx^2}+y"),
+    (r"m\dot{v}", r"m\frac{dv}{dt}"),
     (r"-k\frac{\partial T}{\partial x}", r"-k\,\partial T/\partial x"), (r"m\ddot{x}+kx=0", r"kx+m\ddot x=0"),
     (r"\frac{\partial^2u}{\partial x\partial y}", r"\frac{\partial^2u}{\partial y\partial x}"),
     (r"\frac{d}{dx}(x^2+1)", r"\frac{d(1+x^2)}{dx}"), (r"\frac{\Delta v}{\Delta t}", r"\Delta v/\Delta t"),
@@ -55,6 +62,7 @@ DIFFERENT = [
     (r"2i\hbar\hat p", r"[\hat x,\hat p^2]"),
     ("A^2-B^2", "A^2+AB-BA-B^2"), ("(A+B)^2", "A^2+2AB+B^2+AB-BA"), ("2AB", "AB+BA"), ("0", "AB-BA"),
     ("xf(x)", "x^2"), ("C_p - C_v = R", "R"), (r"8080g \text{N}", r"79184 \text{ N}"), ("(b) 3x", "(c) 3x"),
+    ("det(AB)", "AB"), ("Tr(M)", "0"), ("Var(X)", "rX"),
     (r"\operatorname{tr}(AB)", r"\operatorname{tr}(A)\operatorname{tr}(B)"),
 ]  # fmt: skip
 
@@ -116,3 +124,78 @@ def test_a_tree_of_unknown_nodes_equals_itself_alone(seed: int) -> None:
         written(draw, [[*one, "x"] for one in terms]),
     ):
         assert [said(gold, wrong), said(wrong, gold)] == ["undecided", "undecided"]
+
+
+LETTERS = st.sampled_from("vtxk").map(lambda name: ["sym", name])
+NUMBERS = st.integers(1, 9).map(lambda number: ["num", str(number)])
+HEADS = st.sampled_from(
+    [
+        "d / t",
+        "d / x x",
+        "partial / x y",
+        "nabla ^1",
+        "nabla times",
+        "E()",
+        "P()",
+        "Var",
+        "det",
+        "erf",
+        "at V",
+        "mean E",
+        "cross",
+    ]
+)
+
+
+def _opaque(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    parts = st.tuples(HEADS, inner, inner)
+    return parts.map(lambda node: ["opaque", node[0], [node[1], node[2]] if node[0] == "cross" else [node[1]]])
+
+
+TREES = st.recursive(
+    st.one_of(LETTERS, NUMBERS, _opaque(st.one_of(LETTERS, NUMBERS))),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: ["add", parts]),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: ["mul", parts]),
+        inner.map(lambda node: ["neg", node]),
+        inner.map(lambda node: ["pow", node, ["num", "2"]]),
+        st.tuples(inner, LETTERS).map(lambda pair: ["div", *pair]),
+        _opaque(inner),
+    ),
+    max_leaves=6,
+)
+
+
+def _turned(node: Any) -> Any:
+    """The same tree with terms and factors in reverse."""
+    if not isinstance(node, list):
+        return node
+    parts = [_turned(part) for part in node]
+    return [parts[0], parts[1][::-1]] if parts[:1] in (["add"], ["mul"]) else parts
+
+
+def _first_changed(node: Any) -> tuple[Any, bool]:
+    """The tree with the first opaque node about another letter."""
+    if not isinstance(node, list):
+        return node, False
+    if node[:1] == ["opaque"]:
+        return ["opaque", "det", [["sym", "w"]]], True
+    parts, changed = [], False
+    for part in node:
+        new, here = (part, False) if changed else _first_changed(part)
+        parts.append(new)
+        changed = changed or here
+    return parts, changed
+
+
+@settings(max_examples=60, deadline=None)
+@given(TREES)
+def test_random_trees_over_opaque_nodes_equal_only_what_is_alike(tree: Node) -> None:
+    assume(holds_opaque(tree))
+    assert Comparer().compare(*settled(tree, _turned(tree)))[0] != "reject"
+    assert Comparer().compare(*settled(tree, tree))[0] == "accept"
+    changed = _first_changed(tree)[0]
+    assume(value_of(tree).expr != value_of(changed).expr)
+    for wrong in (changed, ["add", [tree, ["opaque", "det", [["sym", "w"]]]]], ["sym", "w"]):
+        for pair in ((tree, wrong), (wrong, tree)):
+            assert Comparer().compare(*settled(*pair))[0] == "undecided"

@@ -1,0 +1,65 @@
+"""Physics notation: names, aligned rows, marks and indices, vectors, angles, units of particles, powers in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.judges.helpers import outcome
+
+ACCEPT = [
+    (r"x_1'+y", r"y+x'_1"), (r"x^2_1", r"x_1^2"), (r"E^{(1)}_0", r"E_0^{(1)}"), (r"I_\text{Moon}", r"I_{\text{Moon}}"),
+    (r"M_\odot c^2", r"c^2M_{\odot}"), (r"\hat{\mathbf{r}}\cos\theta", r"\cos\theta\mathbf{\hat r}"),
+    (r"\mathbf{e}_x", r"\mathbf{\hat x}"), (r"\hat{e}_\theta", r"\mathbf{e}_\theta"),
+    (r"(\frac{\partial S}{\partial T})_V", r"\left(\partial S/\partial T\right)_V"),
+    (r"\langle x\rangle = 3kT", "3kT"),
+    (r"\langle (E-\langle E\rangle)^2\rangle", r"\langle(E-\langle E\rangle)^2\rangle"),
+    (r"\begin{aligned}x&=3\\y&=4\end{aligned}", "x=3, y=4"),
+    (r"\begin{align*}E&=\frac{mv^2}{2}\\&=8\text{ J}\end{align*}", "8 J"), (r"T \sim 5\text{ K}", "5 K"),
+    (r"\vec F=(1,2,3)", r"\hat i+2\hat j+3\hat k"), (r"2\hat i-\hat j", "(2,-1)"), ("v/c = 0.6", "0.6"),
+    (r"E=\frac{\pi^2\hbar^2}{2ma^2}", r"E_1=\frac{\hbar^2\pi^2}{2ma^2}"), ("c_p = c+k", "c_P=c+k"),
+    ("M(A,Z)=Zm+k", "M(A,Z)=k+mZ"), (r"aT^4+\delta(A,Z)", r"\delta(A,Z)+aT^4"),
+    ("30°", "0.5236 rad"), ("0.524 rad", "30°"),
+    ("1.92 GeV/c", "1920 MeV/c"), ("938 MeV/c^2", r"0.938\ \text{GeV}/c^2"),
+    (r"(b) \, E = 6.2\times10^3\,\text{J}", "6200 J"),
+    ("3e8 m/s", "3 times 10 to the 8 m/s"), ("5e-3", "5乘以10的负3次方"), ("2e4", "2 곱하기 10의 4승"),
+    (r"e^{-\frac{E}{kT}}", "e^{-E/kT}"), (r"E_{\nu \, \text{kin}} = 2.5\,\text{MeV}", "2.5 MeV"),
+]  # fmt: skip
+REJECT = [
+    (r"p_f = 2.0\times10^5\text{ N/m}^2", r"T_f=301\text{ K}"), (r"\omega=\sqrt{k/m}", r"T=2\pi\sqrt{m/k}"),
+    (r"76.2\text{ J}", r"\frac{1}{2}mv^2"), (r"76.2\text{ J}", "T_2"),
+    (r"\frac{3Q^2}{5R}", r"-1.0\text{ J}"), (r"\cos\theta=\frac{1}{\beta n}", "10^{-3}"),
+    (r"(1,2)", r"\hat i+3\hat j"), ("30°", "0.6 rad"), ("0.82 GeV/c", "0.75 GeV/c"),
+]  # fmt: skip
+OPEN = [
+    (r"\omega=\sqrt{k/m}", r"f=\frac{1}{2\pi}\sqrt{k/m}"), ("E_1=a+b", "E_2=a+b"), ("x=1", "y=1"),
+    ("76.2 J", "B"), ("5", "AB"),
+    (r"2\sqrt3", r"2\sqrt3 m"), (r"F=\frac{mv^2}{r}\hat r", r"a=\frac{v^2}{R}"), ("1.92 GeV/c", "1.92 GeV"),
+    ("1.6e4 light years", "1.5e22 cm"), ("8080 g N", "79184 N"), ("3 kT", "9 J"), ("5 gadgets", "7 cm"),
+    (r"|n\rangle\langle m|", r"|m\rangle\langle n|"),
+    (r"(\frac{\partial S}{\partial T})_V", r"(\frac{\partial S}{\partial T})_p"),
+    (r"\langle n|H|m\rangle", r"\langle m|H|n\rangle"), (r"[F(x)]_0^1", "[F(x)]_0"), (r"\frac{1}{2x}", "1/2x"),
+    ("60, 72", "72 mph"),
+    (r"\frac{16}{7}", "rac{16}{7}"), ("2.74", "2,74 $ a"), (r"10^3\,\Omega", "1000"),
+    ("0.2357", r"\frac{1}{3\sqrt2} a"),
+    (r"\triangle ABC\cong\triangle DEF", r"\triangle ABC\cong\triangle DFE"),
+    ("e^{E/kT}", "e^{ET/k}"), (r"\frac{kq^2}{r}", r"\frac{KQ^2}{d}"), (r"\frac{E}{kT}", "0.5c"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "answer"), ACCEPT)
+def test_physics_in_other_notation_is_accepted(gold: str, answer: str) -> None:
+    assert outcome(gold, answer) == "accept"
+
+
+@pytest.mark.parametrize(("gold", "answer"), REJECT)
+def test_another_quantity_is_rejected(gold: str, answer: str) -> None:
+    assert outcome(gold, answer) == "reject"
+
+
+@pytest.mark.parametrize(("gold", "answer"), OPEN)
+def test_what_may_be_the_same_quantity_is_left_open(gold: str, answer: str) -> None:
+    assert outcome(gold, answer) == outcome(answer, gold) == "undecided"
+
+
+def test_a_key_may_be_one_of_the_values_of_an_answer() -> None:
+    assert outcome(r"R = 10^3\,\Omega", "R=1000, L=0.25, C=3") == "undecided"
