@@ -59,11 +59,12 @@ class BenchRow:
 
 def labelled_rows(folder: Path) -> list[BenchRow]:
     """All rows of a folder's sets, in file order."""
-    sources = (_pairs, _hard, _teachers)
+    sources = (_pairs, _hard, teacher_rows)
     return [row for source in sources for row in source(folder)]
 
 
-def _lines(path: Path) -> list[Json]:
+def json_lines(path: Path) -> list[Json]:
+    """Rows of a file; none where there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
@@ -76,7 +77,7 @@ def _keys(gold: str, question_type: QuestionType, language: str = "en") -> list[
 
 def _pairs(folder: Path) -> Iterator[BenchRow]:
     for name in ("math_verify_cases", "olympiadbench_scoring_examples"):
-        for number, row in enumerate(_lines(folder / f"{name}.jsonl")):
+        for number, row in enumerate(json_lines(folder / f"{name}.jsonl")):
             golds = _keys(row["gold"], "short_answer") if "test" in row else [row["gold"]]
             yield BenchRow(
                 name, str(number), "short_answer", "en", "", row["gold"], golds, row["pred"], bool(row["expected"])
@@ -95,10 +96,11 @@ def _hard(folder: Path) -> Iterator[BenchRow]:
 _TYPES: dict[str, QuestionType] = {"单选题": "single_choice", "多选题": "multiple_choice", "填空题": "fill_in_blank"}
 
 
-def _teachers(folder: Path) -> Iterator[BenchRow]:
+def teacher_rows(folder: Path) -> Iterator[BenchRow]:
+    """Models' answers to the 2024 gaokao that teachers gave full or zero marks."""
     from livek12.judges.rules.labels import read_labels
 
-    for number, row in enumerate(_lines(folder / "gaokao2024_teacher_scored.jsonl")):
+    for number, row in enumerate(json_lines(folder / "gaokao2024_teacher_scored.jsonl")):
         kind = _TYPES.get(row["question_type"])
         score, full = float(row["teacher_score"]), float(row["max_score"])
         if kind is None or score not in (0, full):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
-from livek12.scripts.bench.exams.paper_layout import PaperLayout
+from livek12.scripts.bench.exams.layouts import PaperLayout
 from livek12.scripts.bench.exams.setting import source_of
 
 _DPI: Final = 100
