@@ -25,7 +25,7 @@ from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Call, Verdict
 from livek12.core.run.journal import LineFile
 from livek12.core.run.markings import in_words, without_code
-from livek12.evaluation.judging import JudgeUsage, unanswered
+from livek12.evaluation.marking import JudgeUsage, unanswered
 from livek12.evaluation.pairs import (
     PAIR_CONFIG,
     Json,

@@ -70,6 +70,10 @@ from livek12.core.run.spec import (
 )
 
 QUESTIONS = "questions.jsonl"
+HARNESS_MARKS = "harness.jsonl"
+"""The marks of the harness whose log a run was made of."""
+LABEL_PLAN = "label-plan.jsonl"
+"""The answers that people should label."""
 
 
 class RunQuestion(Record):

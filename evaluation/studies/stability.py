@@ -20,7 +20,7 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_std
-from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
+from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.study import Study, interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")

@@ -215,8 +215,11 @@ def _wordings(name: str, tables: Mapping[str, str], many: int, fill: Fill) -> It
         for number, line, right in _lines(table):
             wording = line.replace(r"\n", "\n")
             for again in range(many):
-                parts, *rest = fill(language, number, again, wording)
-                yield _row(name, f"{number}{language}{again}", language, _filled(wording, parts), right, *rest)
+                parts, golds, question, kind, options = fill(language, number, again, wording)
+                response = _filled(wording, parts)
+                yield _row(
+                    name, f"{number}{language}{again}", language, response, right, golds, question, kind, options
+                )
 
 
 def _claims(rng: random.Random) -> Fill:

@@ -15,10 +15,8 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.evaluation.exports import Export
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 export runs/qwen3 --to inspect --out exported"))
+@options.command("livek12 export runs/qwen3 --to inspect --out exported")
 def export(
     runs: options.Runs,
     to: Annotated[str, typer.Option("--to", help="eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect.")],
@@ -28,10 +26,7 @@ def export(
     rows: Annotated[
         str, typer.Option("--rows", help="Single answers: public (those that may be shown), all, or none.")
     ] = "public",
-    hold: Annotated[
-        list[str] | None,
-        typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
-    ] = None,
+    hold: options.Hold = None,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Where a mark is an interval: its lower end, the interval in the notes.")
     ] = False,

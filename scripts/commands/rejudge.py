@@ -10,12 +10,10 @@ import typer
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
-app = options.command()
 _PATHS = "as a dotted path into an entry, such as doc.answer; default: the harness's own places"
 
 
-@app.command(epilog=options.example("livek12 rejudge logs --from lm-eval --out runs/theirs"))
-@options.spread
+@options.command("livek12 rejudge logs --from lm-eval --out runs/theirs")
 def rejudge(
     log: Annotated[Path, typer.Argument(help="The log: a file, or a folder of a harness's logs.")],
     out: options.Out,
