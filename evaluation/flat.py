@@ -19,13 +19,7 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import (
-    IMAGE_MARK,
-    Failure,
-    Image,
-    Question,
-    Request,
-)
+from livek12.core.records import IMAGE_MARK, Failure, Image, Question, Request
 from livek12.engines.images import BadImage, check_image
 from livek12.engines.openai.format import data_url
 from livek12.tasks.base import Task

@@ -21,10 +21,7 @@ from livek12.core.files import write_atomically
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
 from livek12.core.run.folder import HARNESS_MARKS, LABEL_PLAN, RunFolder
-from livek12.core.run.sessions import (
-    read_sessions,
-    usage_of,
-)
+from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of, read_answers
 from livek12.core.scoring import Profile, Row

@@ -225,11 +225,7 @@ def modality_delta(
 
 
 def modality_difference(
-    standard: Outcomes,
-    image_only: Outcomes,
-    subset: str | None,
-    profile: Profile,
-    parameters: Parameters,
+    standard: Outcomes, image_only: Outcomes, subset: str | None, profile: Profile, parameters: Parameters
 ) -> dict[str, Estimate]:
     """Modality's difference from outcomes."""
 
@@ -436,11 +432,7 @@ def _compare_unlike(
 
 class _Sides:
     def __init__(
-        self,
-        tables: Mapping[str, Table],
-        profile: Profile,
-        parameters: Parameters,
-        watch: Watch | None = None,
+        self, tables: Mapping[str, Table], profile: Profile, parameters: Parameters, watch: Watch | None = None
     ) -> None:
         first = next(iter(tables.values()))
         self._questions = len(first.questions)

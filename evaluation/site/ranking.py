@@ -111,10 +111,7 @@ def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, 
         for trial, (low, high, least, most, state, *_) in enumerate(trials):
             # Without tokens nothing is tested that is ranked by them.
             yield Outcome(
-                task,
-                slim[anchor],
-                trial,
-                AnswerFinding(STATES[state], (low, high), (least, most), (least, most)),
+                task, slim[anchor], trial, AnswerFinding(STATES[state], (low, high), (least, most), (least, most))
             )
 
 

@@ -20,7 +20,7 @@ from livek12.core.question_types import QuestionType
 from livek12.core.records import Key, Option, Question
 from livek12.judges.grade import GradingConfig, grade
 from livek12.scripts.bench.common import framed, markdown_table, percent, write_json
-from livek12.scripts.bench.labelled import json_lines, teacher_rows
+from livek12.scripts.bench.labelled import debatable, json_lines, teacher_rows
 from livek12.tasks.extraction import Extraction, extract
 from livek12.tasks.extraction.regions import spoken
 
@@ -230,22 +230,7 @@ def _silence(case: ExtractionCase) -> str:
     return "no commitment" if spoken(case.response, case.question) else "nothing said"
 
 
-SEEN: dict[tuple[str, str], str] = {
-    ("teachers' marks, choices", "375"): "the key of the row belongs to another question",
-    ("teachers' marks, choices", "379"): "the mark of the row belongs to another question",
-    ("experts' marks, English", "math 9cd03b15-f756-4a02-8f67-5018dec94819 Claude2"): "says C twice; the key is D",
-    ("experts' marks, English", "math d79c5505-e7fd-4ed8-a96b-9192f0850e11 Claude2"): "says A; the key is C",
-    ("experts' marks, English", "physics 0d77be33-33e0-4d7f-9a69-a47bf89fbaab mistral-medium"):
-        "says D twice; the key is B",
-    ("printed solutions, one choice", "2010-2022_Biology_MCQs 9"): "ends in BD; the key is B",
-    ("printed solutions, one choice", "2010-2022_Chemistry_MCQs 77"): "ends in “A B”; the key is A",
-    ("printed solutions, one choice", "2010-2022_Political_Science_MCQs 278"): "ends in C; the key is D",
-    ("printed solutions, choices in a row", "2010-2022_English_Reading_Comp 123"):
-        "says C of the first question; the key is D",
-    ("printed solutions, blanks", "2010-2022_Math_I_Fill-in-the-Blank 56"): "the last formula is misread print",
-    ("printed solutions, blanks", "2010-2022_Math_I_Fill-in-the-Blank 58"): "ends in 3π, misread print; the key is -3",
-    ("printed solutions, blanks", "2010-2022_Math_II_Fill-in-the-Blank 63"): "ends in “D”; the question has no options",
-}  # fmt: skip
+SEEN: dict[tuple[str, str], str] = {(name, row): why for name, row, why in debatable("seen")}
 """Rows that a person has looked at and found the record at fault, with what was found."""
 
 

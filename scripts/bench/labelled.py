@@ -12,33 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Option, Question
 
 Json = dict[str, Any]
-CONVENTIONS: dict[tuple[str, str], str] = {
-    ("$9$", "Answer $ \n 9 \n $"): "a line break inside dollars is no formula there",
-    ("$9$", "Answer \\( \n 9 \n \\)"): "a line break inside \\( \\) is no formula there",
-    ("$x \\in [-2,7]$", "$-2 \\\\le x \\\\le 7$"): "a doubled backslash is a new line there",
-    ("$10/9$", "Answer $ \\frac{1}{2} \\$ = \\frac{10}{9} $"): "an escaped dollar ends no formula there",
-    ("$1 = \\zzz = x = 0$", "$0$"): "an unknown command is skipped there",
-    ("$(\\begin{pmatrix}\\frac{1}{3}\\\\ \\frac{1}{5} \\end{pmatrix})$",
-     "$\\begin{pmatrix}0.33\\\\0.2 \\end{pmatrix}$"):
-        "two digits are enough there, by a parameter of the test",
-    ("$\text{13}$", "$13$"): "the key holds a tab where \\t was meant",
-    ("$f(x)$", "$f(y)$"): "labelled both ways, by a parameter of the test",
-    ("\\\\boxed{W(n) = 1 \\\\text{ and } W(n) = -1", "W(x)=1orW(x)=-1"): "the key is broken LaTeX",
-    ("$\\\\boxed{35 cm} ++++++ \\\\boxed{4}$", "${35 cm,4}$"): "the key is broken LaTeX",
-    ("7 \\times 10^{35}", "7.1 \\cdot 10^{35}"): "labelled both ways, by a tolerance that the row does not hold",
-    ("7 \\times 10^{35}, 0.002", "0.001, 7.1 \\cdot 10^{35}"): "right within a tolerance that the row does not hold",
-    ("0.003, 5.233", "0.002, 5.234"): "right within a tolerance that the row does not hold",
-    ("$3,1,-1,1+\\sqrt{2}, 1-\\sqrt{2}$", "\\{-1, 1, 3, 1 - \\sqrt{2}, 1 + \\sqrt{2}\\}"):
-        "labelled wrong, and the same five numbers",
-    ("C", "C．MP的同分异构体中含羧基的有3种"): "the answer and the mark belong to different questions",
-    ("D", "正确答案是B．$\\frac{K_\\mathrm{sp}(\\text{AgCl})}"
-          "{K_\\mathrm{sp}\\left(\\mathrm{Ag}_{2}\\mathrm{CrO}_{4}\\right)}=10^{-2.21}$。"):
-        "the answer and the mark belong to different questions",
-}  # fmt: skip
+
+
+def debatable(name: str) -> list[list[str]]:
+    """A list of `debatable.yaml`."""
+    rows: list[list[str]] = yaml.safe_load(Path(__file__).with_name("debatable.yaml").read_text("utf-8"))[name]
+    return rows
+
+
+CONVENTIONS: dict[tuple[str, str], str] = {(key, answer): why for key, answer, why in debatable("conventions")}
 
 
 @dataclass(frozen=True)

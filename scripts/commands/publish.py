@@ -33,8 +33,7 @@ def publish(
         Path | None, typer.Option("--rights", help="YAML file of permissions for rows without a licence.")
     ] = None,
     hold_answers: Annotated[
-        str | None,
-        typer.Option("--hold-answers", help="ORG/PRIVATE that keeps the answers of the newest release."),
+        str | None, typer.Option("--hold-answers", help="ORG/PRIVATE that keeps the answers of the newest release.")
     ] = None,
     reveal_answers: Annotated[
         bool, typer.Option("--reveal-answers", help="Publish answers that were held back so far.")

@@ -19,8 +19,7 @@ def rejudge(
     out: options.Out,
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_prompt", "judge_repeats", "audit", "stages"))],
     source: Annotated[
-        str,
-        typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl."),
+        str, typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl.")
     ] = "jsonl",
     question: Annotated[str, typer.Option("--question", metavar="F", help=f"The question, {_PATHS}.")] = "",
     gold: Annotated[str, typer.Option("--gold", metavar="F", help="The reference answer, likewise.")] = "",

@@ -59,8 +59,7 @@ def propose(
         int | None, typer.Option("--per-subject", min=1, help="The most questions of a subject.")
     ] = None,
     benchmark: Annotated[
-        str,
-        typer.Option("--benchmark", help="The benchmark whose questions to propose, where several have it."),
+        str, typer.Option("--benchmark", help="The benchmark whose questions to propose, where several have it.")
     ] = "",
     confidence: Annotated[
         float, typer.Option("--confidence", help="Share of trials that must be right to count as solved.")

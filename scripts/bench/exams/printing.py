@@ -163,19 +163,11 @@ def _joined(
         left = layout.split[0] / sum(layout.split) if layout.split else 0.5
         column = int((layout.columns == 2 or layout.split is not None) and place[1] > width * left - 5)
         groups[(place[0], column)].append(place)
-    return [
-        _ink(
-            (
-                page,
-                min(mark[1] for mark in group),
-                min(mark[2] for mark in group),
-                max(mark[3] for mark in group),
-                max(mark[4] for mark in group),
-            ),
-            pages,
-        )
-        for (page, _), group in sorted(groups.items())
-    ]
+    boxes = []
+    for (page, _), group in sorted(groups.items()):
+        _, lefts, tops, rights, bottoms = zip(*group, strict=True)
+        boxes.append(_ink((page, min(lefts), min(tops), max(rights), max(bottoms)), pages))
+    return boxes
 
 
 def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> Box:
