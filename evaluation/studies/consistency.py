@@ -209,7 +209,7 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
 
 
 def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """Agreement of judges with themselves over the repeats of one run (`evaluation.repeats.repeated_rows`)."""
+    """Agreement of judges with themselves over the repeats of one run (`evaluation.marking.repeated_rows`)."""
     if len(repeats) < 2:
         raise UserError(
             f"{name}: its judges were asked once: ask them again with `livek12 judge RUN --judge … --repeats 3`, or"

@@ -120,7 +120,7 @@ class Contrast:
 def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
     """A metric on each question (its trials together), and the questions.
 
-    The rows were asked in one way, each question and trial once (`evaluation.sieve`).
+    The rows were asked in one way, each question and trial once (`evaluation.choosing`).
     """
     table = tabulate(rows)
     term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")

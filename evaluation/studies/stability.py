@@ -1,7 +1,7 @@
 """Stability of a ranking on parts of the exam: Kendall's τ over groups and random halves (LiveK12Bench, C.2).
 
-Only questions of every run count, asked in one way (`evaluation.sieve`). Undecided and missing answers enter at worst
-and at best, so that every τ is given twice.
+Only questions of every run count, asked in one way (`evaluation.choosing`). Undecided and missing answers enter at
+worst and at best, so that every τ is given twice.
 """
 
 from __future__ import annotations
