@@ -24,7 +24,7 @@ from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
-from livek12.evaluation.sieve import once
+from livek12.evaluation.choosing import once
 from livek12.report.tables import ArticleTable, Column
 from livek12.tasks.registry import find_task, way_of
 
@@ -119,137 +119,109 @@ def _korean(hard: bool) -> tuple[ColumnBlock, ...]:
     )
 
 
+def _shape(name: str, source: str, title: str, *blocks: ColumnBlock, by_paper: bool = False) -> TableShape:
+    """Its name begins with the benchmark, and so does its place with the article."""
+    benchmark: BenchmarkName = name.partition("-")[0]
+    return TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, blocks, by_paper)
+
+
+_ORDER = ("easy", "medium", "hard", "text_only", "text_image")
+_ARTICLES = {"livek12": "LiveK12Bench", "kmmmu": "KMMMU", "cfe": "CFE-Bench", "mdk12": "MDK12-Bench"}
+_COUNTED = tuple((kind, f"#{kind}") for kind in ERRORS)
 _COMPLEX, _RIGOROUS, _LONG = (_on("subset", name) for name in ("complex_layout", "rigorous_process", "long_horizon"))
 _HARD = _on("subset", "hard")
 _CFE = (("variable_accuracy", "Variable Acc."), ("question_accuracy", "Question Acc."))
-_YEARS = (ColumnBlock((MARK,), by=("difficulty", "year")), ColumnBlock((MARK,), by=("year",)))
 _SUBSETS = (("rigorous_process", ""), ("long_horizon", ""), ("complex_layout", IMAGE_ONLY))
-_AUDITED = (ACC, ARL, PES, OCS, OES, *((kind, f"#{kind}") for kind in ERRORS))
+_AUDITED = (ACC, ARL, PES, OCS, OES, *_COUNTED)
 
 SHAPES: tuple[TableShape, ...] = (
-    TableShape(
-        "livek12-3",
-        "livek12",
-        "LiveK12Bench, table 3",
-        "models by subject",
-        (ColumnBlock((ACC, ARL, PES, OES), by=("subject",), head="All"),),
-    ),
-    TableShape(
+    _shape("livek12-3", "table 3", "models by subject", ColumnBlock((ACC, ARL, PES, OES), by=("subject",), head="All")),
+    _shape(
         "livek12-complex-layout",
-        "livek12",
-        "LiveK12Bench, section 3.2, left table",
+        "section 3.2, left table",
         "complex layout: questions as parsed and as images of the pages",
-        _two_ways((ACC, OCS), ("Standard", "Exam"), _COMPLEX, _on("subset", "complex_layout", IMAGE_ONLY)),
+        *_two_ways((ACC, OCS), ("Standard", "Exam"), _COMPLEX, _on("subset", "complex_layout", IMAGE_ONLY)),
     ),
-    TableShape(
+    _shape(
         "livek12-rigorous-process",
-        "livek12",
-        "LiveK12Bench, section 3.2, right table",
+        "section 3.2, right table",
         "rigorous process: scores, and answers with an error of a type",
-        (
-            ColumnBlock((OCS, PES, OES, *((kind, f"#{kind}") for kind in ERRORS)), _RIGOROUS, head="Rigorous process"),
-            ColumnBlock((OCS, PES, OES), _RIGOROUS, Slice(), head="Δ to all"),
-        ),
+        ColumnBlock((OCS, PES, OES, *_COUNTED), _RIGOROUS, head="Rigorous process"),
+        ColumnBlock((OCS, PES, OES), _RIGOROUS, Slice(), head="Δ to all"),
     ),
     *(
-        TableShape(
+        _shape(
             f"livek12-a-{name.replace('_', '-')}",
-            "livek12",
-            "LiveK12Bench, appendix A",
+            "appendix A",
             f"{name.replace('_', ' ')}{way and f', {way}'}: all scores, and answers with an error of a type",
-            (ColumnBlock(_AUDITED, _on("subset", name, way), head=name.replace("_", " ").capitalize()),),
+            ColumnBlock(_AUDITED, _on("subset", name, way), head=name.replace("_", " ").capitalize()),
         )
         for name, way in _SUBSETS
     ),
-    TableShape(
+    _shape(
         "livek12-errors",
-        "livek12",
-        "LiveK12Bench, section 2.3",
+        "section 2.3",
         "answers with an error of a type, by subject",
-        (ColumnBlock(tuple((kind, f"#{kind}") for kind in ERRORS), by=("subject",), head="All"),),
+        ColumnBlock(_COUNTED, by=("subject",), head="All"),
     ),
-    TableShape(
+    _shape(
         "livek12-long-horizon",
-        "livek12",
-        "LiveK12Bench, figure 5(a)",
+        "figure 5(a)",
         "efficiency on the long-horizon subset",
-        (
-            ColumnBlock((ARL,), head="All"),
-            ColumnBlock((ARL,), _LONG, head="Long horizon"),
-            ColumnBlock((ARL,), _LONG, Slice(), head="Δ to all"),
-        ),
+        ColumnBlock((ARL,), head="All"),
+        ColumnBlock((ARL,), _LONG, head="Long horizon"),
+        ColumnBlock((ARL,), _LONG, Slice(), head="Δ to all"),
     ),
-    TableShape(
+    _shape(
         "livek12-exams",
-        "livek12",
-        "LiveK12Bench, section 2.3",
+        "section 2.3",
         "the mark of each paper, out of 100",
-        (ColumnBlock((OCS, PES, OES)),),
+        ColumnBlock((OCS, PES, OES)),
         by_paper=True,
     ),
-    TableShape(
-        "kmmmu-3",
-        "kmmmu",
-        "KMMMU, table 3",
-        "accuracy by macro subject",
-        (ColumnBlock((ACC,), by=("macro_subject",), head="Overall"),),
+    *(
+        _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=(axis,), head="Overall"))
+        for number, title, part, axis in (
+            (3, "accuracy by macro subject", Slice(), "macro_subject"),
+            (4, "accuracy on the hard subset by macro subject", _HARD, "macro_subject"),
+        )
     ),
-    TableShape(
-        "kmmmu-4",
-        "kmmmu",
-        "KMMMU, table 4",
-        "accuracy on the hard subset by macro subject",
-        (ColumnBlock((ACC,), _HARD, by=("macro_subject",), head="Overall"),),
-    ),
-    TableShape(
+    _shape(
         "kmmmu-9",
-        "kmmmu",
-        "KMMMU, table 9",
+        "table 9",
         "with and without the pictures",
-        _two_ways((ACC,), ("Original", "Text-only"), Slice(), Slice(NO_PICTURES)),
+        *_two_ways((ACC,), ("Original", "Text-only"), Slice(), Slice(NO_PICTURES)),
     ),
-    TableShape(
-        "kmmmu-19", "kmmmu", "KMMMU, table 19", "accuracy by task", (ColumnBlock((ACC,), by=("task",), head="Overall"),)
+    *(
+        _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=("task",), head="Overall"))
+        for number, title, part in (
+            (19, "accuracy by task", Slice()),
+            (20, "accuracy on the hard subset by task", _HARD),
+        )
     ),
-    TableShape(
-        "kmmmu-20",
-        "kmmmu",
-        "KMMMU, table 20",
-        "accuracy on the hard subset by task",
-        (ColumnBlock((ACC,), _HARD, by=("task",), head="Overall"),),
-    ),
-    TableShape("kmmmu-21", "kmmmu", "KMMMU, table 21", "Korean-specific questions", _korean(hard=False)),
-    TableShape(
-        "kmmmu-22", "kmmmu", "KMMMU, table 22", "Korean-specific questions of the hard subset", _korean(hard=True)
-    ),
-    TableShape(
+    _shape("kmmmu-21", "table 21", "Korean-specific questions", *_korean(hard=False)),
+    _shape("kmmmu-22", "table 22", "Korean-specific questions of the hard subset", *_korean(hard=True)),
+    _shape(
         "cfe-3",
-        "cfe",
-        "CFE-Bench, tables 2 and 3",
+        "tables 2 and 3",
         "text, multimodal, and both together",
-        (ColumnBlock(_CFE, by=("modality",), head="Text + Multimodal"),),
+        ColumnBlock(_CFE, by=("modality",), head="Text + Multimodal"),
     ),
-    TableShape(
+    _shape(
         "mdk12-3",
-        "mdk12",
-        "MDK12-Bench, table 3",
+        "table 3",
         "by discipline and difficulty",
-        (ColumnBlock((MARK,), head="Overall"), ColumnBlock((MARK,), by=("subject", "difficulty"))),
+        ColumnBlock((MARK,), head="Overall"),
+        ColumnBlock((MARK,), by=("subject", "difficulty")),
     ),
-    TableShape(
+    _shape(
         "mdk12-4",
-        "mdk12",
-        "MDK12-Bench, table 4",
+        "table 4",
         "standard and dynamic evaluation",
-        tuple(
+        *(
             block
-            for name, part, other in (
-                ("Overall", Slice(), Slice(DYNAMIC)),
-                *(
-                    (level.capitalize(), _on("difficulty", level), _on("difficulty", level, DYNAMIC))
-                    for level in ("easy", "medium", "hard")
-                ),
-            )
+            for name, part in (("Overall", Slice()), *((n.capitalize(), _on("difficulty", n)) for n in _ORDER[:3]))
+            for other in (Slice(DYNAMIC, part.where),)
             for block in (
                 ColumnBlock((MARK,), part, head=f"{name}: Standard"),
                 ColumnBlock((MARK,), other, head=f"{name}: Dynamic"),
@@ -257,23 +229,28 @@ SHAPES: tuple[TableShape, ...] = (
             )
         ),
     ),
-    TableShape(
+    _shape(
         "mdk12-figure-3",
-        "mdk12",
-        "MDK12-Bench, figure 3",
+        "figure 3",
         "by discipline and by difficulty",
-        (ColumnBlock((MARK,), by=("subject",)), ColumnBlock((MARK,), by=("difficulty",), head="Overall")),
+        ColumnBlock((MARK,), by=("subject",)),
+        ColumnBlock((MARK,), by=("difficulty",), head="Overall"),
     ),
-    TableShape("mdk12-figure-4", "mdk12", "MDK12-Bench, figure 4", "by difficulty and exam year", _YEARS),
+    _shape(
+        "mdk12-figure-4",
+        "figure 4",
+        "by difficulty and exam year",
+        ColumnBlock((MARK,), by=("difficulty", "year")),
+        ColumnBlock((MARK,), by=("year",)),
+    ),
     *(
-        TableShape(
+        _shape(
             f"mdk12-figure-5{suffix}",
-            "mdk12",
-            "MDK12-Bench, figure 5",
-            f"with and without knowledge points{said}",
-            _two_ways((MARK,), ("Standard", "KP-RAG"), Slice(), Slice(way)),
+            "figure 5",
+            f"with and without knowledge points{requests}",
+            *_two_ways((MARK,), ("Standard", "KP-RAG"), Slice(), Slice(way)),
         )
-        for suffix, said, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
+        for suffix, requests, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
     ),
 )
 
@@ -519,9 +496,6 @@ _HEADS = {"text_only": "Text", "text_image": "Multimodal"}
 
 def _words(value: str) -> str:
     return _HEADS.get(value) or (value.replace("_", " ").capitalize() if value.islower() else value)
-
-
-_ORDER = ("easy", "medium", "hard", "text_only", "text_image")
 
 
 def _in_order(axis: str, values: set[str]) -> list[str]:

@@ -1,16 +1,22 @@
 """Asking: opens the run folder of a command and asks its missing answers.
 
 Contract: nothing is written before tasks, arguments and engine are checked; an existing run is resumed; the folder of a
-failed command is free for the next one.
+failed command is free for the next one. Where a task makes two requests for an answer, the first reply is stored before
+the second request, which holds it, is sent; one without any text makes the question fail for this time.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections import Counter
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.arguments import arguments_of
@@ -18,30 +24,31 @@ from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
-from livek12.core.records import Failure, Question, Request, Response, Sampling
+from livek12.core.records import EarlierReply, Failure, Key, Question, Request, Response, Sampling
 from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.locks import is_held
+from livek12.core.run.sessions import tell_memory
 from livek12.core.run.spec import RunSpec, differences
+from livek12.core.text import tokens_in
 from livek12.core.version import __version__
 from livek12.engines import check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
-from livek12.evaluation.chosen import chosen_questions
-from livek12.evaluation.recordings import recorded_trials, tell_unlike
+from livek12.evaluation.choosing import chosen_questions
 from livek12.evaluation.task_data import TaskData, load_task_data, make_spec, sampling_of
-from livek12.evaluation.usage import tell_memory
+from livek12.tasks.base import Task
 from livek12.tasks.families import source_of
+from livek12.tasks.prompting import asked_together, asking_order, build_request, requests
 from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_side
 
 if TYPE_CHECKING:
+    from livek12.core.run.journal import JournalWriter
     from livek12.core.run.keys import AnsweredKeys
     from livek12.engines.base import Engine, Outcome
+    from livek12.evaluation.marking import Overlap
     from livek12.evaluation.options import RunOptions
-    from livek12.evaluation.overlap import Overlap
-    from livek12.evaluation.prompt_cost import PromptCost
-    from livek12.tasks.base import Task
 
 
 def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = None) -> tuple[RunFolder, TaskData]:
@@ -68,7 +75,8 @@ def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = 
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, run.limit, sampling, noted)
     folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
-        for line in cost_lines(exam, trials, {task.name: task.sampling for task in spec.tasks}):
+        samplings = {task.name: task.sampling for task in spec.tasks}
+        for line in sentences(expected_cost(exam, trials, samplings)):
             say(line)
     try:
         _fill(folder, exam, name, args, sampling, recorded, overlap)
@@ -82,20 +90,11 @@ def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = 
 
 def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCost]:
     """Cost of the same `ask`, by task; asks and writes nothing."""
-    from livek12.evaluation.prompt_cost import expected_cost
-
     tasks = get_tasks(run.tasks)
     chosen = chosen_questions(run.questions, tasks)
     exam = load_task_data(run.data, tasks, run.limit, chosen.ids if chosen else None)
     samplings = {each.name: sampling_of(each, sampling, run.engine) for each in tasks}
-    return expected_cost(exam, asked_in_order(exam), run.trials or default_trials(tasks), samplings)
-
-
-def cost_lines(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> Iterator[str]:
-    """Expected cost of the requests, in words."""
-    from livek12.evaluation.prompt_cost import expected_cost, sentences
-
-    return sentences(expected_cost(exam, asked_in_order(exam), trials, samplings))
+    return expected_cost(exam, run.trials or default_trials(tasks), samplings)
 
 
 def _fill(
@@ -120,7 +119,7 @@ def _fill(
         stack.callback(live.close)
         sitting.loaded(live)
         generate(folder, exam, live, start, tried, answered, lambda outcome: sitting.count(1, _tokens(outcome)))
-    tell_memory(folder, began)
+    tell_memory(folder.path, began)
 
 
 def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> None:
@@ -165,8 +164,6 @@ def generate(
         answered: `run.follow()`, where the answers have been read before.
         ended: called with each outcome.
     """
-    from livek12.tasks.prompting import asked_together
-
     spec = run.spec()
     known = {"engine_versions": engine.versions(), "model_revision": engine.revision}
     now = spec.model_copy(update=known)
@@ -237,8 +234,6 @@ def _asked(spec: RunSpec) -> int:
 
 def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
     """Question by question within tasks of one exam, so that their common prompt is read once."""
-    from livek12.tasks.prompting import requests
-
     samplings = {task.name: task.sampling for task in spec.tasks}
     for task, question in asked_in_order(exam):
         yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
@@ -249,8 +244,6 @@ def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
 
     Budgets of one task are asked question by question, and so is what is derived from one question.
     """
-    from livek12.tasks.prompting import asking_order
-
     for together in side_by_side(exam.tasks):
         groups = siblings(together)
         sources = [_by_source(asking_order(group[0], exam.questions[group[0].name])) for group in groups]
@@ -273,8 +266,6 @@ Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
 def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitStack) -> Make:
     if not any(task.first_style for task in exam.tasks):
         return engine.generate
-    from livek12.evaluation.two_requests import outcomes
-
     journal = stack.enter_context(run.writer("earlier"))
     return lambda requests: outcomes(engine, requests, run, exam, journal)
 
@@ -294,3 +285,242 @@ def _askable(outcomes: Iterable[Request | Failure], unaskable: list[Failure]) ->
             unaskable.append(outcome)
         else:
             yield outcome
+
+
+Trials = dict[tuple[str, str], set[int]]
+"""Task and question → the trials that were recorded of it."""
+
+
+def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
+    """Most trials of a question; in a begun run, the run's."""
+    if (out / "run.json").is_file():
+        return RunFolder.open(out).spec().trials
+    return max(1, *(len(trials) for trials in _recordings(recorded, exam).values()))
+
+
+def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
+    """Warns of recorded answers that the run leaves out and of questions that lack some."""
+    ids = {question.id for questions in exam.questions.values() for question in questions}
+    if strangers := sorted({question for _, question, _ in recorded.names()} - ids):
+        warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
+    recordings = _recordings(recorded, exam)
+    if beyond := sorted(trial for of in recordings.values() for trial in of if trial >= trials):
+        warn(
+            f"{recorded.model}: {len(beyond)} recorded answers are left out, for this run takes {trials} of each"
+            f" question: a new run with --trials {beyond[-1] + 1} takes them"
+        )
+    lacking = [trials - len([trial for trial in of if trial < trials]) for of in recordings.values()]
+    if missing := sum(lacking):
+        questions = sum(1 for number in lacking if number)
+        have = f"{questions} of {len(recordings)} questions have"
+        fewer = f"fewer than {trials} recorded answers" if trials > 1 else "no recorded answer"
+        warn(f"{recorded.model}: {have} {fewer}; the missing {missing} count as failed")
+
+
+def _recordings(recorded: ReplayEngine, exam: TaskData) -> Trials:
+    """A recording without a task serves every task."""
+    tasks: defaultdict[str, list[str]] = defaultdict(list)
+    for task, questions in exam.questions.items():
+        for question in questions:
+            tasks[question.id].append(task)
+    recordings: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
+    for of_task, id, trial in recorded.names():
+        for task in tasks.get(id, ()):
+            if of_task in (None, task):
+                recordings[task, id].add(trial)
+    return recordings
+
+
+KEPT = 512
+"""So many second requests are held back while first ones can be sent: at the end they fill the places of those that
+have been answered, while the last first ones are still at work."""
+
+
+def outcomes(
+    engine: Engine, wanted: Iterable[Request], run: RunFolder, exam: TaskData, journal: JournalWriter
+) -> Iterator[Response | Failure]:
+    """Outcomes of the requests; `journal` takes first replies."""
+    two = {task.name: task for task in exam.tasks if task.first_style}
+    if not two or kind_of(engine.name).is_recorded:
+        yield from engine.generate(wanted)
+        return
+    both = _Both(two, exam, {str(reply.key): reply for reply in run.earlier()}, journal)
+    waiting = iter(wanted)
+    while True:
+        for outcome in engine.generate(both.requests(waiting)):
+            yield from both.taken(outcome)
+        yield from both.unmade()
+        if not both.due:
+            return
+
+
+class _Both:
+    """First and second requests as one stream; `due` are those with their first reply, to be sent."""
+
+    def __init__(
+        self, two: Mapping[str, Task], exam: TaskData, stored: dict[str, Response], journal: JournalWriter
+    ) -> None:
+        self.due: deque[tuple[Request, Response]] = deque()
+        self._two, self._pages, self._stored, self._journal = two, exam.pages, stored, journal
+        self._questions = {(name, question.id): question for name in two for question in exam.questions[name]}
+        self._firsts: dict[Key, Request] = {}
+        self._replies: dict[Key, Response] = {}
+        self._unmade: list[Failure] = []
+
+    def requests(self, wanted: Iterator[Request]) -> Iterator[Request]:
+        """Trials of a question together; `due` may hold more at the end."""
+        for _, trials in groupby(wanted, key=lambda request: (request.key.task, request.key.question_id)):
+            yield from filter(self._begun, trials)
+            yield from self._second(KEPT)
+        yield from self._second(0)
+
+    def taken(self, outcome: Response | Failure) -> Iterator[Response | Failure]:
+        """Outcome for the question; nothing for that of the first request."""
+        yield from self.unmade()
+        if first := self._firsts.pop(outcome.key, None):
+            if isinstance(outcome, Response) and outcome.text.strip():
+                self._journal.append(outcome)
+                self.due.append((first, outcome))
+                return
+            why = outcome.reason if isinstance(outcome, Failure) else "the model said nothing"
+            failed = outcome if isinstance(outcome, Failure) else Failure(key=outcome.key, state="failed", reason=why)
+            yield failed.model_copy(update={"reason": f"request before the question: {why}"})
+            return
+        reply = self._replies.pop(outcome.key, None)
+        if reply is not None and isinstance(outcome, Response):
+            outcome = outcome.model_copy(update={"earlier": _as_earlier(reply)})
+        yield outcome
+
+    def unmade(self) -> Iterator[Failure]:
+        while self._unmade:
+            yield self._unmade.pop()
+
+    def _begun(self, request: Request) -> bool:
+        if request.key.task not in self._two:
+            return True
+        reply = self._stored.pop(str(request.key), None)
+        if reply is not None and reply.prompt_sha256 in (None, request.prompt_sha256):
+            self.due.append((request, reply))
+            return False
+        self._firsts[request.key] = request
+        return True
+
+    def _second(self, kept: int) -> Iterator[Request]:
+        while len(self.due) > kept:
+            first, reply = self.due.popleft()
+            task, question = self._two[first.key.task], self._questions[first.key.task, first.key.question_id]
+            try:
+                made = build_request(task, question, first.key, first.sampling, self._pages, reply.text.strip())
+            except UserError as error:
+                self._unmade.append(Failure(key=first.key, state="failed", reason=str(error)))
+            else:
+                self._replies[first.key] = reply
+                yield made
+
+
+def _as_earlier(reply: Response) -> EarlierReply:
+    return EarlierReply.model_validate({name: getattr(reply, name) for name in EarlierReply.model_fields})
+
+
+_PICTURE = re.compile(r"\0[0-9a-f]{64}")
+"""Stands for a picture in a prompt's text: its hash behind a sign that texts rarely hold."""
+_CUT_PICTURE = re.compile(r"\0[0-9a-f]{0,63}\Z")
+
+
+@dataclass
+class PromptCost:
+    """Requests of one task, their tokens and shared tokens, and the most that they may write."""
+
+    requests: int = 0
+    cannot: int = 0
+    prompt_tokens: float = 0.0
+    shared_tokens: float = 0.0
+    pictures: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def rounded(self) -> dict[str, int]:
+        """Its numbers, for JSON."""
+        return {name: round(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, PromptCost]:
+    """Expected requests by task."""
+    costs = {task.name: PromptCost() for task in exam.tasks}
+    before: list[str] = []
+    source: object = None
+    for task, question in asked_in_order(exam):
+        # The prompts of one question are compared with each other: those of others share no more than the frame.
+        if source != (source := (task.asked_with, source_of(question))):
+            before = []
+        own = costs[task.name]
+        for request in requests(task, [question], 1, samplings[task.name], exam.pages, lambda key: True):
+            if isinstance(request, Failure):
+                own.cannot += trials
+                continue
+            _put(own, request, trials, before)
+    return costs
+
+
+def _put(own: PromptCost, request: Request, trials: int, before: list[str]) -> None:
+    text = "".join(_said(request))
+    tokens = tokens_in(_plain(text))
+    own.requests += trials
+    own.prompt_tokens += trials * tokens
+    own.shared_tokens += tokens_in(_plain(_shared(text, before))) + (trials - 1) * tokens
+    own.pictures += trials * len(_PICTURE.findall(text))
+    own.completion_tokens += trials * request.sampling.max_tokens
+    insort(before, text)
+
+
+def _said(request: Request) -> Iterator[str]:
+    for message in request.messages:
+        for part in message.content:
+            yield part.text or "" if part.type == "text" else f"\0{part.image}"
+
+
+def _plain(text: str) -> str:
+    return _CUT_PICTURE.sub("", _PICTURE.sub("", text))
+
+
+def _shared(text: str, before: list[str]) -> str:
+    """With a neighbour of its place among the sorted texts."""
+    place = bisect_left(before, text)
+    return max((_common(text, other) for other in before[max(0, place - 1) : place + 1]), key=len, default="")
+
+
+def _common(first: str, other: str) -> str:
+    low, high = 0, min(len(first), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return first[:low]
+
+
+def total(found: Iterable[PromptCost]) -> PromptCost:
+    """All tasks together."""
+    summed = PromptCost()
+    for cost in found:
+        for name in summed.__dataclass_fields__:
+            setattr(summed, name, getattr(summed, name) + getattr(cost, name))
+    return summed
+
+
+def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
+    """Costs of each task and of all."""
+    return {"tasks": {name: cost.rounded for name, cost in found.items()}, "all": total(found.values()).rounded}
+
+
+def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
+    """Costs in words, a line for each task and one for all."""
+    for name, cost in [*found.items(), *([("all", total(found.values()))] if len(found) > 1 else [])]:
+        share = 100 * cost.shared_tokens / cost.prompt_tokens if cost.prompt_tokens else 0.0
+        pictures = f" and {cost.pictures:,} pictures" if cost.pictures else ""
+        cannot = f"; {cost.cannot:,} cannot be asked" if cost.cannot else ""
+        yield (
+            f"{name}: {cost.requests:,} requests, about {round(cost.prompt_tokens):,} prompt tokens{pictures}, of which"
+            f" {share:.0f} % are shared with a prompt before; at most {cost.completion_tokens:,} tokens written{cannot}"
+        )

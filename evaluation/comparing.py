@@ -18,9 +18,8 @@ from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.core.scoring.schema import Delta, parameters_of
-from livek12.evaluation.chosen import Where
-from livek12.evaluation.usage import run_usage
-from livek12.evaluation.variants import beside, tasks_of
+from livek12.evaluation.choosing import Where
+from livek12.evaluation.reporting import beside, run_usage, tasks_of
 
 MOST_PAIRS = 15
 """Beyond these, pairs of runs are not compared by axis."""

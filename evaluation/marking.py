@@ -1,43 +1,322 @@
-"""The second stage of a run, marking: at its end, or during the first one.
+"""The second stage of a run, marking: at its end, or during the first one; and its judges asked again.
 
 Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
 Older marks count until then (`core.run.markings`). Each response is marked once by the same judges, whatever runs
-beside.
+beside. During the asking a child process marks the stored answers, where that is worth it: it reads the responses from
+the run folder, so the engine never waits for it. Neither it nor the engines of its judges outlive the command.
+
+Repeat 0 is the marking of the run (LiveK12Bench, appendix C): repeat k puts each of its requests once more, as
+another draw (seed and cache entry differ, the identity of the judges does not). Its verdicts go to repeats-N.jsonl and
+make no mark.
 """
 
 from __future__ import annotations
 
+import os
+import pickle
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from livek12.core.process import Link
-from livek12.core.progress import Progress, say, warn
+from livek12.core.engine_kinds import kind_of
+from livek12.core.errors import UserError
+from livek12.core.process import ChildProcess, Ended, Link
+from livek12.core.progress import Progress, say, show_log, warn
+from livek12.core.question_index import question_indexes
 from livek12.core.ranks import wait_until
-from livek12.core.records import Response, Verdict
+from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
 from livek12.core.run.folder import QUESTIONS, RunFolder, keys_of
 from livek12.core.run.journal import Tail, has_lines
 from livek12.core.run.keys import KeySet
-from livek12.core.run.markings import other_rules
-from livek12.core.run.sessions import RULES
+from livek12.core.run.markings import KEYS, in_words, other_rules
+from livek12.core.run.sessions import RULES, tell_memory
 from livek12.core.run.spec import RunSpec
 from livek12.engines.sessions import SessionWriter
-from livek12.evaluation.judging import JudgeUsage, RunScorer, in_rounds, marking_flow, unanswered
-from livek12.evaluation.usage import tell_memory
 from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, default_size, judge_lines, ray_batches
+from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
+from livek12.judges.rules.pool import shared_pool
+from livek12.tasks.registry import get_task, is_logged
+from livek12.tasks.scorer import Scorer, stamped
 
 if TYPE_CHECKING:
+    from livek12.core.scoring import Row
+    from livek12.evaluation.options import Stages
     from livek12.evaluation.task_data import TaskData
+    from livek12.tasks.base import Task
+    from livek12.tasks.prompting import Pages
+
+
+def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
+    """Refuses a panel that could decide nothing about this model; `here`: this machine must run the judges."""
+    if options.panel is None:
+        return
+    from livek12.engines import check_engine
+    from livek12.judges.llm.client import JudgeModel
+    from livek12.judges.llm.panel import Panel
+    from livek12.tasks.registry import get_tasks
+
+    with ThreadPoolExecutor(1) as threads:
+        panel = Panel(options.panel, [JudgeModel(judge) for judge in options.panel.judges], threads)
+        for task in get_tasks(tasks):
+            panel.check([author], task.judge.size)
+    for judge in options.panel.judges if here else ():
+        try:
+            check_engine(judge.engine, judge.model, judge.engine_args)
+        except UserError as error:
+            raise UserError(f"judge {judge.model}: {error}") from error
+
+
+class Waiting(Protocol):
+    """Item to be marked, and the key that it is claimed by."""
+
+    @property
+    def key(self) -> Key:
+        """Its name among all that waits."""
+
+
+W = TypeVar("W", bound=Waiting)
+
+
+def marking_flow(judges: Jury, mark: Callable[[W], Verdict]) -> Flow[W, Verdict]:
+    """Threads that keep every judge busy or, with rules alone, every symbolic worker."""
+    return Flow(mark, judges.threads if judges.panel else 2 * max(2, shared_pool().size))
+
+
+def in_rounds(
+    stream: Callable[[], Iterator[W | None]],
+    judges: Jury,
+    flow: Flow[W, Verdict],
+    claims: Claims,
+    progress: Progress | None,
+    claimed_by: Callable[[Verdict], Key] = lambda verdict: verdict.key,
+) -> Iterator[Verdict]:
+    """Verdicts on a stream, read once or, where judges take turns (`judges.llm.client`), once a round.
+
+    `stream` begins anew each time, with None where none waits at the moment; `claimed_by` gives the key of the claim.
+    """
+    done = KeySet()
+
+    def waiting() -> Iterator[W | None]:
+        for item in stream():
+            if progress is not None:
+                progress.beat()
+            if item is None or (str(item.key) not in done and claims.take(str(item.key))):
+                yield item
+
+    while True:
+        postponed = False
+        for verdict in flow.run(waiting()):
+            if judges.schedule is not None:
+                from livek12.judges.llm.client import waits_for_turn
+
+                if waits_for_turn(verdict.calls):
+                    postponed = True
+                    continue
+                done.add(claimed_by(verdict))
+            yield verdict
+        if judges.schedule is None or not postponed:
+            return
+        judges.schedule.end_round()
+
+
+def unanswered(verdict: Verdict) -> bool:
+    """True if something is ungraded for want of a reply."""
+    return verdict.is_open and any(call.raw is None for call in verdict.calls)
+
+
+@dataclass
+class JudgeUsage:
+    """Requests to judge models and their cost; remembered replies cost nothing anew."""
+
+    requests: int = 0
+    remembered: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    cost: float | None = None
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Counts the calls of one verdict."""
+        for call in calls:
+            if not call.prompt:
+                continue  # it was not put
+            if call.remembered:
+                self.remembered += 1
+                continue
+            self.requests += 1
+            self.failed += call.raw is None
+            self.prompt_tokens += call.prompt_tokens or 0
+            self.completion_tokens += call.completion_tokens or 0
+            self.uncounted += call.raw is not None and (call.prompt_tokens is None or call.completion_tokens is None)
+            if call.cost is not None:
+                self.cost = (self.cost or 0.0) + call.cost
+
+    def merge(self, other: JudgeUsage) -> None:
+        """Adds what was spent elsewhere."""
+        for name in ("requests", "remembered", "failed", "prompt_tokens", "completion_tokens", "uncounted"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+
+    def __str__(self) -> str:
+        text = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        text += f" ({self.uncounted} without counts)" if self.uncounted else ""
+        text += f", cost {self.cost:.4f}" if self.cost is not None else ""
+        text += f", {self.failed} failed" if self.failed else ""
+        return text + (f"; {self.remembered} remembered" if self.remembered else "")
+
+
+@dataclass(frozen=True)
+class RunScorer:
+    """Scorer of each task of a run, with questions and pictures."""
+
+    questions: dict[str, Mapping[str, Question]]
+    pages: Pages
+    authors: tuple[str, ...]
+    scorers: dict[str, Scorer]
+    versions: dict[str, str]
+    """Of each task: who marks it, as verdicts name them."""
+    words: dict[str, str]
+    """The same for people, by version."""
+
+    @classmethod
+    def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
+        """Reads questions, keys and, by `exam` if a judge needs them, pictures."""
+        spec = run.spec()
+        tasks = {task.name: get_task(task.name) for task in spec.tasks}
+        authors = tuple(name for name in (spec.model, spec.model_revision) if name)
+        scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}
+        questions = _questions_of(run, judges.options)
+        pages: Pages = {}
+        if exam is not None and judges.panel is not None and _shows_pictures(questions, tasks):
+            pictured = exam()
+            pages = pictured.pages
+            for name, own in pictured.questions.items():
+                questions[name] = {**questions[name], **{q.id: q for q in own if q.id in questions[name]}}
+        keys = add_keys(questions, tasks, judges.options.answers) if judges.options.answers else ""
+        versions = {name: scorer.version + keys for name, scorer in scorers.items()}
+        words = {versions[name]: _in_words(scorer, judges.options, authors) for name, scorer in scorers.items()}
+        return cls(questions, pages, authors, scorers, versions, words)
+
+    def check_keys(self, spec: RunSpec) -> None:
+        """Refuses to mark a run by the keys of another data set."""
+        before = [version.partition(KEYS)[2] for version in (*spec.judged_by, *spec.judges.values())]
+        mine = {version.partition(KEYS)[2] for version in self.versions.values()} - {""}
+        if mine and (last := next((keys for keys in reversed(before) if keys), None)) and last not in mine:
+            raise UserError(
+                "the answers of this run are marked by the keys of another data set than that of --answers;"
+                " `--again` marks them anew by these"
+            )
+
+    def is_settled(self, response: Response, verdict: Verdict) -> bool:
+        """True if these judges have nothing to add to a verdict of others, nor newer rules."""
+        task, question = response.key.task, self._question(response)
+        if other_rules(verdict, self.versions[task]):
+            return False
+        scorer, keyless = self.scorers[task], KEYS in self.versions[task] and KEYS not in verdict.judge
+        if scorer.sees_everything and scorer.has_more(question, response, verdict):
+            return False
+        if verdict.state != "graded" and (verdict.is_open or keyless or scorer.has_more(question, response, verdict)):
+            return False
+        return scorer.auditor is None or verdict.process is not None or not response.text.strip()
+
+    def critiques(self, task: str) -> int:
+        """Most critics of each answer to a task."""
+        auditor = self.scorers[task].auditor
+        return auditor.panel.most(self.authors, auditor.size) if auditor else 0
+
+    def by_rules(self, response: Response) -> Verdict:
+        """Verdict of the rules."""
+        question, scorer = self._question(response), self.scorers[response.key.task]
+        if is_logged(response.key.task):  # as rows of judge-pairs are: a bare answer needs no commitment
+            from livek12.evaluation.pairs import JudgedPair, rule_verdict
+
+            pair = JudgedPair(question.id, question, response)
+            return self._named(stamped(rule_verdict(pair, scorer.cascade), response))
+        return self._named(scorer.by_rules(question, response))
+
+    def unmarked(self, response: Response, why: str) -> Verdict:
+        """Verdict on a response over which the rules broke off."""
+        question, scorer = self._question(response), self.scorers[response.key.task]
+        gold = "; ".join(question.answer)
+        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
+        return self._named(stamped(total(question, response.key, [part], scorer.config), response))
+
+    def mark(self, response: Response, repeat: int = 0) -> Verdict:
+        """Verdict of the rules and, on open parts, of models, asked `repeat` times before."""
+        verdict = self.by_rules(response)
+        if not self.scorers[response.key.task].is_open(self._question(response), response, verdict):
+            return verdict
+        question, task = self._question(response), response.key.task
+        pages: tuple[Image, ...] = ()
+        if get_task(task).modality == "image_only" and question.paper_id:
+            keys = [(question.paper_id, number) for number in question.page_numbers]
+            pages = tuple(self.pages.get(key) or Image(path=f"page {key[1]} of {key[0]}") for key in keys)
+        wrote = [name for name in (*self.authors, response.model) if name]
+        return self._named(self.scorers[task].by_models(question, response, verdict, wrote, pages, repeat))
+
+    def _question(self, response: Response) -> Question:
+        return self.questions[response.key.task][response.key.question_id]
+
+    def _named(self, verdict: Verdict) -> Verdict:
+        judge = self.versions[verdict.key.task]
+        return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
+
+
+def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
+    """An index where models need no more: there may be many questions."""
+    by_rules = options.panel is None and not options.answers
+    if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
+        return {**question_indexes(run)}
+    return {task: {q.id: q for q in own} for task, own in run.questions().items()}
+
+
+def _in_words(scorer: Scorer, options: JudgeOptions, authors: Collection[str]) -> str:
+    words = in_words(judge_version(scorer.config))
+    if options.panel is not None and scorer.panel is not None:
+        words += f" and {scorer.panel.panel.members(authors, scorer.panel.named.size)}"
+        words += f" ({options.panel.method})" if options.panel.method else ""
+        words += ", who see every answer" if options.panel.scope == "all" else ""
+    return words + (f" with the keys of {options.answers}" if options.answers else "")
+
+
+def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapping[str, Task]) -> bool:
+    if any(task.modality == "image_only" for task in tasks.values()):
+        return True
+    shown = (question for own in questions.values() for question in own.values())
+    return any(q.images or q.answer_images or q.solution_images for q in shown)
+
+
+def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
+    """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions."""
+    from livek12.core.questions import fingerprint, load_questions, with_answers
+
+    used: list[Question] = []
+    for name, own in questions.items():
+        rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
+        keys = {question.id: question for question in rows}
+        if not (shared := own.keys() & keys.keys()):
+            raise UserError(f"{answers}: has no row with the id of a question of {name}; is it the key to this run?")
+        if missing := sorted(own.keys() - shared):
+            warn(f"{answers}: {len(missing)} questions of {name} are not in it, the first: {missing[0]!r}")
+        used += [keys[question_id] for question_id in sorted(shared)]
+        questions[name] = {question.id: question for question in with_answers(own.values(), rows)}
+    return f"{KEYS}{fingerprint(used)[:8]}"
+
 
 LOOK_SECONDS = 0.2
 """Between looks for new responses while none wait."""
@@ -317,8 +596,6 @@ def judge(
 
     marked = mark(run, options, pictured, again=again, workers=workers, ray=ray)
     if options.repeats > 1:
-        from livek12.evaluation.repeats import ask_again
-
         lost, spent = ask_again(run, options, pictured)
         marked.lost += lost
         marked.spent.merge(spent)
@@ -327,5 +604,198 @@ def judge(
             marked.spent.merge(before.spent)
         print(marked.spent, file=sys.stderr)
     if not options.together:
-        tell_memory(run, began)
+        tell_memory(run.path, began)
     return marked.lost
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Response for its `repeat`-th judging after the first."""
+
+    response: Response
+    repeat: int
+
+    @property
+    def key(self) -> Key:
+        return _key(self.response.key, self.repeat)
+
+
+def _key(key: Key, repeat: int) -> Key:
+    return Key(task=key.task, question_id=f"{key.question_id}/{key.trial}", trial=repeat)
+
+
+def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
+    """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
+
+    Returns the number of verdicts that wait for a judge, and the cost.
+    """
+    lost, spent = 0, JudgeUsage()
+    with ExitStack() as stack:
+        judges = stack.enter_context(Jury(options, in_turn=not options.together, sessions=run.path))
+        scorer = RunScorer.open(run, judges, exam)
+        marking = run.spec().marking
+
+        def is_first(verdict: Verdict) -> bool:
+            own = verdict.marking == marking and verdict.judge == scorer.versions.get(verdict.key.task)
+            return own and verdict.by_models and not verdict.waits
+
+        def waiting() -> Iterator[_Again]:
+            for repeat in range(1, options.repeats):
+                for response, _ in run.judged(is_first):
+                    yield _Again(response, repeat)
+
+        def stored() -> KeySet:
+            return KeySet(
+                str(_key(verdict.key, verdict.repeat))
+                for verdict in run.repeats()
+                if verdict.marking == marking
+                and verdict.judge == scorer.versions.get(verdict.key.task)
+                and not verdict.waits
+            )
+
+        writer = stack.enter_context(run.writer("repeats"))
+        claims = Claims(writer.path, "repeats", stored)
+        first = ((_key(response.key, 0), verdict) for response, verdict in run.judged(is_first))
+        requests = _tell(run, first, options.repeats, claims.done)
+        if not requests:
+            return lost, spent
+        judges.try_out(local=False)
+        progress = stack.enter_context(Progress("judging again", requests, 0))
+
+        def marked(again: _Again) -> Verdict:
+            return scorer.mark(again.response, again.repeat).model_copy(update={"repeat": again.repeat})
+
+        flow = stack.enter_context(marking_flow(judges, marked))
+        named = in_rounds(waiting, judges, flow, claims, progress, lambda verdict: _key(verdict.key, verdict.repeat))
+        for verdict in named:
+            writer.append(verdict.model_copy(update={"marking": marking}))
+            spent.add(verdict.calls)
+            lost += verdict.waits
+            progress.step()
+            if unanswered(verdict):
+                warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged again")
+    return lost, spent
+
+
+def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:
+    made, wanted, requests, tokens = KeySet(done), 0, 0, 0
+    for key, verdict in first:
+        missing = sum(str(key.model_copy(update={"trial": repeat})) not in made for repeat in range(1, repeats))
+        put = [call for call in verdict.calls if call.prompt]
+        wanted += missing
+        requests += missing * len(put)
+        tokens += missing * sum(call.prompt_tokens or 0 for call in put)
+    if wanted:
+        say(
+            f"{run.path}: the judges are asked again, {repeats} times in all: {wanted:,} verdicts, about"
+            f" {requests:,} requests and {tokens:,} prompt tokens; the marks stay those of the first time"
+        )
+    return wanted
+
+
+def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
+    """Answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
+    first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
+    for verdict in run.repeats():
+        before = verdicts.get((str(verdict.key), verdict.repeat))
+        if before is None or before.waits or not verdict.waits:
+            verdicts[str(verdict.key), verdict.repeat] = verdict
+    repeats = sorted({repeat for _, repeat in verdicts})
+    return [first, *([_with(row, verdicts.get((_name(row), repeat))) for row in first] for repeat in repeats)]
+
+
+def _name(row: Row) -> str:
+    return str(Key(task=row.task, question_id=row.question.id, trial=row.trial))
+
+
+def _with(row: Row, again: Verdict | None) -> Row:
+    """If it is of the same judges and answer."""
+    first = row.verdict
+    fits = again and first and (again.judge, again.marking) == (first.judge, first.marking)
+    if fits and again and first and again.response_sha256 == first.response_sha256:
+        return replace(row, verdict=again, state=again.state)
+    return replace(row, verdict=None)
+
+
+# --- during the asking ----------------------------------------------------------------------------------------------
+
+FEWEST = 64
+"""Fewer requests are asked and marked in turn before a second process has started."""
+NICE = 5
+"""The engine comes first where cores are short."""
+_LEAVE_SECONDS = 10.0
+"""To give back judges when all is marked."""
+
+
+def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], options: JudgeOptions, waiting: int) -> bool:
+    """Decides about marking during the asking of `waiting` requests.
+
+    With `auto`: when no judge needs the device, and the model runs elsewhere or on a device. One that runs on these
+    very cores loses more than the marking wins, and recorded answers come at once.
+    """
+    if stages != "auto" or not waiting:
+        return stages == "overlap" and waiting > 0
+    judges = options.panel.judges if options.panel is not None else ()
+    if waiting < FEWEST or kind_of(engine).is_recorded or any(not kind_of(judge.runs_on).is_direct for judge in judges):
+        return False
+    return kind_of(engine).place == "endpoint" or "base_url" in engine_args or "ray" in engine_args or _has_device()
+
+
+def _has_device() -> bool:
+    from livek12.engines.devices import measure
+
+    return bool(measure().devices)
+
+
+class Overlap:
+    """Process, where it is worth it, and its result; an error in the context ends it at once."""
+
+    def __init__(self, options: JudgeOptions, stages: Stages) -> None:
+        self._options, self._stages = options, stages
+        self._process: ChildProcess | None = None
+        self.marked = Marked()
+
+    def start(self, run: RunFolder, engine: str, engine_args: Mapping[str, Any], waiting: int) -> None:
+        """Starts marking if it is worth it, once run.json says all about the engine."""
+        if not worth_it(self._stages, engine, engine_args, self._options, waiting):
+            return
+        self._process = ChildProcess(_work, run.path, self._options, quiet=False)
+
+    def __enter__(self) -> Overlap:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is None:
+            return
+        try:
+            if kind is None:
+                self._process.send(b"enough")
+                self.marked = pickle.loads(self._process.receive())
+                self._process.wait(_LEAVE_SECONDS)
+        except Ended:
+            warn("marking beside the asking broke off; what it left is marked now")
+        finally:
+            self._process.kill()
+
+
+def _work(link: Link, folder: Path, options: JudgeOptions) -> None:
+    from livek12.evaluation.task_data import reload_task_data
+
+    os.nice(NICE)
+    show_log()
+    enough = threading.Event()
+
+    def listen() -> None:
+        with suppress(EOFError, OSError):  # its end is that of this process
+            link.recv_bytes()
+            enough.set()
+
+    threading.Thread(target=listen, daemon=True).start()
+    run, marked = RunFolder(folder), Marked()
+    try:
+        marked = mark(run, options, lambda: reload_task_data(run, options.data), over=enough.is_set)
+    except UserError as error:
+        warn(f"nothing more is marked while the model is asked: {error}")
+    link.send(marked)

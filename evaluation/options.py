@@ -137,11 +137,7 @@ class JudgingOptions:
     cache: Annotated[bool, Flag(JUDGING, "Remember decisions and replies on disk.", name="--cache/--no-cache")] = True
     audit: Annotated[
         bool,
-        Flag(
-            JUDGING,
-            "Also let judges audit the reasoning, where the task's article does.",
-            name="--audit/--no-audit",
-        ),
+        Flag(JUDGING, "Also let judges audit the reasoning, where the task's article does.", name="--audit/--no-audit"),
     ] = True
     stages: Annotated[
         Stages,

@@ -25,17 +25,8 @@ from livek12.core.progress import Progress, say, warn
 from livek12.core.records import Call, Verdict
 from livek12.core.run.journal import LineFile
 from livek12.core.run.markings import in_words, without_code
-from livek12.evaluation.judging import JudgeUsage, unanswered
-from livek12.evaluation.pairs import (
-    PAIR_CONFIG,
-    Json,
-    JudgedPair,
-    bad_row,
-    extracted,
-    line_id,
-    read_pair,
-    verdict_row,
-)
+from livek12.evaluation.marking import JudgeUsage, unanswered
+from livek12.evaluation.pairs import PAIR_CONFIG, Json, JudgedPair, bad_row, extracted, line_id, read_pair, verdict_row
 from livek12.evaluation.workers import Flow, MarkPool, Reply, pair_pool
 from livek12.judges.base import NamedJudge
 from livek12.judges.jury import JudgeOptions, Jury

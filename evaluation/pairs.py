@@ -20,17 +20,7 @@ from pydantic import ValidationError
 from livek12.core.languages import codes, language_of, letters_in, written_in
 from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, QuestionType, kind_of, settle
-from livek12.core.records import (
-    Image,
-    Key,
-    Language,
-    Option,
-    PartVerdict,
-    Question,
-    Response,
-    Variable,
-    Verdict,
-)
+from livek12.core.records import Image, Key, Language, Option, PartVerdict, Question, Response, Variable, Verdict
 from livek12.core.text import clean_json, one_line
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, grade, judge_version, total

@@ -1,9 +1,14 @@
-"""The last step of a run: its scores in report.json and report.html."""
+"""The last step of a run: its scores in report.json and report.html.
+
+A task is compared with what it is a variant of (`tasks.registry.variants`): with that task where it was run, else with
+the tasks that ask parts of its questions as it would (`mdk12_mini` for `mdk12`). Marks corrected by people's labels are
+there where planned answers are labelled; unusable or too few labels are a note and never an end of scoring.
+"""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,17 +20,18 @@ from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
-from livek12.core.run.folder import RunFolder
-from livek12.core.run.sessions import read_sessions
+from livek12.core.run.folder import HARNESS_MARKS, LABEL_PLAN, RunFolder
+from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of, read_answers
 from livek12.core.scoring import Profile, Row
+from livek12.core.scoring.answers import points_awarded
+from livek12.core.scoring.deltas import Counterpart
 from livek12.core.scoring.outcomes import Slim
-from livek12.evaluation.labelled_marks import corrected_lines, corrected_marks
-from livek12.evaluation.logs.harness_marks import HarnessMarks
+from livek12.core.scoring.schema import RunUsage
 from livek12.evaluation.task_data import TaskData, illustrated
-from livek12.evaluation.usage import run_usage
-from livek12.evaluation.variants import alike, beside, tasks_of
+from livek12.tasks.base import Task
+from livek12.tasks.registry import find_task, variants, way_of
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Limit
@@ -113,7 +119,6 @@ def score(run: RunFolder, profile: Profile = "article") -> dict[str, Any]:
 
 def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tuple[dict[str, Any], Outcomes]:
     from livek12.core.scoring.report import score_outcomes
-    from livek12.tasks.registry import find_task
 
     spec = run.spec()
     tasks = {task.name: task_found for task in spec.tasks if (task_found := find_task(task.name))}
@@ -121,7 +126,11 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     modalities = {task.name: task.modality for task in spec.tasks if task.name not in joined}
     thinking = {task.name: task.sampling.thinking_budget for task in spec.tasks}
     drawn = {task.name: task.sampling.max_tokens for task in spec.tasks if kind_of(spec.engine).draws}
-    harness = HarnessMarks.read(run)  # it shows texts where it disagrees
+    harness = None
+    if (run.path / HARNESS_MARKS).is_file():
+        from livek12.evaluation.logs.harness_marks import HarnessMarks
+
+        harness = HarnessMarks.read(run)  # it shows texts where it disagrees
     if harness is None:
         read = read_answers(run, Slim(), picker=shown)
     else:
@@ -167,7 +176,6 @@ def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
 def limits_of(spec: RunSpec) -> dict[str, Limit]:
     """Token limit of each task of a run with token budgets; of recorded answers it is in the task's name."""
     from livek12.core.scoring import Limit
-    from livek12.tasks.registry import find_task
 
     pairs = ((asked_task, find_task(asked_task.name)) for asked_task in spec.tasks)
     return {
@@ -179,3 +187,80 @@ def limits_of(spec: RunSpec) -> dict[str, Limit]:
         for asked_task, task in pairs
         if task and task.budgets
     }
+
+
+def tasks_of(spec: RunSpec) -> list[Task]:
+    """Tasks of a run that are known here."""
+    return [task for named in spec.tasks if (task := find_task(named.name))]
+
+
+def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[str, list[Counterpart]]:
+    """Counterparts of each of these tasks; `among` are the tasks of another run."""
+    tasks = list(tasks)
+    others = tasks if among is None else list(among)
+    counterparts: dict[str, list[Counterpart]] = {}
+    for task in tasks:
+        for base, differs in variants(task):
+            if names := _asked_as(base, task, others):
+                counterparts.setdefault(task.name, []).append(Counterpart(base, tuple(names), differs))
+    return counterparts
+
+
+def alike(tasks: Iterable[Task]) -> list[list[str]]:
+    """Tasks in groups that differ in nothing but their questions."""
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for task in tasks:
+        groups[_manner(task)].append(task.name)
+    return list(groups.values())
+
+
+def _asked_as(base: str, task: Task, others: Iterable[Task]) -> list[str]:
+    names = [other.name for other in others if other != task]
+    if base in names:
+        return [base]
+    meant = find_task(base)
+    if meant is None or meant.derive:
+        return []
+    return [other.name for other in others if other != task and _manner(other) == _manner(meant)]
+
+
+def _manner(task: Task) -> tuple[str, str]:
+    """Equal for tasks that differ only in their questions."""
+    return task.benchmark, way_of(task)
+
+
+def corrected_marks(run: RunFolder) -> dict[str, Any]:
+    """Corrected accuracy as {"tasks": {task: figures}} or {"note": reason}; {} without labels."""
+    plan, labels = run.path / LABEL_PLAN, sorted(run.path.glob("labels-*.jsonl"))
+    if not plan.is_file() or not labels:
+        return {}
+    from livek12.evaluation.studies.corrected import corrected_study, said
+    from livek12.evaluation.studies.label_plan import planned_strata
+    from livek12.evaluation.studies.labels import fit_labels, read_labels
+
+    try:
+        strata = planned_strata(plan)
+        if not strata:
+            return {}  # the plan of another study
+        read = read_labels(labels, run.spec().model, lambda line: None)
+        study = corrected_study(run.judged_rows(), fit_labels(read, run.judged_rows()), strata)
+    except UserError as error:
+        return {"note": f"no corrected mark: {error}"}
+    return {"tasks": {task: {**row, "said": f"accuracy {said(row)}"} for task, row in study["tasks"].items()}}
+
+
+def corrected_lines(marks: dict[str, Any]) -> list[str]:
+    """Line for each task."""
+    lines = [f"{task}, corrected by people's labels: {row['said']}" for task, row in marks.get("tasks", {}).items()]
+    return [*lines, *([marks["note"]] if "note" in marks else [])]
+
+
+def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
+    """Usage of engines, and the energy of asking over the points."""
+    sessions = read_sessions(folder)
+    asking = usage_of(sessions, "generate")
+    if asking is None:
+        return None
+    points, energy = points_awarded(outcomes), asking["watt_hours"]
+    per_mark = None if energy is None or points is None or points[0] <= 0 else [energy / p for p in reversed(points)]
+    return RunUsage(asking=asking, judging=usage_of(sessions, "judge"), watt_hours_per_mark=per_mark)

@@ -10,10 +10,8 @@ from livek12.core.ranks import this_rank
 from livek12.core.run.access import has_responses
 from livek12.core.run.folder import RunFolder
 from livek12.evaluation.asking import ask
-from livek12.evaluation.judging import check_judges
-from livek12.evaluation.marking import judge
+from livek12.evaluation.marking import Overlap, check_judges, judge
 from livek12.evaluation.options import RunOptions, Stages
-from livek12.evaluation.overlap import Overlap
 from livek12.evaluation.task_data import TaskData
 from livek12.judges.jury import JudgeOptions
 

@@ -133,7 +133,7 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
 
     `data` is the new place of a data set that was moved.
     """
-    from livek12.evaluation.chosen import asked_again
+    from livek12.evaluation.choosing import asked_again
     from livek12.tasks.registry import get_task
 
     spec = run.spec()

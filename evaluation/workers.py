@@ -50,19 +50,10 @@ class MarkPool(ProcessPool, Generic[R]):
     """Processes that run `work(link, *given)`; `unmarked` makes the reply to a line that none could judge."""
 
     def __init__(
-        self,
-        work: Callable[..., None],
-        *given: object,
-        unmarked: Callable[[bytes, str], R],
-        size: int | None = None,
+        self, work: Callable[..., None], *given: object, unmarked: Callable[[bytes, str], R], size: int | None = None
     ) -> None:
         super().__init__(
-            work,
-            *given,
-            size=size or default_size(),
-            quiet=True,
-            wall_seconds=WALL_SECONDS,
-            memory_bytes=MEMORY_BYTES,
+            work, *given, size=size or default_size(), quiet=True, wall_seconds=WALL_SECONDS, memory_bytes=MEMORY_BYTES
         )
         self._unmarked = unmarked
         self._threads: ThreadPoolExecutor | None = None

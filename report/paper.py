@@ -13,16 +13,7 @@ from markupsafe import Markup
 from livek12.core.error_types import PROCESS_ERRORS
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import paper_order
-from livek12.core.records import (
-    IMAGE_MARK,
-    Image,
-    PartVerdict,
-    Process,
-    Question,
-    Response,
-    Verdict,
-    canonical_json,
-)
+from livek12.core.records import IMAGE_MARK, Image, PartVerdict, Process, Question, Response, Verdict, canonical_json
 from livek12.core.scoring import Row
 from livek12.report.marks import (
     UNDECIDED,

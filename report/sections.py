@@ -17,15 +17,7 @@ from livek12.core.questions import paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run_answers import AnswerOrigin
 from livek12.core.scoring import Row
-from livek12.report.paper import (
-    Pages,
-    PaperEntry,
-    anchor_of,
-    cell_view,
-    new_pages,
-    page_views,
-    question_view,
-)
+from livek12.report.paper import Pages, PaperEntry, anchor_of, cell_view, new_pages, page_views, question_view
 from livek12.report.pictures import PictureFiles
 from livek12.report.scan import sum_of
 

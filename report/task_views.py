@@ -144,12 +144,7 @@ def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
 
 def _metrics(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
-        {
-            "name": name,
-            "meaning": meaning_of(name),
-            "shown": marks.shown(name, estimate),
-            "unit": _unit(name),
-        }
+        {"name": name, "meaning": meaning_of(name), "shown": marks.shown(name, estimate), "unit": _unit(name)}
         for name, estimate in metrics.items()
         if estimate["low"] is not None
     ]

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from livek12.core.run.sessions import (
-    GIB,
-    Session,
-    Stage,
-    covered,
-)
+from livek12.core.run.sessions import GIB, Session, Stage, covered
 
 if TYPE_CHECKING:
     from livek12.core.run.sessions import Usage

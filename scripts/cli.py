@@ -77,8 +77,10 @@ class LazyGroup(TyperGroup):
         name, subcommand, rest = super().resolve_command(ctx, args)
         if name is None or subcommand is None:
             return name, subcommand, rest
-        module = importlib.import_module(f"livek12.scripts.commands.{name.replace('-', '_')}")
-        command: Any = typer.main.get_command(module.app)
+        word = name.replace("-", "_")
+        command: Any = typer.main.get_command(
+            getattr(importlib.import_module(f"livek12.scripts.commands.{word}"), word)
+        )
         command.name = name
         for each in (command, *getattr(command, "commands", {}).values()):
             each.params += _options_of_all()

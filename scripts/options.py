@@ -97,6 +97,9 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(each.name, kind, default=default, annotation=annotation))
 
+    if not models:
+        return command
+
     def called(**values: Any) -> None:
         made = {name: model(**{each: values.pop(each) for each in names}) for name, (model, names) in models.items()}
         command(**made, **values)
@@ -155,6 +158,13 @@ BaseRun = Annotated[
     Path | None,
     typer.Option("--base", help="The run of whole questions; default: that of --questions.", metavar="RUN", **_READ),
 ]
+Hold = Annotated[
+    list[str] | None,
+    typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
+]
+Rights = Annotated[
+    Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.", rich_help_panel=OUTPUT)]
 
 
@@ -166,9 +176,20 @@ class _WholeHelp(TyperGroup):
             formatter.write_dl([(name, (sub.help or "").partition("\n\n")[0]) for name, sub in self.commands.items()])
 
 
-def command() -> typer.Typer:
-    """App of one subcommand: plain help, no shell completion."""
+def group() -> typer.Typer:
+    """App of a subcommand: plain help, no shell completion."""
     return typer.Typer(cls=_WholeHelp, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+def command(line: str, *, grouped: bool = False) -> Callable[[Callable[..., None]], typer.Typer]:
+    """Makes a function the app of its subcommand, with an example; `grouped` lists its options by their groups."""
+
+    def made(function: Callable[..., None]) -> typer.Typer:
+        app = group()
+        app.command(epilog=example(line), cls=GroupedHelp if grouped else None)(spread(function))
+        return app
+
+    return made
 
 
 def example(line: str) -> str:

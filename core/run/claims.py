@@ -44,11 +44,7 @@ class Claims:
     """
 
     def __init__(
-        self,
-        owner: Path,
-        stem: str,
-        stored: Callable[[], Collection[str]],
-        unit: Callable[[str], str] = str,
+        self, owner: Path, stem: str, stored: Callable[[], Collection[str]], unit: Callable[[str], str] = str
     ) -> None:
         self._owner = owner
         self._stored = stored

@@ -31,45 +31,20 @@ from pydantic import BaseModel, ValidationError
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import write_atomically
-from livek12.core.records import (
-    Failure,
-    Image,
-    Key,
-    Question,
-    Record,
-    Response,
-    State,
-    Verdict,
-)
+from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict
 from livek12.core.rows import Row, fits, row_of
-from livek12.core.run.access import (
-    Fence,
-    check_links,
-    has_responses,
-    in_use,
-    make_folder,
-    settling,
-    take_part,
-)
-from livek12.core.run.journal import (
-    Index,
-    JournalWriter,
-    ResponseHead,
-    journal_files,
-    journal_lines,
-    read_journal,
-)
+from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
+from livek12.core.run.journal import Index, JournalWriter, ResponseHead, journal_files, journal_lines, read_journal
 from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
 from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
-from livek12.core.run.spec import (
-    RunSpec,
-    check_size,
-    differences,
-    read_spec,
-)
+from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
 
 QUESTIONS = "questions.jsonl"
+HARNESS_MARKS = "harness.jsonl"
+"""The marks of the harness whose log a run was made of."""
+LABEL_PLAN = "label-plan.jsonl"
+"""The answers that people should label."""
 
 
 class RunQuestion(Record):

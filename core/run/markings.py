@@ -202,12 +202,7 @@ def with_mark(row: Row, regrade: Regrade) -> Row:
     by = PERSON + regrade.by
     parts = [
         part.model_copy(
-            update={
-                "decision": "accept" if share == 1 else "reject",
-                "score": share,
-                "decided_by": by,
-                "reason": "",
-            }
+            update={"decision": "accept" if share == 1 else "reject", "score": share, "decided_by": by, "reason": ""}
         )
         for part, share in zip(judged.parts, shares, strict=True)
     ]

@@ -7,11 +7,13 @@ before its end. GPU-hours are the sum of `gpu_seconds / 3600`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from livek12.core.engine_kinds import kind_of
+from livek12.core.progress import say, warn
 from livek12.core.records import Record
 from livek12.core.run.journal import read_journal
 
@@ -230,3 +232,33 @@ def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None)
     """Sessions of a run folder in order of their start, each as last written."""
     last = {session.id: session for session in read_journal(folder, STEM, Session, on_problem)}
     return sorted(last.values(), key=lambda session: session.started)
+
+
+def tell_memory(folder: Path, since: float) -> None:
+    """Reports the memory of each local engine of this process; warns where too much was not given back."""
+    for session in read_sessions(folder):
+        if session.pid == os.getpid() and session.started >= since and session.ended and session.after_load:
+            say(f"{_who(session)} left memory: {_left(session)}{_cache(session.figures)}")
+            if session.stuck:
+                warn(
+                    f"{_who(session)}: more than a tenth of the device memory that it took was not given back;"
+                    " the next engine may not fit"
+                )
+
+
+def _who(session: Session) -> str:
+    return f"{'the model under test' if session.stage == 'generate' else 'judge'} {session.model} ({session.engine})"
+
+
+def _cache(figures: Figures) -> str:
+    if figures.kv_tokens is None:
+        return ""
+    again = f", {figures.preemptions:,} times a request was computed once more for want of room"
+    return f"; KV cache of {figures.kv_tokens:,} tokens" + (again if figures.preemptions else "")
+
+
+def _left(session: Session) -> str:
+    loaded, kept = session.after_load or Memory(), session.after_close or Memory()
+    parts = [("on devices", loaded.on_devices, kept.on_devices)] if loaded.devices else []
+    parts += [("in processes", loaded.rss, kept.rss)] if loaded.rss is not None and kept.rss is not None else []
+    return ", ".join(f"{before / GIB:.1f} → {after / GIB:.1f} GiB {where}" for where, before, after in parts)

@@ -19,10 +19,8 @@ Profiles (`formulas`): `article` follows the equations of LiveK12Bench, `release
 from __future__ import annotations
 
 from livek12.core.rows import Row
-from livek12.core.scoring.comparison import compare, modality_delta, release_arl
 from livek12.core.scoring.formulas import exam_scores
 from livek12.core.scoring.outcomes import AXES
-from livek12.core.scoring.report import score
 from livek12.core.scoring.schema import (
     FORMULAS,
     PARAMETERS,
@@ -46,10 +44,6 @@ __all__ = [
     "Profile",
     "Report",
     "Row",
-    "compare",
     "exam_scores",
-    "modality_delta",
     "profile_named",
-    "release_arl",
-    "score",
 ]

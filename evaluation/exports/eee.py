@@ -98,10 +98,7 @@ def _aggregate(export: Export, task: TaskSpec, identity: str, judged: Mapping[st
             "name": short,
             "id": export.model,
             "developer": developer or NO_PATH,
-            "inference_engine": {
-                "name": spec.engine,
-                "version": spec.engine_versions.get(spec.engine, "unknown"),
-            },
+            "inference_engine": {"name": spec.engine, "version": spec.engine_versions.get(spec.engine, "unknown")},
             "additional_details": _texts(
                 {
                     "deployment_type": "self_deployed" if kind_of(spec.engine).is_local else "unknown",
@@ -231,10 +228,7 @@ def _sample(export: Export, task: TaskSpec, row: Row, identity: str) -> dict[str
         "sample_hash": sample_hash,
         "interaction_type": "single_turn",
         "input": {"raw": text, "reference": golds, **choices},
-        "output": {
-            "raw": [response.text],
-            **({"reasoning_trace": [response.reasoning]} if response.reasoning else {}),
-        },
+        "output": {"raw": [response.text], **({"reasoning_trace": [response.reasoning]} if response.reasoning else {})},
         "answer_attribution": list(_attributed(verdict)),
         "evaluation": {"score": verdict.points / verdict.max_points, "is_correct": verdict.correct, "num_turns": 1},
         **_spent(row),

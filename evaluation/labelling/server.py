@@ -16,7 +16,7 @@ from markupsafe import Markup
 from livek12.core.error_types import PROCESS_ERRORS, KindOfError, one_each
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES
-from livek12.core.run.folder import RunFolder
+from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.run.markings import RegradeCounts, read_regrades, regraded
 from livek12.core.scoring import Row
 from livek12.core.serving.pages import page_app, serve_page
@@ -24,7 +24,7 @@ from livek12.core.visible import IN_JAVASCRIPT
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.store import LabelNotStored, LabelStore
 from livek12.evaluation.studies.human import decided_by
-from livek12.evaluation.studies.label_plan import PLAN, planned, read_plan
+from livek12.evaluation.studies.label_plan import planned, read_plan
 from livek12.evaluation.studies.labels import Label, fit_labels, read_labels
 from livek12.report.marks import mark_of, points
 from livek12.report.paper import Pages, PaperEntry, new_pages, page_views, question_view
@@ -235,7 +235,7 @@ def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
 
 
 def _answers(run: RunFolder, plan: Path | None, warn: Tell, regrading: Regrading | None = None) -> list[Row]:
-    own = run.path / PLAN
+    own = run.path / LABEL_PLAN
     file = plan if plan is not None else own if own.is_file() else None
     rows = run.judged_rows() if regrading is None else regrading.passing(run.judged_rows())
     return planned(rows, None if file is None else read_plan(file), (file or own).name, warn)

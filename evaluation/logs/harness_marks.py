@@ -16,13 +16,12 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
-from livek12.core.run.folder import RunFolder
+from livek12.core.run.folder import HARNESS_MARKS, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.text import one_line
 from livek12.tasks.plugins.harness_task import PREFIX, RIGHT_OR_WRONG
 from livek12.tasks.registry import logged_name
 
-MARKS: Final = "harness.jsonl"
 DISAGREEMENTS: Final = "disagreements.jsonl"
 _SHOWN_CHARS: Final = 400
 _NO_MARK: Final = re.compile(
@@ -76,7 +75,7 @@ class HarnessMarks:
     @classmethod
     def read(cls, run: RunFolder) -> HarnessMarks | None:
         """Run's marks; None if its answers come from elsewhere."""
-        file = run.path / MARKS
+        file = run.path / HARNESS_MARKS
         if not file.is_file():
             return None
         marks = cls(str(run.spec().engine_args.get("from") or "the harness"))

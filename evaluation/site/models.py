@@ -24,7 +24,7 @@ from livek12.core.errors import UserError, why
 from livek12.core.hub import reason
 from livek12.core.text import one_line
 from livek12.core.visible import visible
-from livek12.evaluation.studies.exam_dates import period
+from livek12.evaluation.studies.contamination import period
 
 MAX_BYTES = 1 << 20
 DATES_FROM = datetime(2022, 3, 2, 23, 29, 4, tzinfo=UTC)

@@ -15,17 +15,15 @@ from typing import Any
 
 from livek12.core.records import Question
 from livek12.core.scoring.answers import Table, tabulate
-from livek12.core.scoring.comparison import compare_tables
-from livek12.core.scoring.flips import PERMUTATIONS
+from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, SlimQuestion
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
-from livek12.evaluation.sieve import task_way
-from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, items_study
-from livek12.evaluation.studies.suspects import SameAnswer
+from livek12.evaluation.choosing import task_way
+from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, SameAnswer, items_study
 from livek12.report.site.store import SiteStore, digest_of
 
 MOST_RANKED = 100
@@ -113,10 +111,7 @@ def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, 
         for trial, (low, high, least, most, state, *_) in enumerate(trials):
             # Without tokens nothing is tested that is ranked by them.
             yield Outcome(
-                task,
-                slim[anchor],
-                trial,
-                AnswerFinding(STATES[state], (low, high), (least, most), (least, most)),
+                task, slim[anchor], trial, AnswerFinding(STATES[state], (low, high), (least, most), (least, most))
             )
 
 

@@ -21,8 +21,7 @@ from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std, wilson_interval
 from livek12.core.text import squeezed
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.paired_shares import difference, difference_said
-from livek12.evaluation.studies.study import Study, percent
+from livek12.evaluation.studies.study import Study, difference, difference_said, percent, share_cell, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
@@ -254,9 +253,8 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
             yield f"{run}: not judged, {count}: {problem}"
 
 
-def _said(spread: Mapping[str, float | None]) -> str:
-    std = "–" if spread["std"] is None else rounded(spread["std"])
-    return f"{rounded(spread['mean'] or 0)} ± {std} (median {rounded(spread['median'] or 0)})"
+def _said(values: Mapping[str, float | None]) -> str:
+    return f"{spread(values['mean'] or 0, values['std'])} (median {rounded(values['median'] or 0)})"
 
 
 HINTS = {False: "without a hint", True: "with exam and year"}
@@ -312,26 +310,16 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                     *_spread_cells(cell["exactness"]),
                     *_spread_cells(cell["characters"]),
                     _spread_cells(cell["longest"])[0],
-                    _share_cell(cell["refused"]),
-                    _share_cell(cell["hallucinated"]),
+                    share_cell(cell["refused"]),
+                    share_cell(cell["hallucinated"]),
                 ]
                 for cell in study["sources"]
             ],
         )
 
 
-def _spread_cells(spread: Mapping[str, Any] | None) -> list[str]:
-    if spread is None:
-        return ["–", "–"]
-    std = "–" if spread["std"] is None else rounded(spread["std"])
-    return [f"{rounded(spread['mean'])} ± {std}", rounded(spread["median"])]
-
-
-def _share_cell(share: Mapping[str, Any] | None) -> str:
-    if share is None:
-        return "–"
-    low, high = (rounded(100 * end) for end in share["interval"])
-    return f"{rounded(100 * share['share'])} % [{low}–{high}]"
+def _spread_cells(values: Mapping[str, Any] | None) -> list[str]:
+    return ["–", "–"] if values is None else [spread(values["mean"], values["std"]), rounded(values["median"])]
 
 
 STUDY = Study("completion", sentences, "Has it seen the questions?", charts, tables)

@@ -9,7 +9,7 @@ error type whether it is there; without a usable critique nothing. The panel fol
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -58,7 +58,7 @@ def decisions(statements: Said, kind: str) -> dict[str, bool]:
     return {error_type: statements[error_type] for error_type in kinds if error_type in statements}
 
 
-def agreement_of(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+def agreement_of(pairs: Sequence[tuple[Hashable, Hashable]]) -> dict[str, Any]:
     """Rate of equal decisions, and Cohen's κ."""
     return {
         "n": len(pairs),
@@ -152,7 +152,10 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
         "alpha_decision": krippendorff_alpha([list(votes.values()) for votes in decisions]),
         "alpha_score": krippendorff_alpha(scores, "interval"),
         "unanimous": sum(len(set(votes.values())) == 1 for votes in decisions) / len(decisions) if decisions else None,
-        "pairs": {f"{a} / {b}": _pair(decisions, a, b) for a, b in combinations(judges, 2)},
+        "pairs": {
+            f"{a} / {b}": agreement_of([(votes[a], votes[b]) for votes in decisions if a in votes and b in votes])
+            for a, b in combinations(judges, 2)
+        },
         "audits": len(audits),
         "process": {kind: _presence(audits, kind) for kind in ERROR_TYPES} if audits else {},
         "critics": between_critics(audits),
@@ -169,15 +172,6 @@ def _presence(audits: Sequence[Process], kind: str) -> dict[str, Any]:
     ]
     unanimous = sum(len(set(unit)) == 1 for unit in units) / len(units)
     return {"alpha": krippendorff_alpha(units), "unanimous": unanimous, "present": sum(map(any, units))}
-
-
-def _pair(decisions: Sequence[Mapping[str, str]], a: str, b: str) -> dict[str, Any]:
-    both = [(votes[a], votes[b]) for votes in decisions if a in votes and b in votes]
-    return {
-        "n": len(both),
-        "agreed": sum(x == y for x, y in both) / len(both) if both else None,
-        "kappa": cohen_kappa([x for x, _ in both], [y for _, y in both]),
-    }
 
 
 def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
@@ -215,7 +209,7 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
 
 
 def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """Agreement of judges with themselves over the repeats of one run (`evaluation.repeats.repeated_rows`)."""
+    """Agreement of judges with themselves over the repeats of one run (`evaluation.marking.repeated_rows`)."""
     if len(repeats) < 2:
         raise UserError(
             f"{name}: its judges were asked once: ask them again with `livek12 judge RUN --judge … --repeats 3`, or"

@@ -12,8 +12,11 @@ undecided answers could turn the difference.
 
 from __future__ import annotations
 
+import calendar
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
@@ -23,12 +26,61 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
-from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
-from livek12.evaluation.studies.exam_dates import Period, exam_period
-from livek12.evaluation.studies.study import Study, points
+from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
+from livek12.evaluation.studies.study import Study, chance, points
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Floats, Indices
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+
+
+@dataclass(frozen=True)
+class Period:
+    """From a first to a last day."""
+
+    first: date
+    last: date
+
+    def before(self, other: Period) -> bool:
+        """All of it is earlier."""
+        return self.last < other.first
+
+
+def period(text: str) -> Period | None:
+    """The period of "2025", "2025-06" or "2025-06-07"; None for other texts."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    year, month, day = (int(part) if part else None for part in match.groups())
+    try:
+        if year is None or month is None:
+            return Period(date(year or 0, 1, 1), date(year or 0, 12, 31))
+        if day is None:
+            return Period(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
+        return Period(date(year, month, day), date(year, month, day))
+    except ValueError:
+        return None
+
+
+def exam_period(release: str | None, year: int | str | None) -> Period | None:
+    """Date of an exam: its release where that is a date, else its year; None without either."""
+    return (period(release) if release else None) or (period(str(year)) if year is not None else None)
+
+
+def released(given: list[str], runs: list[str]) -> dict[str, Period]:
+    """Release dates by run, from NAME=DATE."""
+    dates: dict[str, Period] = {}
+    for text in given:
+        name, _, when = text.rpartition("=")
+        if (meant := period(when)) is None or not name:
+            raise UserError(f"--released {text}: give RUN=DATE with a date like 2025-08 or 2025-08-31")
+        if name not in runs:
+            raise UserError(f"--released {text}: there is no run {name!r}; there are {', '.join(runs)}")
+        if name in dates:
+            raise UserError(f"--released {text}: {name} has a date already")
+        dates[name] = meant
+    return dates
 
 
 DRAWS = 9999
@@ -68,7 +120,7 @@ class Contrast:
 def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scored, dict[QuestionKey, SlimQuestion]]:
     """A metric on each question (its trials together), and the questions.
 
-    The rows were asked in one way, each question and trial once (`evaluation.sieve`).
+    The rows were asked in one way, each question and trial once (`evaluation.choosing`).
     """
     table = tabulate(rows)
     term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")
@@ -378,15 +430,11 @@ def _sure(cell: Mapping[str, Any]) -> bool:
 
 
 def _said(cell: Mapping[str, Any]) -> str:
-    text = f"{points(cell['difference'])} ({_reach(cell['interval'])}, {_chance(cell['p'])})"
+    text = f"{points(cell['difference'])} ({_reach(cell['interval'])}, {chance(cell['p'])})"
     if "beyond" in cell:
-        more = f"{points(cell['beyond'])} ({_reach(cell['beyond_interval'])}, {_chance(cell['beyond_p'])})"
+        more = f"{points(cell['beyond'])} ({_reach(cell['beyond_interval'])}, {chance(cell['beyond_p'])})"
         text += f"; beyond the other runs {more}"
     return f"{text}."
-
-
-def _chance(p: float | None) -> str:
-    return "no test" if p is None else "p < 0.001" if p < 0.001 else f"p {p:.3f}"
 
 
 def _reach(interval: list[float] | None) -> str:

@@ -24,7 +24,7 @@ from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
 from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.study import Study
+from livek12.evaluation.studies.study import Study, span
 from livek12.report.marks import rounded
 
 FEWEST = 2
@@ -286,7 +286,7 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
     for run, study in result.items():
         for task, mark in study["tasks"].items():
-            yield f"{run}, {task}: {study['metric']} {said(mark)}; the judge alone said {_range(mark['judge'])}."
+            yield f"{run}, {task}: {study['metric']} {said(mark)}; the judge alone said {span(mark['judge'])}."
             yield f"{run}, {task}: after Rogan and Gladen {_said_after(mark['rogan_gladen'])}."
             unlabelled = [name for name, stratum in mark["strata"].items() if not stratum["labels"]]
             if unlabelled:
@@ -313,13 +313,9 @@ def said(mark: Mapping[str, Any]) -> str:
     """A mark in words: "71.3 [68.9, 73.5], of which the judge ±0.8 (60 labels)"."""
     low, high = mark["interval"]
     return (
-        f"{_range(mark['corrected'])} [{rounded(100 * low)}, {rounded(100 * high)}], of which the judge"
+        f"{span(mark['corrected'])} [{rounded(100 * low)}, {rounded(100 * high)}], of which the judge"
         f" ±{rounded(100 * mark['judge_alone'])} ({mark['labels']} labels)"
     )
-
-
-def _range(ends: Sequence[float]) -> str:
-    return " to ".join(dict.fromkeys(rounded(100 * end) for end in ends))
 
 
 STUDY = Study("corrected", sentences)

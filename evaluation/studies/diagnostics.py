@@ -19,16 +19,17 @@ from livek12.core.progress import warn
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.evaluation.studies.paired_shares import (
+from livek12.evaluation.studies.study import (
     Share,
+    Study,
     corrected,
     difference,
     difference_said,
     mean_of,
     mean_said,
     mean_share,
+    span,
 )
-from livek12.evaluation.studies.study import Study
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
@@ -355,21 +356,21 @@ def _rows(conditions: Mapping[str, Any], axis: str, key: str) -> Iterator[list[s
 def _cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return "–"
-    text = "–".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    text = span([cell["low"], cell["high"]], "–")
     ends = f" [{rounded(100 * cell['interval'][0])}–{rounded(100 * cell['interval'][1])}]" if cell["interval"] else ""
     return f"{text}{ends} n={cell['questions']}"
 
 
 def _contrast(cell: Mapping[str, Any]) -> list[str]:
-    text = " to ".join(dict.fromkeys(rounded(100 * cell[end]) for end in ("low", "high")))
+    text = span([cell["low"], cell["high"]])
     ends = " to ".join(rounded(100 * end) for end in cell["interval"]) if cell["interval"] else ""
     return [
         f"{_named(cell['condition'])} − {_named(cell['beside'])}",
         str(cell["questions"]),
         text,
         ends,
-        p_value(cell["p"]) if cell["p"] is not None else "–",
-        p_value(cell["p_holm"]) if cell["p_holm"] is not None else "–",
+        p_value(cell["p"]),
+        p_value(cell["p_holm"]),
     ]
 
 

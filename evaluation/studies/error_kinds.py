@@ -27,20 +27,18 @@ from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.records import ERROR_TYPES
 from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
-from livek12.core.run.folder import RunFolder
+from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import least_squares, unit_variance, wilson_interval
-from livek12.evaluation.sieve import ANY, AnswerChoice, RunRows, one_way
+from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
-from livek12.evaluation.studies.label_plan import PLAN
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import Study, listed, number, percent
+from livek12.evaluation.studies.study import Study, listed, number, percent, share_cell
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
-from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
 from livek12.tasks.registry import find_task
 
@@ -519,7 +517,7 @@ def write_plans(typed: Found, folders: Mapping[str, RunFolder]) -> list[Path]:
     for name, folder in folders.items():
         rows = [wrong.row for runs in typed.values() if name in runs for wrong in runs[name].sample]
         text = "".join(_line(row) for row in rows)
-        path = folder.path / PLAN
+        path = folder.path / LABEL_PLAN
         if path.exists() and path.read_text("utf-8") != text:
             raise UserError(f"{path}: is another plan; label it, or move it away, before this one is written")
         if rows:
@@ -620,8 +618,8 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
             f"{benchmark}: share of the wrong answers, and rate of all answers, by run",
             ["", "accuracy", "wrong", "looked at", *heads],
             [
-                [run, _percent(each["accuracy"]), str(each["wrong"]), str(each["looked_at"])]
-                + [f"{_share(each['kinds'][kind])}; {_percent(each['kinds'][kind]['rate'])}" for kind in kinds]
+                [run, percent(each["accuracy"]), str(each["wrong"]), str(each["looked_at"])]
+                + [f"{share_cell(each['kinds'][kind])}; {percent(each['kinds'][kind]['rate'])}" for kind in kinds]
                 for run, each in study["runs"].items()
             ],
         )
@@ -631,7 +629,7 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                     f"{benchmark}: share of the wrong answers by {name} (KMMMU, table 6)",
                     ["", "answers", *heads],
                     [
-                        [value, str(each["answers"]), *(_share(each["kinds"][kind]) for kind in kinds)]
+                        [value, str(each["answers"]), *(share_cell(each["kinds"][kind]) for kind in kinds)]
                         for value, each in values.items()
                     ],
                 )
@@ -641,25 +639,10 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                     f"{benchmark}, {group}: accuracy on the rates of unit variance (KMMMU, table 24)",
                     ["", "β", "standard error", "p"],
                     [
-                        [kind, f"{cell['beta']:+.4f}", f"{cell['error']:.4f}", _p(cell["p"])]
+                        [kind, f"{cell['beta']:+.4f}", f"{cell['error']:.4f}", p_value(cell["p"])]
                         for kind, cell in fit["coefficients"].items()
                     ],
                 )
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{rounded(100 * value)} %"
-
-
-def _share(share: Mapping[str, Any]) -> str:
-    if share["share"] is None:
-        return "–"
-    low, high = share["interval"]
-    return f"{_percent(share['share'])} [{rounded(100 * low)}–{rounded(100 * high)}]"
-
-
-def _p(p: float | None) -> str:
-    return "–" if p is None else p_value(p)
 
 
 STUDY = Study("error types", sentences, "What goes wrong?", charts, tables)

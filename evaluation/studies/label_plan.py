@@ -109,8 +109,6 @@ def rules_record() -> tuple[int, int]:
     return int(record["decided"]), int(record["wrong"])
 
 
-PLAN = "label-plan.jsonl"
-"""In the run folder."""
 _Key = tuple[str, str, int]
 
 

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError
 from livek12.core.records import Process
 from livek12.core.scoring import Profile, Row
-from livek12.core.statistics import wilson_interval
 from livek12.evaluation.studies.consistency import (
     KINDS,
     OVERALL,
@@ -28,6 +26,7 @@ from livek12.evaluation.studies.consistency import (
     refuse_remembered,
     with_any,
 )
+from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import stability
 from livek12.evaluation.studies.study import Study, number, percent
@@ -168,24 +167,14 @@ def _beside(
         for key, label in labels.items()
         for error_type, person in decisions(label, kind).items()
     ]
-    decided = [(person, judge) for person, judge in pairs if judge is not None]
-    agreement = binary_agreement([person for person, _ in decided], [judge for _, judge in decided])
-    agreed, open_ = agreement["true_accepts"] + agreement["true_rejects"], len(pairs) - len(decided)
+    figures = bounded_agreement(pairs)
+    names = ("labelled", "undecided", "accuracy", "precision", "recall", "f1", "kappa", "accuracy_ci")
     return {
-        "labelled": len(pairs),
-        "undecided": open_,
-        **{
-            name: value
-            for name, value in agreement.items()
-            if name in ("accuracy", "precision", "recall", "f1", "kappa")
-        },
-        "accuracy_ci": list(wilson_interval(agreed, len(decided))) if decided else None,
-        "accuracy_low": agreed / len(pairs) if pairs else None,
-        "accuracy_high": (agreed + open_) / len(pairs) if pairs else None,
-        "both": agreement["true_accepts"],
-        "only_evaluator": agreement["false_accepts"],
-        "only_person": agreement["false_rejects"],
-        "neither": agreement["true_rejects"],
+        **{name: figures[name] for name in (*names, "accuracy_low", "accuracy_high")},
+        "both": figures["true_accepts"],
+        "only_evaluator": figures["false_accepts"],
+        "only_person": figures["false_rejects"],
+        "neither": figures["true_rejects"],
     }
 
 

@@ -1,7 +1,7 @@
 """Stability of a ranking on parts of the exam: Kendall's τ over groups and random halves (LiveK12Bench, C.2).
 
-Only questions of every run count, asked in one way (`evaluation.sieve`). Undecided and missing answers enter at worst
-and at best, so that every τ is given twice.
+Only questions of every run count, asked in one way (`evaluation.choosing`). Undecided and missing answers enter at
+worst and at best, so that every τ is given twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_std
-from livek12.evaluation.sieve import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
+from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.study import Study, interval, number
 
 STABILITY_AXES = ("subject", "question_type", "difficulty")

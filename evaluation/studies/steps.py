@@ -17,7 +17,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.study import Study, number
+from livek12.evaluation.studies.study import Study, number, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series, TableShown
@@ -194,18 +194,11 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
             [
                 ["answers", *(str(each["answers"]) for each in study["outcomes"].values())],
                 *(
-                    [what, *(_spread_cell(each, what) for each in study["outcomes"].values())]
+                    [what, *(spread(each[what], each[f"{what}_std"], 2) for each in study["outcomes"].values())]
                     for what in ("reference", "response")
                 ),
             ],
         )
-
-
-def _spread_cell(each: Mapping[str, Any], what: str) -> str:
-    mean, std = each[what], each[f"{what}_std"]
-    if mean is None:
-        return "–"
-    return f"{rounded(mean, 2)} ± {'–' if std is None else rounded(std, 2)}"
 
 
 STUDY = Study("steps", sentences, "How many steps does the model take?", charts, tables)

@@ -576,7 +576,7 @@ def _judging(sweep: Sweep, file: Path) -> list[str]:
 
 def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> None:
     """Refuses impossible judges, and those that may not judge this model."""
-    from livek12.evaluation.judging import check_judges
+    from livek12.evaluation.marking import check_judges
     from livek12.evaluation.options import JudgingOptions
     from livek12.judges.llm.spec import names_file
 

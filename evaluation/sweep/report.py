@@ -43,7 +43,9 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
 
 def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, str]:
     """The comparison of existing runs, or the reason without one."""
-    from livek12.core.scoring import compare, profile_named, score
+    from livek12.core.scoring import profile_named
+    from livek12.core.scoring.comparison import compare
+    from livek12.core.scoring.report import score
     from livek12.evaluation.reporting import read_rows
 
     profile = profile_named(plan.sweep.profile)

@@ -1,26 +1,40 @@
-"""Rows of `attacks.py`, from the tables of `attack_values`, `_claims`, `_denials`, `_choices`, `_forms`.
+r"""Rows of `attacks.py`, from the tables in `attack_tables/`: wrong answers made to be accepted, and right ones alike.
 
-Equal seeds make equal rows.
+A table is a class (`== CLASS`, then `-- LANGUAGE` where its lines are of one); `|` begins the right ones. `\n` is a
+new line, and places are filled for each row. Equal seeds make equal rows. All lines are our own.
+
+- `values.txt`: `key @ answer`, or `key @ answer @ demand: expression` (`DEMANDS`). `«a»` and its like are `numbers`:
+  a > b and c are coprime, from 3 to 19, so that no label turns true by chance.
+- `claims.txt`: a line is a response: `<g>` is the key, `<w>` a wrong value of its type (`<G>`, `<W>`: without dollars).
+  `PAIRS` and `WORDS` take turns, so that wordings meet several types of answer.
+- `choices.txt`: `<G>` is the key's label, `<W>` and `<V>` two others, `<g>`, `<w>` and `<v>` their texts. Of a multiple
+  choice `<G>` are all labels of the key, `<S>` is one less, `<X>` one more.
+- `others.txt`: letters without options; of `true or false` `<G>` is the key's word; of two blanks `<1>` and `<2>` are
+  the keys and `<w>` is neither.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import gcd
+from pathlib import Path
 
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Option
-from livek12.scripts.bench import attack_choices as choices
-from livek12.scripts.bench import attack_claims as claims
-from livek12.scripts.bench import attack_denials as denials
-from livek12.scripts.bench import attack_forms as forms
-from livek12.scripts.bench import attack_values as values
 from livek12.scripts.bench.labelled import BenchRow
 
+Tables = dict[str, dict[str, str]]
+"""The lines of each class by language; by "" where they are of any."""
+Filling = tuple[Mapping[str, str], list[str], str, QuestionType, tuple[Option, ...]]
+"""Values of the places of a wording, keys, question, type and options."""
+Fill = Callable[[str, int, int, str], Filling]
+"""Makes the filling of a language, a line's number, a turn and the line."""
 SEED = 15
+WRONG_ASKED_FOR = "the wrong statement asked for"
 LANGUAGES = ("en", "zh", "ko")
 FRAMES: dict[str, tuple[str, ...]] = {
     "en": (
@@ -78,26 +92,72 @@ TRIES = 2
 """So often is a line used with other numbers; once in each language."""
 SAMPLES = 3
 """So many types of answer does a wording meet."""
+PAIRS = (
+    ("12", "13"), (r"\frac{3}{5}", r"\frac{5}{3}"), ("3x+7", "3x-7"), ("[2,5)", "(2,5]"), ("(4,-9)", "(-9,4)"),
+    (r"\{2,7\}", r"\{2,8\}"), ("y=2x+5", "y=2x-5"), (r"14\text{ cm}", r"14\text{ m}"),
+    (r"6\sqrt{2}", r"2\sqrt{6}"), ("0.25", "0.75"),
+)  # fmt: skip
+WORDS = {"en": ("increases", "decreases"), "zh": ("增大", "减小"), "ko": ("증가", "감소")}
+TRUTH = {"en": ("True", "False"), "zh": ("正确", "错误"), "ko": ("참", "거짓")}
+BIG = ("+x" * 9000, "{" * 3000 + "1" + "}" * 3000, "^{9^{9^{9^{9}}}}", "7" * 9000)
+"""Long and deep texts, taken in turn where `<BIG>` stands."""
+CONTROLS = {"<FF>": "\f", "<TAB>": "\t", "<VT>": "\v"}
+"""The control characters of misread `\\f`, `\\t` and `\\v`."""
+_NUMBERS = ("6", "7", "8", "9")
+_ROOTS = ("$2\\sqrt{3}-1$", "$2\\sqrt{3}+1$", "$\\sqrt{3}-1$", "$\\sqrt{3}+1$")
+TEXTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "en": (_NUMBERS, _ROOTS, ("It rises.", "It falls.", "It stays the same.", "It rises, then falls."),
+           ("12 cm", "12 m", "21 cm", "21 m")),
+    "zh": (_NUMBERS, _ROOTS, ("一直增大", "一直减小", "保持不变", "先增大后减小"), ("①②", "①③", "②③", "①②③")),
+    "ko": (_NUMBERS, _ROOTS, ("증가한다", "감소한다", "변하지 않는다", "증가하다가 감소한다"),
+           ("ㄱ", "ㄴ", "ㄱ, ㄴ", "ㄴ, ㄷ")),
+}  # fmt: skip
+"""Options of choices."""
+ASKED = {
+    "which": {"en": "Which of these is right?", "zh": "下列选项中正确的是（　　）", "ko": "다음 중 옳은 것은?"},
+    "not": {"en": "Which of these is NOT right?", "zh": "下列说法错误的是（　　）", "ko": "다음 중 옳지 않은 것은?"},
+    "all": {"en": "Which of these are right?", "zh": "（多选）下列正确的有（　　）", "ko": "옳은 것을 모두 고르시오."},
+}  # fmt: skip
+BLANK_SAMPLES = (("3", "8", "5"), (r"\frac{1}{2}", "7", r"\frac{1}{3}"), ("x+1", "12", "x-1"))
+TWO_BLANKS = {
+    "en": "The first value is ____, and the second is ____.",
+    "zh": "第一个值为______，第二个值为______．",
+    "ko": "첫째 값은 ____이고 둘째 값은 ____이다.",
+}
 
 
 def attack_rows(seed: int = SEED) -> list[BenchRow]:
     """All rows, class by class."""
+
+    def draw(name: str) -> random.Random:
+        return random.Random(f"{seed} {name}")
+
     rows: list[BenchRow] = []
-    for name, table in {**values.VALUES, **denials.VALUES, **forms.SCANNED}.items():
-        rows += _value_rows(name, table, random.Random(f"{seed} {name}"))
-    for language, table in forms.WORDS.items():
-        rows += _value_rows("another word", table, random.Random(f"{seed} {language}"), (language,))
-    for name, tables in {**claims.CLAIMS, **denials.DENIALS, **forms.WRITTEN}.items():
-        rows += _claim_rows(name, tables, random.Random(f"{seed} {name}"))
-    for name, tables in {**choices.SINGLE, **denials.CHOICES}.items():
-        rows += _choice_rows(name, tables, "which", random.Random(f"{seed} {name}"))
-    name = "the wrong statement asked for"
-    rows += _choice_rows(name, choices.WRONG_ONE, "not", random.Random(f"{seed} {name}"))
-    rows += _multiple_rows("several choices", random.Random(f"{seed} several"))
-    rows += _untyped_rows("letters without options", random.Random(f"{seed} untyped"))
-    rows += _truth_rows("truth denied")
-    rows += _blank_rows("two blanks")
+    for name, tables in _tables("values").items():
+        for language, table in tables.items():
+            rows += _value_rows(name, table, draw(language or name), (language,) if language else LANGUAGES)
+    for name, tables in _tables("claims").items():
+        rows += _wordings(name, tables, SAMPLES, _claims(draw(name)))
+    for name, tables in _tables("choices").items():
+        several = name == "several choices"
+        fill = _several(draw("several")) if several else _choices(name == WRONG_ASKED_FOR, draw(name))
+        rows += _wordings(name, tables, SAMPLES, fill)
+    untyped, truth, blanks = _tables("others").items()
+    letters = _wordings(*untyped, SAMPLES, _letters(draw("untyped")))
+    rows += (replace(row, gold=row.extracted[0]) for row in letters)
+    rows += _wordings(*truth, 2, _truth)
+    rows += _wordings(*blanks, len(BLANK_SAMPLES), _blanks)
     return rows
+
+
+@cache
+def _tables(name: str) -> Tables:
+    tables: Tables = {}
+    for block in (Path(__file__).parent / "attack_tables" / f"{name}.txt").read_text("utf-8").split("\n== "):
+        kind, _, lines = block.removeprefix("== ").partition("\n")
+        by_language = re.split(r"^-- (\w+)\n", lines, flags=re.MULTILINE)
+        tables[kind] = dict(zip(by_language[1::2], by_language[2::2], strict=True)) or {"": lines}
+    return tables
 
 
 def numbers(rng: random.Random) -> dict[str, str]:
@@ -124,18 +184,10 @@ def _filled(text: str, parts: Mapping[str, str]) -> str:
     return text
 
 
-def _lines(table: str) -> Iterator[tuple[str, bool]]:
-    right = False
-    for line in table.strip().splitlines():
-        if line == "|":
-            right = True
-        else:
-            yield line, right
-
-
-def _wordings(table: str) -> Iterator[tuple[int, str, bool]]:
-    for number, (line, right) in enumerate(_lines(table)):
-        yield number, line.replace(r"\n", "\n"), right
+def _lines(table: str) -> Iterator[tuple[int, str, bool]]:
+    wrong, _, right = (part.strip("\n").split("\n") for part in f"\n{table}".partition("\n|\n"))
+    for number, line in enumerate([*wrong, *right]):
+        yield number, line, number >= len(wrong)
 
 
 def shown(value: str) -> str:
@@ -144,105 +196,107 @@ def shown(value: str) -> str:
 
 
 def _value_rows(name: str, table: str, rng: random.Random, languages: Sequence[str] = LANGUAGES) -> Iterator[BenchRow]:
-    for number, (line, right) in enumerate(_lines(table)):
+    for number, line, right in _lines(table):
         changes = "«" in line
         for language in languages:
             for again in range(TRIES if changes else 1):
-                key, answer, *demand = _filled(line, {**numbers(rng), **forms.CONTROLS}).split(" @ ")
+                key, answer, *demand = _filled(line, {**numbers(rng), **CONTROLS}).split(" @ ")
                 frame = FRAMES[language][(number + again) % len(FRAMES[language])]
                 response = _filled(frame, {"<v>": shown(answer), "<V>": answer})
                 question = ""
                 if demand:
                     what, _, expression = demand[0].partition(": ")
                     question = DEMANDS[what][language].replace("$?$", f"${expression}$")
-                yield _row(name, f"{number}{language}{again}", language, question, [key], response, right)
+                yield _row(name, f"{number}{language}{again}", language, response, right, [key], question)
 
 
-def _claim_rows(name: str, tables: Mapping[str, str], rng: random.Random) -> Iterator[BenchRow]:
+def _wordings(name: str, tables: Mapping[str, str], many: int, fill: Fill) -> Iterator[BenchRow]:
     for language, table in tables.items():
-        samples = [*claims.SAMPLES, claims.WORDS[language]]
-        rng.shuffle(samples)
-        for number, line, right in _wordings(table):
-            for again in range(SAMPLES):
-                key, wrong = samples[(SAMPLES * number + again) % len(samples)]
-                parts = {"<g>": shown(key), "<w>": shown(wrong), "<G>": key, "<W>": wrong}
-                parts["<BIG>"] = list(claims.BIG.values())[(number + again) % len(claims.BIG)]
-                response = _filled(line, parts)
-                yield _row(name, f"{number}{language}{again}", language, "", [key], response, right)
+        for number, line, right in _lines(table):
+            wording = line.replace(r"\n", "\n")
+            for again in range(many):
+                parts, golds, question, kind, options = fill(language, number, again, wording)
+                response = _filled(wording, parts)
+                yield _row(
+                    name, f"{number}{language}{again}", language, response, right, golds, question, kind, options
+                )
 
 
-def _choice_rows(name: str, tables: Mapping[str, str], asked: str, rng: random.Random) -> Iterator[BenchRow]:
-    for language, table in tables.items():
-        for number, line, right in _wordings(table):
-            for again in range(SAMPLES):
-                texts = choices.TEXTS[language][(number + again) % len(choices.TEXTS[language])]
-                labels = CIRCLED if language == "ko" and again == 1 and not re.search(r"\b[ABCD]\b", line) else LABELS
-                places = rng.sample(range(4), 3)
-                parts = {f"<{mark}>": labels[place] for mark, place in zip("GWV", places, strict=True)}
-                parts |= {f"<{mark}>": texts[place] for mark, place in zip("gwv", places, strict=True)}
-                response = _filled(line, parts)
-                options = tuple(Option(label=label, text=text) for label, text in zip(labels, texts, strict=True))
-                question = choices.ASKED[asked][language]
-                number_ = f"{number}{language}{again}"
-                kind: QuestionType = "single_choice"
-                yield _row(name, number_, language, question, [parts["<G>"]], response, right, kind, options)
+def _claims(rng: random.Random) -> Fill:
+    samples = {language: [*PAIRS, WORDS[language]] for language in LANGUAGES}
+    for own in samples.values():
+        rng.shuffle(own)
+
+    def fill(language: str, number: int, again: int, _: str) -> Filling:
+        key, wrong = samples[language][(SAMPLES * number + again) % len(samples[language])]
+        parts = {
+            "<g>": shown(key),
+            "<w>": shown(wrong),
+            "<G>": key,
+            "<W>": wrong,
+            "<BIG>": BIG[(number + again) % len(BIG)],
+        }
+        return parts, [key], "", "short_answer", ()
+
+    return fill
 
 
-def _multiple_rows(name: str, rng: random.Random) -> Iterator[BenchRow]:
-    for language, table in choices.MULTIPLE.items():
-        for number, line, right in _wordings(table):
-            for again in range(SAMPLES):
-                texts = choices.TEXTS[language][again]
-                key = sorted(rng.sample(LABELS, 2 + again % 2))
-                others = [label for label in LABELS if label not in key]
-                parts = {"<G>": "".join(key), "<W>": others[0], "<S>": "".join(key[:-1])}
-                parts["<X>"] = "".join(sorted([*key, others[0]]))
-                options = tuple(Option(label=label, text=text) for label, text in zip(LABELS, texts, strict=True))
-                question = choices.ASKED["all"][language]
-                kind: QuestionType = "multiple_choice"
-                number_ = f"{number}{language}{again}"
-                response = _filled(line, parts)
-                yield _row(name, number_, language, question, [parts["<G>"]], response, right, kind, options)
+def _choices(wrong_asked_for: bool, rng: random.Random) -> Fill:
+    def fill(language: str, number: int, again: int, wording: str) -> Filling:
+        texts = TEXTS[language][(number + again) % len(TEXTS[language])]
+        labels = CIRCLED if language == "ko" and again == 1 and not re.search(r"\b[ABCD]\b", wording) else LABELS
+        places = rng.sample(range(4), 3)
+        parts = {f"<{mark}>": labels[place] for mark, place in zip("GWV", places, strict=True)}
+        parts |= {f"<{mark}>": texts[place] for mark, place in zip("gwv", places, strict=True)}
+        question = ASKED["not" if wrong_asked_for else "which"][language]
+        return parts, [parts["<G>"]], question, "single_choice", _options(labels, texts)
+
+    return fill
 
 
-def _untyped_rows(name: str, rng: random.Random) -> Iterator[BenchRow]:
-    for language, table in forms.UNTYPED.items():
-        for number, line, right in _wordings(table):
-            for again in range(SAMPLES):
-                parts = dict(zip(("<G>", "<W>", "<V>"), rng.sample(LABELS, 3), strict=True))
-                number_, key = f"{number}{language}{again}", parts["<G>"]
-                row = _row(name, number_, language, "", [key], _filled(line, parts), right)
-                yield replace(row, gold=key)
+def _several(rng: random.Random) -> Fill:
+    def fill(language: str, number: int, again: int, _: str) -> Filling:
+        key = sorted(rng.sample(LABELS, 2 + again % 2))
+        other = next(label for label in LABELS if label not in key)
+        parts = {"<G>": "".join(key), "<W>": other, "<S>": "".join(key[:-1]), "<X>": "".join(sorted([*key, other]))}
+        options = _options(LABELS, TEXTS[language][again])
+        return parts, [parts["<G>"]], ASKED["all"][language], "multiple_choice", options
+
+    return fill
 
 
-def _blank_rows(name: str) -> Iterator[BenchRow]:
-    for language, table in forms.BLANKS.items():
-        for number, line, right in _wordings(table):
-            for again, (first, second, other) in enumerate(forms.BLANK_SAMPLES):
-                boxed = "\\boxed" in line
-                parts = {"<1>": first, "<2>": second, "<w>": other}
-                response = _filled(line, parts if boxed else {mark: shown(value) for mark, value in parts.items()})
-                golds, question = [shown(first), shown(second)], forms.TWO_BLANKS[language]
-                number_ = f"{number}{language}{again}"
-                yield _row(name, number_, language, question, golds, response, right, "fill_in_blank")
+def _options(labels: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
+    return tuple(Option(label=label, text=text) for label, text in zip(labels, texts, strict=True))
 
 
-def _truth_rows(name: str) -> Iterator[BenchRow]:
-    for language, (words, table) in choices.TRUTH.items():
-        for number, line, right in _wordings(table):
-            for again, (key, other) in enumerate((words, words[::-1])):
-                response = _filled(line, {"<G>": key, "<W>": other})
-                yield _row(name, f"{number}{language}{again}", language, "", [key], response, right, "true_false")
+def _letters(rng: random.Random) -> Fill:
+    def fill(language: str, number: int, again: int, _: str) -> Filling:
+        parts = dict(zip(("<G>", "<W>", "<V>"), rng.sample(LABELS, 3), strict=True))
+        return parts, [parts["<G>"]], "", "short_answer", ()
+
+    return fill
+
+
+def _truth(language: str, number: int, again: int, _: str) -> Filling:
+    key, other = TRUTH[language][:: -1 if again else 1]
+    return {"<G>": key, "<W>": other}, [key], "", "true_false", ()
+
+
+def _blanks(language: str, number: int, again: int, wording: str) -> Filling:
+    values = BLANK_SAMPLES[again]
+    printed = values if "\\boxed" in wording else map(shown, values)
+    parts = dict(zip(("<1>", "<2>", "<w>"), printed, strict=True))
+    return parts, [shown(value) for value in values[:2]], TWO_BLANKS[language], "fill_in_blank", ()
 
 
 def _row(
     name: str,
     number: str,
     language: str,
-    question: str,
-    golds: list[str],
     response: str,
     right: bool,
+    golds: list[str],
+    question: str = "",
     question_type: QuestionType = "short_answer",
     options: tuple[Option, ...] = (),
 ) -> BenchRow:

@@ -7,7 +7,6 @@ undecided, not rejected.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from livek12.core.text import one_line
 from livek12.scripts.bench.answer_kinds import KINDS, answer_kind
 from livek12.scripts.bench.attack_rows import LANGUAGES, SEED, attack_rows
+from livek12.scripts.bench.common import write_json
 from livek12.scripts.bench.labelled import BenchRow
 from livek12.scripts.bench.verifiers import SideAnswers, run_side
 
@@ -97,8 +97,7 @@ def main() -> None:
     chosen = [row for row in rows if not arguments.only or row.set in arguments.only]
     figures = measure(chosen, arguments.seed)
     show(figures, arguments.show)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(arguments.json, figures)
 
 
 if __name__ == "__main__":

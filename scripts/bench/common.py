@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
@@ -10,7 +11,7 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -166,6 +167,33 @@ def spread(ratios: Sequence[float]) -> dict[str, Any]:
         return {}
     rounded = [round(ratio, 4) for ratio in ratios]
     return {"median": round(statistics.median(ratios), 4), "low": min(rounded), "high": max(rounded), "all": rounded}
+
+
+def write_json(file: Path | None, figures: object) -> None:
+    """Writes figures where a file was named."""
+    if file is not None:
+        file.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def percent(share: float) -> str:
+    """A share in percent with one digit."""
+    return f"{100 * share:.1f} %"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows of a card's page."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
+
+
+def page_text(name: str) -> str:
+    """The words of a page around its figures."""
+    return (Path(__file__).parent / "pages" / f"{name}.md").read_text("utf-8")
+
+
+def framed(name: str, sections: Iterable[str]) -> str:
+    """A page with its sections."""
+    head, _, end = page_text(name).partition("<!-- sections -->")
+    return head + "\n\n".join(sections) + end
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,8 @@ from typing import Any
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Key, Option, Question
 from livek12.judges.grade import GradingConfig, grade
+from livek12.scripts.bench.common import framed, markdown_table, percent, write_json
+from livek12.scripts.bench.labelled import debatable, json_lines, teacher_rows
 from livek12.tasks.extraction import Extraction, extract
 from livek12.tasks.extraction.regions import spoken
 
@@ -59,10 +61,6 @@ class ExtractionCase:
 # --- the sets -----------------------------------------------------------------------------------------------------
 
 
-def _lines(path: Path) -> list[Json]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def _question(
     kind: QuestionType, answer: Sequence[str], language: str = "zh", text: str = "", **fields: Any
 ) -> Question:
@@ -72,23 +70,22 @@ def _question(
 
 _KINDS: dict[str, QuestionType] = {
     "single_choice": "single_choice", "multiple_choice": "multiple_choice", "fill_blank": "fill_in_blank",
-    "单选题": "single_choice", "多选题": "multiple_choice", "填空题": "fill_in_blank",
 }  # fmt: skip
 
 
 def nine_models(data: Path) -> Iterator[ExtractionCase]:
     """Nine models on a 2026 paper: the final reply, and the first one, in which no form was asked for again."""
     folder = data / "gaokao2026_math"
-    rows = _lines(folder / "reviewed" / "2026-national-i-math.jsonl")
+    rows = json_lines(folder / "reviewed" / "2026-national-i-math.jsonl")
     questions = {
         row["id"]: _question(_KINDS[row["question_type"]], [row["answer"]["standard"]], text=row["question"]["content"])
         for row in rows
         if row["question_type"] in _KINDS
     }
     for path in sorted((folder / "responses").glob("*.jsonl")):
-        graded = _lines(folder / "grades" / path.name)
+        graded = json_lines(folder / "grades" / path.name)
         right = {row["item_id"]: row["verdict"] == "correct" for row in graded}
-        for row in _lines(path):
+        for row in json_lines(path):
             name = row["item_id"]
             if name not in questions:
                 continue
@@ -139,25 +136,9 @@ def printed_solutions(data: Path) -> Iterator[ExtractionCase]:
 
 def teachers(data: Path) -> Iterator[ExtractionCase]:
     """Models' answers to the 2024 gaokao that teachers gave full or zero marks."""
-    from livek12.judges.rules.labels import read_labels
-
-    for number, row in enumerate(_lines(data / "judge" / "gaokao2024_teacher_scored.jsonl")):
-        kind = _KINDS.get(row["question_type"])
-        if kind is None or float(row["teacher_score"]) not in (0, float(row["max_score"])):
-            continue
-        if kind == "fill_in_blank":
-            marked = re.search(r".*(?:答案是|故填)：(.+)$", row["gold"], re.DOTALL)
-            if marked is None:
-                continue
-            entries = [marked[1]] if row["subject"] == "数学" else re.split(r";\s|\n", marked[1])
-            golds = [re.sub(r"<img[^>]*>", "", entry).strip(" ．。") or "(figure)" for entry in entries]
-        else:
-            golds = extract(row["gold"], _question(kind, ["?"]), "stop").answers
-            if not golds or not all(map(read_labels, golds)):
-                continue  # an essay that the set calls a choice, or a key that is no label
-        name = "teachers' marks, " + ("blanks" if kind == "fill_in_blank" else "choices")
-        right = float(row["teacher_score"]) > 0
-        yield ExtractionCase(name, str(number), _question(kind, golds), row["response"], right=right)
+    for row in teacher_rows(data / "judge"):
+        name = row.set.replace("teachers,", "teachers' marks,")
+        yield ExtractionCase(name, row.id, _question(row.question_type, row.extracted), row.response, right=row.right)
 
 
 def experts(data: Path) -> Iterator[ExtractionCase]:
@@ -249,22 +230,7 @@ def _silence(case: ExtractionCase) -> str:
     return "no commitment" if spoken(case.response, case.question) else "nothing said"
 
 
-SEEN: dict[tuple[str, str], str] = {
-    ("teachers' marks, choices", "375"): "the key of the row belongs to another question",
-    ("teachers' marks, choices", "379"): "the mark of the row belongs to another question",
-    ("experts' marks, English", "math 9cd03b15-f756-4a02-8f67-5018dec94819 Claude2"): "says C twice; the key is D",
-    ("experts' marks, English", "math d79c5505-e7fd-4ed8-a96b-9192f0850e11 Claude2"): "says A; the key is C",
-    ("experts' marks, English", "physics 0d77be33-33e0-4d7f-9a69-a47bf89fbaab mistral-medium"):
-        "says D twice; the key is B",
-    ("printed solutions, one choice", "2010-2022_Biology_MCQs 9"): "ends in BD; the key is B",
-    ("printed solutions, one choice", "2010-2022_Chemistry_MCQs 77"): "ends in “A B”; the key is A",
-    ("printed solutions, one choice", "2010-2022_Political_Science_MCQs 278"): "ends in C; the key is D",
-    ("printed solutions, choices in a row", "2010-2022_English_Reading_Comp 123"):
-        "says C of the first question; the key is D",
-    ("printed solutions, blanks", "2010-2022_Math_I_Fill-in-the-Blank 56"): "the last formula is misread print",
-    ("printed solutions, blanks", "2010-2022_Math_I_Fill-in-the-Blank 58"): "ends in 3π, misread print; the key is -3",
-    ("printed solutions, blanks", "2010-2022_Math_II_Fill-in-the-Blank 63"): "ends in “D”; the question has no options",
-}  # fmt: skip
+SEEN: dict[tuple[str, str], str] = {(name, row): why for name, row, why in debatable("seen")}
 """Rows that a person has looked at and found the record at fault, with what was found."""
 
 
@@ -302,29 +268,16 @@ def _short(value: str) -> str:
 
 # --- the card -----------------------------------------------------------------------------------------------------
 
-_HEAD = """\
-# Extraction card
-
-What the rules take for the answer of a response, measured on real responses whose answer is known. No model takes
-part, and extraction never looks at the key. Where somebody has recorded what they extracted, ours **agrees** when it is
-the same value by the rules of the judges; where only a key and a person's mark are known, ours agrees when it is the
-key of a response that people call right, and is not the key of one that they call wrong. A row that agrees in neither
-way is listed below, in the class that says why. Classes are found by the measurement itself, but for “key or mark
-wrong”: those rows a person has looked at."""
-_REMAKE = """\
-## How to make it anew
-
-    python scripts/bench/extraction.py FOLDER_OF_REAL_RESPONSES --out docs/extraction-card
-
-The script says which sets it looks for and where; a set that is absent is named and skipped. What the forms are, by
-language and style, and what each must give, stands in `tests/tasks/extraction_cases.py`."""
 _SHOWN = 60
 
 
 def card(figures: Json) -> str:
     """The card as Markdown."""
     sets = figures["sets"]
-    rows = [(name, str(tally["rows"]), str(tally["agrees"]), _percent(tally)) for name, tally in sets.items()]
+    rows = [
+        (name, str(tally["rows"]), str(tally["agrees"]), percent(tally["agrees"] / tally["rows"]))
+        for name, tally in sets.items()
+    ]
     about = dict.fromkeys(tally["about"] for tally in sets.values())
     classes = [kind for kind in CLASSES if any(kind in tally["classes"] for tally in sets.values())]
     counts = [(name, *(str(len(tally["classes"].get(kind, []))) for kind in classes)) for name, tally in sets.items()]
@@ -333,19 +286,16 @@ def card(figures: Json) -> str:
         (name, *(str(tally["methods"].get(method, 0)) for method in methods)) for name, tally in sets.items()
     ]
     sections = [
-        _HEAD, "## By set", _table(("set", "rows", "agrees", "share"), rows), "\n".join(f"- {text}" for text in about),
-        "## Disagreements by class", _table(("set", *classes), counts),
+        "## By set", markdown_table(("set", "rows", "agrees", "share"), rows),
+        "\n".join(f"- {text}" for text in about),
+        "## Disagreements by class", markdown_table(("set", *classes), counts),
         "\n".join(f"- **{kind}**: {CLASSES[kind]}" for kind in classes),
-        "## How answers were found", _table(("set", *methods), method_rows),
+        "## How answers were found", markdown_table(("set", *methods), method_rows),
         "## Every disagreement", *(_listed(name, tally["classes"]) for name, tally in sets.items() if tally["classes"]),
     ]  # fmt: skip
     if figures["absent"]:
         sections.append("Absent when this was measured: " + ", ".join(figures["absent"]) + ".")
-    return "\n\n".join([*sections, _REMAKE]) + "\n"
-
-
-def _percent(tally: Json) -> str:
-    return f"{100 * tally['agrees'] / tally['rows']:.1f} %"
+    return framed("extraction-card", sections)
 
 
 def _listed(name: str, classes: Json) -> str:
@@ -365,11 +315,6 @@ def _code(values: Sequence[str]) -> str:
     return f"`` {' | '.join(values) or 'nothing'} ``"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -383,11 +328,10 @@ def main() -> None:
         sys.exit(f"no set of responses in {arguments.data}: name the folder that holds them")
     for name, tally in figures["sets"].items():
         classes = ", ".join(f"{kind} {len(rows)}" for kind, rows in tally["classes"].items())
-        print(f"{name:36} {tally['rows']:5} rows, {_percent(tally):>8} agree; {classes}")
+        print(f"{name:36} {tally['rows']:5} rows, {percent(tally['agrees'] / tally['rows']):>8} agree; {classes}")
     if arguments.out:
         arguments.out.with_suffix(".md").write_text(card(figures), encoding="utf-8")
-        text = json.dumps(figures, ensure_ascii=False, indent=1)
-        arguments.out.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+        write_json(arguments.out.with_suffix(".json"), figures)
 
 
 if __name__ == "__main__":

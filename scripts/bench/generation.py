@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from livek12.scripts.bench.common import machine, spread, table
+from livek12.scripts.bench.common import machine, spread, table, write_json
 from livek12.scripts.bench.sides import Bench, Side, build, make_bench, parse, write_prompts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,8 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench_generation.", dir=options.work) as made:
         figures = measure(options, Path(made))
     print(shown(figures))
-    if options.json:
-        options.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(options.json, figures)
 
 
 def _options() -> argparse.Namespace:

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from livek12.scripts.bench.common import framed, markdown_table, percent, write_json
+
 Json = dict[str, Any]
 JUDGES = 3
 REPLY_TOKENS = 120
@@ -90,32 +92,7 @@ def _cost(runs: Mapping[str, Json]) -> Json:
 
 def text(found: Json) -> str:
     """The card as Markdown."""
-    return "\n\n".join(["# Judge card", _HEAD, *_sections(found), _REMAKE]) + "\n"
-
-
-_HEAD = """\
-What the rules decide, measured on answers that others have labelled, beside math-verify and latex2sympy2_extended in
-the same run. No model takes part. **Coverage** is the share of the rows that is decided; what is not decided goes to
-judge models or stays ungraded, and so does a response that says something but in which no answer is found.
-**Precision** is the share of the decided that the label confirms, with the lower end of its 95 % Wilson interval. A
-**false accept** is a wrong answer taken for right, a **false reject** a right one taken for wrong. math-verify decides
-every row, so its precision is its agreement. latex2sympy2_extended reads formulas and is no judge: here it reads the
-last formula of a response, two trees that are equal or differ by what sympy simplifies to 0 are accepted, and choices
-and what it cannot read are left open."""
-
-_REMAKE = """\
-## How to make it anew
-
-    python scripts/bench/judges.py --data FOLDER_OF_LABELLED_SETS --json figures.json
-    python scripts/bench/attacks.py --json attacks.json
-    python scripts/bench/panel.py RUN… --tokenizer tokenizer.json --json costs.json
-    python scripts/bench/judge_card.py figures.json --attacks attacks.json --costs "LABEL=costs.json"
-
-`scripts/bench/judges.py` says where each set lies in the folder. The tokens here were counted with the tokenizer of
-SmolLM2-135M-Instruct, which needs more of them for Chinese than larger models' do; the shares hardly depend on it.
-All figures but those on speed are the same in every run of one state. What a judge model is worth depends on the model:
-`livek12 study agreement RUN --labels FILE --json` measures it against human marks (see [studies](studies.md)), and
-`--agreement "LABEL=FILE.json"` puts it here, stage by stage; without labels of what models judged, nothing is here."""
+    return framed("judge-card", _sections(found))
 
 
 def _sections(data: Json) -> Iterator[str]:
@@ -158,7 +135,7 @@ def _sections(data: Json) -> Iterator[str]:
             " (`livek12 study agreement RUN --labels FILE --json`)."
         )
         head = ("run", "beside", "stage", "labelled", "coverage", "precision", "at least", *SHOWN_WRONG)
-        yield _table(head, [row for figures in data["judged"] for row in _stage_rows(figures)])
+        yield markdown_table(head, [row for figures in data["judged"] for row in _stage_rows(figures)])
     if data["needs_a_model"]["runs"]:
         yield "## What is left for judge models"
         yield (
@@ -166,7 +143,7 @@ def _sections(data: Json) -> Iterator[str]:
             f" taken to be {REPLY_TOKENS} tokens), beside the same panel without the rules. Retries, votes taken again"
             f" and the audit of the reasoning are not in it. Measured with {data['needs_a_model']['judge']}."
         )
-        yield _table(
+        yield markdown_table(
             ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
             [_cost_row(label, figures) for label, figures in data["needs_a_model"]["runs"].items()],
         )
@@ -177,7 +154,7 @@ def _sections(data: Json) -> Iterator[str]:
         "Labels that only a convention of their library explains, or that are wrong. They are in all figures above but"
         " those “without conventions”."
     )
-    yield _table(
+    yield markdown_table(
         ("set", "row", "key", "answer", "why"),
         [
             (figures["set"], figures["id"], _code(figures["gold"]), _code(figures["answer"]), figures["why"])
@@ -187,11 +164,11 @@ def _sections(data: Json) -> Iterator[str]:
     yield "## Speed"
     yield _speed(data["speed"])
     yield "## Versions"
-    yield _table(("what", "version"), list(data["versions"].items()))
+    yield markdown_table(("what", "version"), list(data["versions"].items()))
 
 
 def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str:
-    return _table((what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG), rows)
+    return markdown_table((what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG), rows)
 
 
 def _attacks(data: Json) -> Iterator[str]:
@@ -204,7 +181,9 @@ def _attacks(data: Json) -> Iterator[str]:
     right = ("right", "rejected", "left open", "math-verify rejects")
     languages = {LANGUAGES[name]: of for name, of in data["languages"].items()}
     groups = {**data["classes"], **languages, **data["kinds"], "**all**": data["all"]}
-    yield _table((*wrong, *right), [_attack_row(name, of["livek12"], of["math-verify"]) for name, of in groups.items()])
+    yield markdown_table(
+        (*wrong, *right), [_attack_row(name, of["livek12"], of["math-verify"]) for name, of in groups.items()]
+    )
 
 
 def _attack_row(name: str, ours: Json, theirs: Json) -> Sequence[str]:
@@ -226,10 +205,10 @@ def _row(name: str, who: str, figures: Json) -> Sequence[str]:
     precise = (
         ("–", "–")
         if figures["precision"] is None
-        else (_percent(figures["precision"]), _percent(figures["precision_low"]))
+        else (percent(figures["precision"]), percent(figures["precision_low"]))
     )
     wrong = (str(figures["false_accepts"]), str(figures["false_rejects"]))
-    return (name, who, str(figures["rows"]), _percent(figures["coverage"]), *precise, *wrong)
+    return (name, who, str(figures["rows"]), percent(figures["coverage"]), *precise, *wrong)
 
 
 def _stage_rows(figures: Json) -> Iterator[Sequence[str]]:
@@ -247,8 +226,8 @@ def _cost_row(label: str, figures: Json) -> Sequence[str]:
     first, second = figures["with_rules"], figures["without_rules"]
     unit = "characters" if first["tokens"] is None else "tokens"
     size = [f"{way[unit]:,}" + (" characters" if unit == "characters" else "") for way in (first, second)]
-    saved = _percent(1 - first[unit] / second[unit]) if second[unit] else "–"
-    share = f"{first['answers']:,} ({_percent(first['answers'] / figures['answers'])})"
+    saved = percent(1 - first[unit] / second[unit]) if second[unit] else "–"
+    share = f"{first['answers']:,} ({percent(first['answers'] / figures['answers'])})"
     return (label, f"{figures['answers']:,}", share, *size, saved)
 
 
@@ -278,22 +257,15 @@ def _speed(speed: Json) -> str:
     )
     summary += " math-verify."
     return (
-        summary + "\n\n" + _table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
+        summary
+        + "\n\n"
+        + markdown_table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _code(value: str) -> str:
     shown = " ".join(value.split()).replace("|", "\\|")
     return f"`` {shown} ``"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def record(found: Json) -> Json:
@@ -332,10 +304,9 @@ def main() -> None:
     stored = arguments.out.with_suffix(".json")
     before = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else None
     result = card(json.loads(arguments.figures.read_text(encoding="utf-8")), costs, attacks, before, agreements)
-    stored.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    write_json(stored, result)
     arguments.out.with_suffix(".md").write_text(text(result), "utf-8")
-    if arguments.record:
-        arguments.record.write_text(json.dumps(record(result), indent=1) + "\n", "utf-8")
+    write_json(arguments.record, record(result))
 
 
 if __name__ == "__main__":

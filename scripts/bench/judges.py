@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from typing import Any
 
 from livek12.core.statistics import wilson_interval
 from livek12.scripts.bench.answer_kinds import KINDS, answer_kind
+from livek12.scripts.bench.common import write_json
 from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
 from livek12.scripts.bench.verifiers import SIDES, WORKERS, SideAnswers, run_side
 
@@ -130,8 +130,7 @@ def main() -> None:
     arguments = parser.parse_args()
     figures = measure(arguments.data)
     show(figures)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(arguments.json, figures)
 
 
 if __name__ == "__main__":

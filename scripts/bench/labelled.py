@@ -12,33 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Option, Question
 
 Json = dict[str, Any]
-CONVENTIONS: dict[tuple[str, str], str] = {
-    ("$9$", "Answer $ \n 9 \n $"): "a line break inside dollars is no formula there",
-    ("$9$", "Answer \\( \n 9 \n \\)"): "a line break inside \\( \\) is no formula there",
-    ("$x \\in [-2,7]$", "$-2 \\\\le x \\\\le 7$"): "a doubled backslash is a new line there",
-    ("$10/9$", "Answer $ \\frac{1}{2} \\$ = \\frac{10}{9} $"): "an escaped dollar ends no formula there",
-    ("$1 = \\zzz = x = 0$", "$0$"): "an unknown command is skipped there",
-    ("$(\\begin{pmatrix}\\frac{1}{3}\\\\ \\frac{1}{5} \\end{pmatrix})$",
-     "$\\begin{pmatrix}0.33\\\\0.2 \\end{pmatrix}$"):
-        "two digits are enough there, by a parameter of the test",
-    ("$\text{13}$", "$13$"): "the key holds a tab where \\t was meant",
-    ("$f(x)$", "$f(y)$"): "labelled both ways, by a parameter of the test",
-    ("\\\\boxed{W(n) = 1 \\\\text{ and } W(n) = -1", "W(x)=1orW(x)=-1"): "the key is broken LaTeX",
-    ("$\\\\boxed{35 cm} ++++++ \\\\boxed{4}$", "${35 cm,4}$"): "the key is broken LaTeX",
-    ("7 \\times 10^{35}", "7.1 \\cdot 10^{35}"): "labelled both ways, by a tolerance that the row does not hold",
-    ("7 \\times 10^{35}, 0.002", "0.001, 7.1 \\cdot 10^{35}"): "right within a tolerance that the row does not hold",
-    ("0.003, 5.233", "0.002, 5.234"): "right within a tolerance that the row does not hold",
-    ("$3,1,-1,1+\\sqrt{2}, 1-\\sqrt{2}$", "\\{-1, 1, 3, 1 - \\sqrt{2}, 1 + \\sqrt{2}\\}"):
-        "labelled wrong, and the same five numbers",
-    ("C", "C．MP的同分异构体中含羧基的有3种"): "the answer and the mark belong to different questions",
-    ("D", "正确答案是B．$\\frac{K_\\mathrm{sp}(\\text{AgCl})}"
-          "{K_\\mathrm{sp}\\left(\\mathrm{Ag}_{2}\\mathrm{CrO}_{4}\\right)}=10^{-2.21}$。"):
-        "the answer and the mark belong to different questions",
-}  # fmt: skip
+
+
+def debatable(name: str) -> list[list[str]]:
+    """A list of `debatable.yaml`."""
+    rows: list[list[str]] = yaml.safe_load(Path(__file__).with_name("debatable.yaml").read_text("utf-8"))[name]
+    return rows
+
+
+CONVENTIONS: dict[tuple[str, str], str] = {(key, answer): why for key, answer, why in debatable("conventions")}
 
 
 @dataclass(frozen=True)
@@ -59,11 +47,12 @@ class BenchRow:
 
 def labelled_rows(folder: Path) -> list[BenchRow]:
     """All rows of a folder's sets, in file order."""
-    sources = (_pairs, _hard, _teachers)
+    sources = (_pairs, _hard, teacher_rows)
     return [row for source in sources for row in source(folder)]
 
 
-def _lines(path: Path) -> list[Json]:
+def json_lines(path: Path) -> list[Json]:
+    """Rows of a file; none where there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
@@ -76,7 +65,7 @@ def _keys(gold: str, question_type: QuestionType, language: str = "en") -> list[
 
 def _pairs(folder: Path) -> Iterator[BenchRow]:
     for name in ("math_verify_cases", "olympiadbench_scoring_examples"):
-        for number, row in enumerate(_lines(folder / f"{name}.jsonl")):
+        for number, row in enumerate(json_lines(folder / f"{name}.jsonl")):
             golds = _keys(row["gold"], "short_answer") if "test" in row else [row["gold"]]
             yield BenchRow(
                 name, str(number), "short_answer", "en", "", row["gold"], golds, row["pred"], bool(row["expected"])
@@ -95,10 +84,11 @@ def _hard(folder: Path) -> Iterator[BenchRow]:
 _TYPES: dict[str, QuestionType] = {"单选题": "single_choice", "多选题": "multiple_choice", "填空题": "fill_in_blank"}
 
 
-def _teachers(folder: Path) -> Iterator[BenchRow]:
+def teacher_rows(folder: Path) -> Iterator[BenchRow]:
+    """Models' answers to the 2024 gaokao that teachers gave full or zero marks."""
     from livek12.judges.rules.labels import read_labels
 
-    for number, row in enumerate(_lines(folder / "gaokao2024_teacher_scored.jsonl")):
+    for number, row in enumerate(json_lines(folder / "gaokao2024_teacher_scored.jsonl")):
         kind = _TYPES.get(row["question_type"])
         score, full = float(row["teacher_score"]), float(row["max_score"])
         if kind is None or score not in (0, full):

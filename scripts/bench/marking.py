@@ -22,17 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import (
-    Key,
-    Question,
-    Response,
-    Sampling,
-)
-from livek12.core.run.folder import RunFolder
-from livek12.core.run.spec import RunSpec, TaskSpec
-from livek12.scripts.bench.common import machine, timed
+from livek12.core.records import Key, Question, Response
+from livek12.scripts.bench.common import machine, timed, write_json
 from livek12.scripts.bench.extraction import SOURCES
 from livek12.scripts.bench.labelled import BenchRow, labelled_rows, question_of
+from livek12.scripts.bench.run_folders import made_run
 from livek12.scripts.bench.verifiers import SIDES
 
 TASK = "livek12_text_only"
@@ -56,25 +50,16 @@ def responses(data: Path) -> Iterator[tuple[Question, str, str | None]]:
 def make_run(folder: Path, rows: Sequence[tuple[Question, str, str | None]]) -> Path:
     """An unmarked run of these answers."""
     questions = [question.model_copy(update={"id": f"q{number}"}) for number, (question, _, _) in enumerate(rows)]
-    spec = TaskSpec(
-        name=TASK,
-        version=1,
-        modality="text_only",
-        prompt_sha256="p",
-        data="d",
-        data_sha256="d",
-        questions=len(questions),
-        sampling=Sampling(),
+    answers = (
+        (
+            Response(
+                key=Key(task=TASK, question_id=question.id), text=text, finish_reason=ended, engine="replay", model="m"
+            ),
+            None,
+        )
+        for question, (_, text, ended) in zip(questions, rows, strict=True)
     )
-    run = RunFolder.create_or_resume(
-        folder, RunSpec(model="m", engine="replay", trials=1, tasks=[spec]), {TASK: questions}
-    )
-    with run.writer("responses") as writer:
-        for question, (_, text, ended) in zip(questions, rows, strict=True):
-            key = Key(task=TASK, question_id=question.id)
-            writer.append(Response(key=key, text=text, finish_reason=ended, engine="replay", model="m"))
-    run.leave()
-    return folder
+    return made_run(folder, {TASK: questions}, answers, engine="replay")
 
 
 def marked(rows: Sequence[tuple[Question, str, str | None]], workers: int) -> dict[str, Any]:
@@ -157,8 +142,7 @@ def main() -> None:
             name,
             f"{base['answers']} answers, {base['answers'] / base['processor']:.0f} a processor second, start included",
         )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_json(arguments.json, figures)
 
 
 if __name__ == "__main__":

@@ -14,15 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+from pydantic import TypeAdapter
+
 SPECIAL = [
-    "<|endoftext|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|vision_pad|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
+    *("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>"),
+    *("<|image_pad|>", "<|video_pad|>"),
 ]
 CORPUS = ["What is in the picture?", "The answer is 4 because 2 + 2 = 4.", "答案是 4。", "정답은 ④"] * 8
 TEMPLATE = (
@@ -62,96 +59,9 @@ class ModelShape:
         return self.vocabulary > 0
 
 
-_TINY = {
-    "hidden_size": 128,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 32,
-    "max_position_embeddings": 2048,
-    "initializer_range": 0.3,
-}
-_TINY_EYE = {
-    "depth": 2,
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_heads": 4,
-    "out_hidden_size": 128,
-    "spatial_merge_size": 2,
-    "initializer_range": 0.3,
-}
-_QWEN3_8B = {
-    "hidden_size": 4096,
-    "intermediate_size": 12288,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "rms_norm_eps": 1e-6,
-}
-_QWEN_WORDS = 151_936
-SHAPES = {
-    "tiny": ModelShape("qwen2", _TINY),
-    "tiny-wordy": ModelShape("qwen2", _TINY, learned=8_000),
-    "tiny-qwen2.5-vl": ModelShape(
-        "qwen2.5-vl",
-        {**_TINY, "rope_parameters": {"rope_type": "default", "mrope_section": [4, 6, 6], "rope_theta": 10000.0}},
-        {**_TINY_EYE, "patch_size": 14, "window_size": 112, "fullatt_block_indexes": [1]},
-    ),
-    "tiny-qwen3-vl": ModelShape(
-        "qwen3-vl",
-        {
-            **_TINY,
-            "rope_parameters": {
-                "rope_type": "default",
-                "mrope_section": [8, 4, 4],
-                "mrope_interleaved": True,
-                "rope_theta": 10000.0,
-            },
-        },
-        {**_TINY_EYE, "patch_size": 16, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]},
-    ),
-    "qwen3-8b": ModelShape(
-        "qwen3",
-        {
-            **_QWEN3_8B,
-            "max_position_embeddings": 40_960,
-            "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
-        },
-        learned=16_000,
-        vocabulary=_QWEN_WORDS,
-    ),
-    "qwen3-vl-8b": ModelShape(
-        "qwen3-vl",
-        {
-            **_QWEN3_8B,
-            "max_position_embeddings": 262_144,
-            "rope_parameters": {
-                "rope_type": "default",
-                "mrope_section": [24, 20, 20],
-                "mrope_interleaved": True,
-                "rope_theta": 5e6,
-            },
-        },
-        {
-            "depth": 27,
-            "hidden_size": 1152,
-            "intermediate_size": 4304,
-            "num_heads": 16,
-            "out_hidden_size": 4096,
-            "patch_size": 16,
-            "spatial_merge_size": 2,
-            "num_position_embeddings": 2304,
-            "deepstack_visual_indexes": [8, 16, 24],
-        },
-        learned=16_000,
-        vocabulary=_QWEN_WORDS,
-        picture_tokens=(64, 16_384),
-    ),
-}
-"""Tiny shapes, one of them with a vocabulary of words, and the published sizes of Qwen3-8B and Qwen3-VL-8B (their
-config.json)."""
+SHAPES = TypeAdapter(dict[str, ModelShape]).validate_python(
+    yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+)
 
 
 def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context: int | None = None) -> Path:

@@ -8,7 +8,6 @@ Follow-ups (S2S verification, retries) and the process audit are not counted.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from livek12.judges.llm.methods import METHODS, Open
 from livek12.judges.llm.panel import open_parts
 from livek12.judges.llm.prompts import Case, Fenced, load_prompt
 from livek12.judges.parts import GradedPart
+from livek12.scripts.bench.common import write_json
 from livek12.tasks.registry import get_task
 from livek12.tasks.scorer import case_of, mark_response
 
@@ -133,8 +133,7 @@ def main() -> None:
     costs = {run.name: cost_of(RunFolder.open(run), count) for run in args.runs}
     for line in report(costs, args.judges, args.reply):
         print(line)
-    if args.json:
-        args.json.write_text(json.dumps({name: asdict(cost) for name, cost in costs.items()}, indent=1) + "\n")
+    write_json(args.json, {name: asdict(cost) for name, cost in costs.items()})
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ Contract: the page says what the JSON holds. Gold and predictions are described 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from livek12.scripts.bench.common import markdown_table, page_text, percent, write_json
 from livek12.scripts.bench.exam_papers import seeds_of, write
-from livek12.scripts.bench.exams import card_page, public
+from livek12.scripts.bench.exams import public
 from livek12.scripts.bench.exams.gold import GoldPaper, Prediction
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
 from livek12.scripts.bench.exams.readers import read_to, readers
@@ -28,6 +28,18 @@ from livek12.scripts.bench.exams.scores import FIELDS, PaperTally, score
 _BOXES: Final = frozenset({"livek12"})
 """Tools whose readers give boxes."""
 MAX_BYTES: Final = 64 << 20
+Json = dict[str, Any]
+_COLUMNS: Final = {
+    "questions": "questions", "found": "found", "similarity": "text", "formulas": "formulas", "options": "options",
+    "answer": "keys", "points": "points", "figures": "figures", "iou": "IoU", "extra": "invented",
+}  # fmt: skip
+_NAMES: Final = {
+    "livek12": "livek12", "text layer": "text layer (pypdfium2)", "mineru": "MinerU, tier flash"
+}  # fmt: skip
+_SILENT: Final = {
+    "found": "question lost", "extra": "question invented", "text": "text", "formulas": "formula", "options": "options",
+    "answer": "key", "points": "points", "figures": "figures", "hidden": "unseen text read",
+}  # fmt: skip
 
 
 def gold_of(folder: Path) -> list[GoldPaper]:
@@ -81,8 +93,7 @@ def figures(tally: PaperTally, boxes: bool = True) -> dict[str, Any]:
 def table(tallies: Mapping[str, PaperTally]) -> str:
     """Scores of one tool by layout, in Markdown, with the sum last."""
     rows = [(name, figures(tally)) for name, tally in sorted(tallies.items())]
-    rows.append(("all", figures(summed(tallies.values()))))
-    return card_page.table("layout", rows)
+    return score_table("layout", [*rows, ("all", figures(summed(tallies.values())))])
 
 
 def main() -> None:
@@ -110,9 +121,7 @@ def main() -> None:
     if options.papers and options.predictions:
         tallies = scored(gold_of(options.papers), options.predictions)
         print(table(tallies))
-        if options.json:
-            scores = {name: figures(tally) for name, tally in sorted(tallies.items())}
-            options.json.write_text(json.dumps(scores, indent=1) + "\n", "utf-8")
+        write_json(options.json, {name: figures(tally) for name, tally in sorted(tallies.items())})
     elif options.work and options.out:
         places = dict(pair.split("=", 1) for pair in options.tool)
         card = measured(
@@ -123,10 +132,8 @@ def main() -> None:
             options.shared,
         )
         options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "extraction-of-papers.json").write_text(
-            json.dumps(card, indent=1, ensure_ascii=False) + "\n", "utf-8"
-        )
-        (options.out / "extraction-of-papers.md").write_text(card_page.page(card), "utf-8")
+        write_json(options.out / "extraction-of-papers.json", card)
+        (options.out / "extraction-of-papers.md").write_text(page(card), "utf-8")
     else:
         parser.error("give --papers and --predictions, or --work and --out")
 
@@ -182,6 +189,111 @@ def _wanted(gold: GoldPaper, seeds: Sequence[int], scans: Sequence[str], tool: s
     if gold.seed not in seeds:
         return False
     return not gold.scanned or (tool == "livek12" and gold.seed == seeds[0] and gold.layout in scans)
+
+
+def page(card: Json) -> str:
+    """The page."""
+    seeds = {
+        kind: f"seeds {some[0]} to {some[-1]}" if len(some) > 1 else f"seed {some[0]}"
+        for kind, some in card["seeds"].items()
+    }
+    pieces = [page_text("extraction-of-papers").format(layouts=len(card["layouts"]), **seeds)]
+    pieces.append("## All tools\n")
+    for part in ("closed, born-digital", "open, born-digital", "closed, scanned", "open, scanned"):
+        rows = [
+            (_NAMES.get(tool, tool), scores[part]["all"]) for tool, scores in card["tools"].items() if part in scores
+        ]
+        if rows:
+            pieces.append(f"**{part[0].upper()}{part[1:]}**\n\n{score_table('tool', rows)}\n")
+    ours = card["tools"]["livek12"]
+    others = {tool: scores for tool, scores in card["tools"].items() if tool != "livek12"}
+    for part, title in (
+        ("closed, born-digital", "closed seeds"),
+        ("closed, scanned", "closed seeds, scanned (the first seed)"),
+    ):
+        if part in ours:
+            pieces.append(f"## By layout: {title}\n\n{score_table('layout', _layouts(ours[part]))}\n")
+    pieces.append("## Silent errors of ours\n\nClosed seeds; in brackets, what is wrong and doubted.\n")
+    pieces.append(_silent(ours))
+    if others:
+        pieces.append(
+            "## Found and silent beside the others\n\nClosed seeds, born-digital: questions found, and clean ones.\n"
+        )
+        pieces.append(_beside(card))
+    if "public" in ours:
+        pieces.append(_public(card))
+    pieces.append(
+        "## The layouts\n\n" + "\n".join(f"- `{name}`: {about}" for name, about in card["layouts"].items()) + "\n"
+    )
+    return "\n".join(pieces)
+
+
+def score_table(head: str, rows: Iterable[tuple[str, Json]]) -> str:
+    """Figures as a Markdown table."""
+    heads = (head, *_COLUMNS.values(), "silent errors", "clean")
+    lines = (
+        (
+            name,
+            *(_cell(key, scores.get(key)) for key in _COLUMNS),
+            str(sum(scores["silent"].values())),
+            percent(scores["clean"]),
+        )
+        for name, scores in rows
+    )
+    return markdown_table(heads, lines)
+
+
+def _cell(key: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    return (
+        str(value)
+        if key in ("questions", "extra")
+        else f"{value:.2f}"
+        if key in ("similarity", "iou")
+        else percent(value)
+    )
+
+
+def _layouts(part: Mapping[str, Json]) -> list[tuple[str, Json]]:
+    return [(f"`{name}`", scores) for name, scores in part.items() if name != "all"] + [("all", part["all"])]
+
+
+def _silent(ours: Mapping[str, Mapping[str, Json]]) -> str:
+    parts = [part for part in ("closed, born-digital", "closed, scanned") if part in ours]
+    sums = [ours[part]["all"] for part in parts]
+    rows = [
+        (name, *(f"{own['silent'].get(key, 0)} ({own['doubted'].get(key, 0)})" for own in sums))
+        for key, name in _SILENT.items()
+    ]
+    return markdown_table(("what is wrong", *parts), rows) + "\n"
+
+
+def _beside(card: Json) -> str:
+    part = "closed, born-digital"
+    tools = [tool for tool, scores in card["tools"].items() if part in scores]
+    rows = []
+    for layout in (*card["layouts"], "all"):
+        scores = [card["tools"][tool][part].get(layout) for tool in tools]
+        cells = (f"{percent(own['found'])}, {percent(own['clean'])}" if own else "–" for own in scores)
+        rows.append((layout if layout == "all" else f"`{layout}`", *cells))
+    return markdown_table(("layout", *(_NAMES.get(tool, tool) for tool in tools)), rows) + "\n"
+
+
+def _public(card: Json) -> str:
+    names: Iterable[str] = card["tools"]["livek12"]["public"]
+    pieces = [
+        "## Public papers\n\nPapers that may be read and not passed on; of the Korean one the gold is"
+        " boxes alone, so that only questions and boxes count.\n"
+    ]
+    for name in names:
+        rows = [
+            (_NAMES.get(tool, tool), scores["public"][name])
+            for tool, scores in card["tools"].items()
+            if "public" in scores
+        ]
+        pieces.append(f"**{name}**\n\n{score_table('tool', rows)}\n")
+    return "\n".join(pieces)
 
 
 if __name__ == "__main__":

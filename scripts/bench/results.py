@@ -14,32 +14,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from livek12.scripts.bench.common import page_text
+
 PAPER = "2026-national-i-math"
 TASK = "livek12_text_only"
-HEAD = """\
-# Results
-
-Nine models on a paper that was sat after they came out: mathematics of the 2026 gaokao, National I, {questions}
-questions ({points} points). The answers were recorded in June 2026 by
-[GaoKao-bench](https://github.com/rongrongrong233/GaoKao-bench); here they are marked by the rules alone and put into
-the tables of the articles by `python scripts/bench/results.py DATA --out docs/results.md`. Tables of your own runs:
-[how](tables.md).
-
-What these numbers cannot say:
-
-- **Whole solutions are not marked.** Up to {open} of the {questions} answers of a model are left to a judge, and no
-  judge model was run here: they count as anything between nothing and everything, which is the range in each cell.
-  What the rules did decide stands below.
-- **PES and OES are missing**: nobody has audited the reasoning, which takes judges of strength (`--judge panel:large`).
-- **One paper tells good models apart badly**: the intervals overlap throughout.
-- **ARL** counts the completion tokens that the record states, whatever each provider counts.
-
-"""
-DECIDED = """
-## What the rules decided
-
-{table}
-"""
 
 
 def livek12(*args: object) -> str:
@@ -86,9 +64,8 @@ def main() -> None:
         runs = list(runs_of(arguments.data / "gaokao2026_math", folder))
         tables = livek12("study", "tables", *runs, "--intervals")
         table, questions, left, points = decided(runs)
-    page = HEAD.format(questions=questions, open=left, points=f"{points:g}")
-    page += f"{tables.strip()}\n{DECIDED.format(table=table)}"
-    arguments.out.write_text(page, encoding="utf-8")
+    values = {"questions": questions, "open": left, "points": f"{points:g}", "tables": tables.strip(), "table": table}
+    arguments.out.write_text(page_text("results").format(**values), encoding="utf-8")
 
 
 if __name__ == "__main__":

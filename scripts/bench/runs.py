@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.records import Key, PartVerdict, Question, Response, Verdict
-from livek12.scripts.bench.common import machine, timed
+from livek12.scripts.bench.common import machine, timed, write_json
 from livek12.scripts.bench.run_folders import made_run
 
 TASK = "livek12_text_only"
@@ -132,8 +132,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.work) as work:
         _one_run(figures, Path(work), sorted(map(int, given.answers.split(","))), given.trials, given.kb, given.packed)
         _compare(figures, Path(work), sorted(map(int, given.runs.split(","))), given.each)
-    if given.json:
-        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_json(given.json, figures)
     print(json.dumps(figures["machine"]))
 
 

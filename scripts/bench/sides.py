@@ -129,10 +129,7 @@ class Bench:
         folder = self._folder(name)
         job = {
             "model": self.model,
-            "engine_args": {
-                "limit_mm_per_prompt": {"image": 64, "video": 0},
-                **_library_args(self.engine_args),
-            },
+            "engine_args": {"limit_mm_per_prompt": {"image": 64, "video": 0}, **_library_args(self.engine_args)},
             "prompts": str(prompts),
             "answers": str(folder / "answers.jsonl"),
         }

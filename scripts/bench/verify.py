@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12 import Judgement, Verifier
-from livek12.scripts.bench.common import machine, table
+from livek12.scripts.bench.common import machine, table, write_json
 from livek12.scripts.bench.labelled import BenchRow
 from livek12.scripts.bench.verifiers import SIDES
 from livek12.scripts.bench.verify_rows import KINDS, step
@@ -191,8 +191,7 @@ def main() -> None:
     print(json.dumps({**figures["step"], "different": len(figures["step"]["different"])}, indent=1))
     figures["speed"] = [asdict(speed) for speed in speeds(workers, arguments.speed_rows)]
     print(table(figures["speed"]))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_json(arguments.json, figures)
 
 
 if __name__ == "__main__":

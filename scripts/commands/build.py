@@ -15,10 +15,8 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.dataset_builders.reading.naming import Given
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 build livek12 --source my_exam.jsonl --out data/mine"))
+@options.command("livek12 build livek12 --source my_exam.jsonl --out data/mine")
 def build(
     benchmark: Annotated[str, typer.Argument(help="A benchmark such as livek12, all (in one data set), or sample.")],
     out: Annotated[

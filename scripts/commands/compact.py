@@ -8,10 +8,8 @@ import typer
 
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 compact runs/qwen3"))
+@options.command("livek12 compact runs/qwen3")
 def compact(
     run: options.OwnRun,
     undo: Annotated[bool, typer.Option("--undo", help="Write the journals again, byte for byte as they were.")] = False,

@@ -11,10 +11,8 @@ import typer
 from livek12.core.errors import UserError
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 compare runs/qwen3 runs/gemma3"))
+@options.command("livek12 compare runs/qwen3 runs/gemma3")
 def compare(
     runs: options.ScoredRuns,
     where: Annotated[str, typer.Option("--where", help="Only some questions: FIELD=VALUE[,VALUE].")] = "",
@@ -29,7 +27,7 @@ def compare(
     from livek12.core.scoring import profile_named
     from livek12.core.visible import visible
     from livek12.evaluation.comparing import compare_runs
-    from livek12.evaluation.labelled_marks import corrected_lines
+    from livek12.evaluation.reporting import corrected_lines
     from livek12.report.compared import as_csv, as_markdown, print_comparison
 
     if as_json + csv + markdown > 1:
@@ -55,6 +53,6 @@ def _corrected(runs: list[Path]) -> dict[str, dict[str, Any]]:
     from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
-    from livek12.evaluation.labelled_marks import corrected_marks
+    from livek12.evaluation.reporting import corrected_marks
 
     return {name: corrected_marks(RunFolder.open(path, warn)) for name, path in run_names(runs).items()}

@@ -10,10 +10,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 dedup mine --against data/sample"))
+@options.command("livek12 dedup mine --against data/sample")
 def dedup(
     sources: Annotated[
         list[str],

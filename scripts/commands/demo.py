@@ -14,8 +14,6 @@ import typer
 
 from livek12.scripts import options
 
-app = options.command()
-
 TASKS = "livek12_en,kmmmu,cfe_text,mdk12"
 MODEL = "SmolLM2-135M-Instruct"
 MAX_TOKENS = 384
@@ -23,7 +21,7 @@ SHORTER = 4
 """The second run on the site has a fraction of the tokens."""
 
 
-@app.command(epilog=options.example("livek12 demo --out demo"))
+@options.command("livek12 demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the data set and the run.")] = Path("demo"),
     limit: options.Limit = None,

@@ -15,10 +15,8 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.evaluation.exports import Export
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 export runs/qwen3 --to inspect --out exported"))
+@options.command("livek12 export runs/qwen3 --to inspect --out exported")
 def export(
     runs: options.Runs,
     to: Annotated[str, typer.Option("--to", help="eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect.")],
@@ -28,10 +26,7 @@ def export(
     rows: Annotated[
         str, typer.Option("--rows", help="Single answers: public (those that may be shown), all, or none.")
     ] = "public",
-    hold: Annotated[
-        list[str] | None,
-        typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
-    ] = None,
+    hold: options.Hold = None,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Where a mark is an interval: its lower end, the interval in the notes.")
     ] = False,
@@ -50,7 +45,11 @@ def export(
     """Write the results of runs in the forms that others read."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
-    from livek12.evaluation.exports import FORMS, tell_withheld
+    from livek12.core.progress import warn
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation.exports import FORMS, Export, held_releases, model_name, tell_withheld, which_named
+    from livek12.evaluation.reporting import score
 
     one_of("--to", to, tuple(FORMS))
     one_of("--relationship", relationship, ("first_party", "third_party", "collaborative", "other"))
@@ -58,8 +57,16 @@ def export(
         raise UserError("--pull-request, --dry-run and --bounds go with --to eval-results")
     if model_id and len(runs) > 1:
         raise UserError("--model-id names one model: export one run at a time")
-    given = (model_id, data_repo, rows, hold, organization, relationship, source_url, profile)
-    outgoing = [_opened(run, *given) for run in runs]
+    which, formulas, releases = which_named(rows), profile_named(profile), frozenset(hold or ())
+
+    def opened(run: Path) -> Export:
+        folder = RunFolder.open(run, warn)
+        spec = folder.spec()
+        withheld = frozenset[str]() if which != "public" else releases - {"none"} if releases else held_releases(spec)
+        about = model_name(model_id, spec), data_repo, organization, relationship, source_url
+        return Export(folder, score(folder, formulas), *about, which, withheld)
+
+    outgoing = [opened(run) for run in runs]
     if to == "eval-results":
         files, lines = _results(outgoing, out, bounds=bounds, pull_request=pull_request, dry_run=dry_run)
     else:
@@ -72,41 +79,6 @@ def export(
         return
     for line in (*map(str, files), *lines):
         tell(line)
-
-
-def _opened(
-    run: Path,
-    model_id: str,
-    data_repo: str,
-    rows: str,
-    hold: list[str] | None,
-    organization: str,
-    relationship: str,
-    source_url: str,
-    profile: str,
-) -> Export:
-    from livek12.core.progress import warn
-    from livek12.core.run.folder import RunFolder
-    from livek12.core.scoring import profile_named
-    from livek12.evaluation.exports import Export, held_releases, model_name, which_named
-    from livek12.evaluation.reporting import score
-
-    which, formulas = which_named(rows), profile_named(profile)
-    folder = RunFolder.open(run, warn)
-    spec = folder.spec()
-    releases = frozenset(hold or ())
-    withheld = frozenset[str]() if which != "public" else releases - {"none"} if releases else held_releases(spec)
-    return Export(
-        folder,
-        score(folder, formulas),
-        model_name(model_id, spec),
-        data_repo,
-        organization,
-        relationship,
-        source_url,
-        which,
-        withheld,
-    )
 
 
 def _results(

@@ -15,21 +15,11 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
 
-app = options.command()
 
-
-@app.command(
-    cls=options.GroupedHelp,
-    epilog=options.example(
-        "livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3"
-    ),
+@options.command(
+    "livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3", grouped=True
 )
-@options.spread
-def generate(
-    asking: RunOptions,
-    sampling: SamplingOptions,
-    as_json: options.Json = False,
-) -> None:
+def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
     """Only ask: fill a run folder with responses."""
     from livek12.core.ranks import this_rank
     from livek12.evaluation.asking import ask

@@ -9,14 +9,8 @@ import typer
 
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(
-    epilog=options.example(
-        "livek12 import-responses logs --from lm-eval --task cfe_text --data data/sample --out runs/theirs"
-    )
-)
+@options.command("livek12 import-responses logs --from lm-eval --task cfe_text --data data/sample --out runs/theirs")
 def import_responses(
     file: Annotated[Path, typer.Argument(help="The recorded responses: a file, or a folder of a harness's logs.")],
     task: options.Tasks,

@@ -10,10 +10,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 ingest exam.pdf --answers key.pdf --out mine"))
+@options.command("livek12 ingest exam.pdf --answers key.pdf --out mine")
 def ingest(
     pdfs: Annotated[list[Path], typer.Argument(metavar="PDF", help="Exam papers.")],
     out: Annotated[

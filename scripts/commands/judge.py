@@ -11,11 +11,8 @@ from livek12.core.progress import tell
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(cls=options.GroupedHelp, epilog=options.example("livek12 judge runs/qwen3 --judge Qwen/Qwen3-32B"))
-@options.spread
+@options.command("livek12 judge runs/qwen3 --judge Qwen/Qwen3-32B", grouped=True)
 def judge(
     run: options.OwnRun,
     judging: Annotated[JudgingOptions, options.Offered(names={"judge_repeats": "--repeats"})],

@@ -16,11 +16,8 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.evaluation.pair_file import PairCounts
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 judge-pairs pairs.jsonl decisions.jsonl --judge Qwen/Qwen3-32B"))
-@options.spread
+@options.command("livek12 judge-pairs pairs.jsonl decisions.jsonl --judge Qwen/Qwen3-32B")
 def judge_pairs(
     source: Annotated[
         Path, typer.Argument(metavar="IN.jsonl", help="Rows {id, question, question_type, gold, response}.")

@@ -10,10 +10,8 @@ import typer
 
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 label-plan runs/qwen3 --budget 60"))
+@options.command("livek12 label-plan runs/qwen3 --budget 60")
 def label_plan(
     run: options.OwnRun,
     budget: Annotated[int, typer.Option("--budget", min=1, help="How many answers people will label.")] = 60,
@@ -26,11 +24,11 @@ def label_plan(
     from livek12.core.errors import UserError
     from livek12.core.files import write_atomically
     from livek12.core.progress import warn
-    from livek12.core.run.folder import RunFolder
-    from livek12.evaluation.studies.label_plan import METRICS, PLAN
+    from livek12.core.run.folder import LABEL_PLAN, RunFolder
+    from livek12.evaluation.studies.label_plan import METRICS
     from livek12.evaluation.studies.label_plan import label_plan as chosen
 
-    file = out or run / PLAN
+    file = out or run / LABEL_PLAN
     if file.exists():
         raise UserError(f"{file}: is there already; remove it, or name another file by --out")
     rows = chosen(RunFolder.open(run, warn).judged_rows(), budget, seed, one_of("--metric", metric, METRICS))

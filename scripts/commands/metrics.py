@@ -10,10 +10,8 @@ import typer
 
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 metrics livek12_exam --out spaces"))
+@options.command("livek12 metrics livek12_exam --out spaces")
 def metrics(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A module; default: all of them.")] = "",
     out: Annotated[

@@ -24,11 +24,10 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.tasks.plugins.harness_task import Guide
 
-app = options.command()
 EVERY = "lm-eval"
 
 
-@app.command(epilog=options.example("livek12 plugins lm-eval --data data/sample"))
+@options.command("livek12 plugins lm-eval --data data/sample")
 def plugins(
     harness: Annotated[
         str,

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.publishing.shipping import Shipment
     from livek12.dataset_builders.writing.published import Gate
 
-app = options.command()
 _SHOWN_IDS = 5
 _GATES: dict[str, Gate] = {"auto": "auto", "manual": "manual", "off": ""}
 
 
-@app.command(epilog=options.example("livek12 publish data/mine --repo ORG/NAME --private --dry-run"))
+@options.command("livek12 publish data/mine --repo ORG/NAME --private --dry-run")
 def publish(
     folder: Annotated[Path, typer.Argument(help="A built data set.")],
     repo: Annotated[str, typer.Option("--repo", help="ORG/NAME on the Hub; created if it is not there.")],
@@ -34,8 +33,7 @@ def publish(
         Path | None, typer.Option("--rights", help="YAML file of permissions for rows without a licence.")
     ] = None,
     hold_answers: Annotated[
-        str | None,
-        typer.Option("--hold-answers", help="ORG/PRIVATE that keeps the answers of the newest release."),
+        str | None, typer.Option("--hold-answers", help="ORG/PRIVATE that keeps the answers of the newest release.")
     ] = None,
     reveal_answers: Annotated[
         bool, typer.Option("--reveal-answers", help="Publish answers that were held back so far.")

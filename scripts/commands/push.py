@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,10 +11,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 push runs/qwen3 hf://datasets/ORG/NAME/qwen3"))
+@options.command("livek12 push runs/qwen3 hf://datasets/ORG/NAME/qwen3")
 def push(
     run: options.OwnRun,
     address: Annotated[
@@ -28,16 +25,11 @@ def push(
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Send a run with answers that are missing or not marked.")
     ] = False,
-    hold: Annotated[
-        list[str] | None,
-        typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
-    ] = None,
+    hold: options.Hold = None,
     reveal_answers: Annotated[
         bool, typer.Option("--reveal-answers", help="Send answers that are held back all the same.")
     ] = False,
-    rights: Annotated[
-        Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")
-    ] = None,
+    rights: options.Rights = None,
     as_json: options.Json = False,
 ) -> None:
     """Send a finished run to a data set of the Hub or to a bucket, where every command that reads runs can read it."""

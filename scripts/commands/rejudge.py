@@ -10,19 +10,16 @@ import typer
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
-app = options.command()
 _PATHS = "as a dotted path into an entry, such as doc.answer; default: the harness's own places"
 
 
-@app.command(epilog=options.example("livek12 rejudge logs --from lm-eval --out runs/theirs"))
-@options.spread
+@options.command("livek12 rejudge logs --from lm-eval --out runs/theirs")
 def rejudge(
     log: Annotated[Path, typer.Argument(help="The log: a file, or a folder of a harness's logs.")],
     out: options.Out,
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_prompt", "judge_repeats", "audit", "stages"))],
     source: Annotated[
-        str,
-        typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl."),
+        str, typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl.")
     ] = "jsonl",
     question: Annotated[str, typer.Option("--question", metavar="F", help=f"The question, {_PATHS}.")] = "",
     gold: Annotated[str, typer.Option("--gold", metavar="F", help="The reference answer, likewise.")] = "",

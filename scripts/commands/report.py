@@ -9,10 +9,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 report runs/qwen3"))
+@options.command("livek12 report runs/qwen3")
 def report(
     run: options.Run,
     data: options.MovedData = "",

@@ -15,10 +15,8 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.dataset_builders.review.export import Exported
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 review mine"))
+@options.command("livek12 review mine")
 def review(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`, or a run folder to label.")

@@ -12,18 +12,12 @@ from livek12.evaluation.options import OUTPUT, JudgingOptions, RunOptions, Sampl
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from livek12.evaluation.prompt_cost import PromptCost
-
-app = options.command()
+    from livek12.evaluation.asking import PromptCost
 
 
-@app.command(
-    cls=options.GroupedHelp,
-    epilog=options.example(
-        "livek12 run --task livek12_text_only --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3"
-    ),
+@options.command(
+    "livek12 run --task livek12_text_only --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3", grouped=True
 )
-@options.spread
 def run(
     asking: RunOptions,
     sampling: SamplingOptions,
@@ -60,7 +54,7 @@ def run(
 
 
 def _show_cost(costs: Mapping[str, PromptCost], as_json: bool) -> None:
-    from livek12.evaluation.prompt_cost import as_json as in_json
-    from livek12.evaluation.prompt_cost import sentences
+    from livek12.evaluation.asking import as_json as in_json
+    from livek12.evaluation.asking import sentences
 
     typer.echo(json.dumps(in_json(costs)) if as_json else "\n".join(sentences(costs)))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 score runs/qwen3 --json"))
+@options.command("livek12 score runs/qwen3 --json")
 def score(run: options.ScoredRun, profile: options.Profile = "article", as_json: options.Json = False) -> None:
     """Compute the scores of a run folder."""
     from livek12.core.progress import warn

@@ -10,10 +10,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 serve-judge --port 7870 --workers 4"))
+@options.command("livek12 serve-judge --port 7870 --workers 4")
 def serve_judge(
     host: Annotated[
         str, typer.Option("--host", help="Address to serve at; by default this machine's own.")

@@ -12,10 +12,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 site runs/qwen3 runs/gemma3 --out site"))
+@options.command("livek12 site runs/qwen3 runs/gemma3 --out site")
 def site(
     runs: options.Runs,
     out: Annotated[Path, typer.Option("--out", help="The site's folder; made again, only what changed is written.")],
@@ -28,18 +26,15 @@ def site(
         list[str] | None,
         typer.Option("--hold", metavar="RELEASE", help="A release that is held back: marks only; repeatable."),
     ] = None,
-    rights: Annotated[
-        Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")
-    ] = None,
+    rights: options.Rights = None,
     title: Annotated[str, typer.Option("--title", help="Of the site.")] = "",
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
     from livek12.dataset_builders.publishing.rights import read_rights
     from livek12.dataset_builders.publishing.showing import refusal
-    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, send
     from livek12.evaluation.site.models import read_models
-    from livek12.evaluation.site.space import check_space, send
 
     if space:
         check_space(space)

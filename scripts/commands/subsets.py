@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.proposals.subsets.criteria import Subset
     from livek12.dataset_builders.proposals.subsets.proposing import ProposalReport
 
-app = options.command()
+subsets = options.group()
 
 
-@app.callback(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
-def subsets() -> None:
+@subsets.callback(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
+def about() -> None:
     """Propose members of a subset for review."""
 
 
-@app.command("list", epilog=options.example("livek12 subsets list"))
+@subsets.command("list", epilog=options.example("livek12 subsets list"))
 def list_subsets(as_json: options.Json = False) -> None:
     """List the subsets that can be proposed, with their criteria."""
     from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
@@ -40,7 +40,7 @@ def list_subsets(as_json: options.Json = False) -> None:
             tell(f"  {criterion.name} (weight {criterion.weight}): {criterion.says}")
 
 
-@app.command(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
+@subsets.command(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
 def propose(
     name: Annotated[str, typer.Argument(help="The subset; see `livek12 subsets list`.")],
     data: Annotated[Path, typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`.")],
@@ -59,8 +59,7 @@ def propose(
         int | None, typer.Option("--per-subject", min=1, help="The most questions of a subject.")
     ] = None,
     benchmark: Annotated[
-        str,
-        typer.Option("--benchmark", help="The benchmark whose questions to propose, where several have it."),
+        str, typer.Option("--benchmark", help="The benchmark whose questions to propose, where several have it.")
     ] = "",
     confidence: Annotated[
         float, typer.Option("--confidence", help="Share of trials that must be right to count as solved.")
@@ -112,7 +111,7 @@ def propose(
         raise typer.Exit(1)
 
 
-@app.command(epilog=options.example("livek12 subsets status mini.csv"))
+@subsets.command(epilog=options.example("livek12 subsets status mini.csv"))
 def status(
     sheet: Annotated[Path, typer.Argument(help="A sheet under review.")],
     other: Annotated[Path | None, typer.Argument(help="The same sheet by a second reviewer.")] = None,

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from livek12.evaluation.sweep.plan import SweepPlan
     from livek12.evaluation.sweep.status import Cell
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 sweep sweep.yaml --dry-run"))
+@options.command("livek12 sweep sweep.yaml --dry-run")
 def sweep(
     file: Annotated[
         Path, typer.Argument(metavar="SWEEP.yaml", help="The models, tasks and trials to run.", show_default=False)

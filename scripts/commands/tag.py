@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.proposals.tagging.labelled import Item
     from livek12.dataset_builders.proposals.tagging.tree import Tree
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 tag mine --labels labelled.jsonl"))
+@options.command("livek12 tag mine --labels labelled.jsonl")
 def tag(
     data: Annotated[
         Path | None, typer.Argument(help="An ingested folder, a built data set, or a file or folder of rows.")

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
     Counted = list[tuple[Task, int | None]]
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 tasks cfe --data data/sample"))
+@options.command("livek12 tasks cfe --data data/sample")
 def tasks(
     name: Annotated[str, typer.Argument(help="List only tasks whose name contains this, one by one.")] = "",
     every: Annotated[bool, typer.Option("--all", help="List all tasks, one by one.")] = False,

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
     from livek12.engines import Engine
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 translate mine --to en --model Qwen/Qwen3-8B --out mine-en"))
+@options.command("livek12 translate mine --to en --model Qwen/Qwen3-8B --out mine-en")
 def translate(
     data: Annotated[Path, typer.Argument(help="An ingested folder, or a data set made by `livek12 build`.")],
     model: options.Model,

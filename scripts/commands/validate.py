@@ -11,10 +11,8 @@ import typer
 from livek12.core.progress import tell
 from livek12.scripts import options
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 validate data/mine"))
+@options.command("livek12 validate data/mine")
 def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], as_json: options.Json = False) -> None:
     """Check a built data set."""
     from livek12.core.progress import Progress

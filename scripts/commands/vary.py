@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
     from livek12.dataset_builders.proposals.variants.varying import VaryReport
 
-app = options.command()
 
-
-@app.command(epilog=options.example("livek12 vary data/mdk12 --out data/mdk12-dynamic --model M@openai:base_url=…"))
+@options.command("livek12 vary data/mdk12 --out data/mdk12-dynamic --model M@openai:base_url=…")
 def vary(
     data: Annotated[str, typer.Argument(help="A data set of MDK12-Bench: a folder, or ORG/NAME on the Hub.")],
     out: Annotated[Path, typer.Option("--out", help="The data set to write: drawn questions and their variants.")],

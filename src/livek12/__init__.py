@@ -17,14 +17,14 @@ if TYPE_CHECKING:  # each under its own name, so that type checkers see it as ex
     from livek12.core.records import Response as Response
     from livek12.core.records import Variable as Variable
     from livek12.core.records import Verdict as Verdict
+    from livek12.evaluation.api import Run as Run
+    from livek12.evaluation.api import Scores as Scores
     from livek12.evaluation.api import compare as compare
     from livek12.evaluation.api import evaluate as evaluate
     from livek12.evaluation.api import include as include
     from livek12.evaluation.api import judge as judge
     from livek12.evaluation.api import list_tasks as list_tasks
     from livek12.evaluation.api import load as load
-    from livek12.evaluation.run import Run as Run
-    from livek12.evaluation.run import Scores as Scores
     from livek12.evaluation.verify import Judgement as Judgement
     from livek12.evaluation.verify import Verifier as Verifier
     from livek12.evaluation.verify import verify as verify
@@ -38,8 +38,8 @@ _PUBLIC = {
     "Option": "core.records",
     "Question": "core.records",
     "Response": "core.records",
-    "Run": "evaluation.run",
-    "Scores": "evaluation.run",
+    "Run": "evaluation.api",
+    "Scores": "evaluation.api",
     "Task": "tasks.base",
     "UserError": "core.errors",
     "Variable": "core.records",

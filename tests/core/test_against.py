@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Process
-from livek12.core.scoring import score
+from livek12.core.scoring.report import score
 from tests.report.test_report_html import TASK, question, row
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.records import Question
-from livek12.core.scoring import Limit, Row, score
+from livek12.core.scoring import Limit, Row
+from livek12.core.scoring.report import score
 from tests.core.test_scoring import bounds, ended, graded, question, ungraded
 
 TRUE_01 = [1000, 3276, 2000, 3276]

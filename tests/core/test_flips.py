@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from livek12.core.scoring.comparison import Flips
 from livek12.core.scoring.estimates import Units
-from livek12.core.scoring.flips import Flips
 from livek12.core.scoring.outcomes import SlimQuestion
 from livek12.core.scoring.schema import PairedTest, Parameters, Unit
 from livek12.core.statistics import grouped_sums, sign_flip_tests

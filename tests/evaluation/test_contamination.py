@@ -13,8 +13,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.contamination import contamination, sentences
-from livek12.evaluation.studies.exam_dates import Period, exam_period, period, released
+from livek12.evaluation.studies.contamination import Period, contamination, exam_period, period, released, sentences
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here
 

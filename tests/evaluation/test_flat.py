@@ -11,8 +11,7 @@ from PIL import Image as Pillow
 
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Option, Question, Variable
-from livek12.evaluation.flat import target_of
-from livek12.evaluation.stitching import MOST_PIXELS, one_picture
+from livek12.evaluation.flat import MOST_PIXELS, one_picture, target_of
 
 ABC = [Option(label=label, text=f"text {label}") for label in "ABC"]
 

@@ -11,8 +11,16 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.records import Option, Question
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.items import SUSPECT, Answered, ExamItem, choose, fit, items_study, read_items
-from livek12.evaluation.studies.suspects import same_by_rules
+from livek12.evaluation.studies.items import (
+    SUSPECT,
+    Answered,
+    ExamItem,
+    choose,
+    fit,
+    items_study,
+    read_items,
+    same_by_rules,
+)
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here
 

@@ -12,8 +12,7 @@ import pytest
 
 from livek12.core.records import Failure, Key, Question, Verdict
 from livek12.core.run.folder import RunFolder, states
-from livek12.evaluation.judging import RunScorer
-from livek12.evaluation.marking import WORTH_A_PROCESS, judge, mark_pool, processes
+from livek12.evaluation.marking import WORTH_A_PROCESS, RunScorer, judge, mark_pool, processes
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.scripts.bench.marking import TASK, make_run
 from livek12.scripts.bench.verify_rows import step

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
+from livek12.evaluation.studies.human import auc, judging_methods, methods_sentences
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.methods import auc, judging_methods, sentences
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here
 
@@ -47,7 +47,9 @@ def test_planted_errors_come_out() -> None:
         assert one["auc"] == pytest.approx(1 - (accepts + rejects) / 2, abs=0.02)
         assert one["accuracy"] == pytest.approx(1 - (accepts + rejects) / 2, abs=0.02)
         assert one["recall"] == pytest.approx(1 - rejects, abs=0.03) and one["accuracy_std"] > 0
-    assert any("l2l: 87." in line or "l2l: 86." in line or "l2l: 88." in line for line in sentences({"methods": found}))
+    assert any(
+        "l2l: 87." in line or "l2l: 86." in line or "l2l: 88." in line for line in methods_sentences({"methods": found})
+    )
 
 
 RATES = {"s2s": (0.01, 0.04), "l2l": (0.2, 0.05)}

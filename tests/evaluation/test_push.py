@@ -20,9 +20,9 @@ from livek12.core.run import remote
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.remote import RUN_FILE, fetch, run_folder, shown
 from livek12.dataset_builders.publishing.showing import refusal
+from livek12.evaluation.api import Run
 from livek12.evaluation.pushing import PushWishes, push
 from livek12.evaluation.reporting import score
-from livek12.evaluation.run import Run
 from tests.evaluation.test_site import TASK, asked, simple
 from tests.hub import READER, STRANGER, Hub
 from tests.hub_client import Client

@@ -23,7 +23,7 @@ from livek12.core.records import (
 )
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
-from livek12.evaluation.sieve import STANDARD, AnswerChoice, exam_of, sieves, task_way
+from livek12.evaluation.choosing import STANDARD, AnswerChoice, exam_of, sieves, task_way
 from livek12.evaluation.site.ranking import items
 from livek12.tasks.registry import all_tasks, find_task
 from tests.evaluation.diagnosed import drawn

@@ -21,7 +21,7 @@ import pytest
 
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import Session, read_sessions
-from livek12.evaluation.overlap import FEWEST, worth_it
+from livek12.evaluation.marking import FEWEST, worth_it
 from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import parse_judge
 from livek12.scripts.bench.models import make_model
@@ -184,7 +184,7 @@ CALLER = """
 import time
 from pathlib import Path
 from livek12.core.run.folder import RunFolder
-from livek12.evaluation.overlap import Overlap
+from livek12.evaluation.marking import Overlap
 from livek12.judges.jury import JudgeOptions
 run = RunFolder(Path({folder!r}))
 with Overlap(JudgeOptions(cache=False), "overlap") as overlap:

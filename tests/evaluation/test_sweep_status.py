@@ -19,7 +19,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import GIB, DeviceMemory, Memory, Session
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.engines.sessions import SessionWriter
-from livek12.evaluation.overlap import Overlap
+from livek12.evaluation.marking import Overlap
 from livek12.evaluation.sweep import processes
 from livek12.evaluation.sweep.notes import Note, held, out_of_memory, read_note, take, write_note
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan, read_plan, smaller

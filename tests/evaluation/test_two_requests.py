@@ -134,7 +134,7 @@ def test_a_model_that_explains_nothing_fails_these_questions_and_is_asked_again(
 def test_both_kinds_flow_and_enough_is_kept_for_the_end(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("livek12.evaluation.two_requests.KEPT", 6)
+    monkeypatch.setattr("livek12.evaluation.asking.KEPT", 6)
     sitter = Sitter()
     with serving(sitter) as address:
         args = ["--task", "mdk12_kpref", "--data", data, "--model", "m", "--engine", "openai", "--engine-args"]

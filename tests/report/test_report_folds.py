@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livek12.core.records import FlowStep, PartVerdict, Process, ProcessError, Variable, Vote
-from livek12.core.scoring import Limit, Row, score
+from livek12.core.scoring import Limit, Row
 from livek12.core.scoring.deltas import Counterpart
 from livek12.core.scoring.outcomes import Slim
+from livek12.core.scoring.report import score
 from livek12.evaluation.article_tables import SHAPES, article_tables
 from livek12.report.html import read_template, write_html
 from livek12.report.sections import Shown

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from livek12.core.records import Call
-from livek12.core.scoring import Row, score
+from livek12.core.scoring import Row
+from livek12.core.scoring.report import score
 from livek12.report.budgets import curves
 from livek12.report.marks import number, shown, span
 from livek12.report.terminal import print_summary

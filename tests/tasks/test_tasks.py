@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.prompts import PromptFile, parse_prompt
 from livek12.core.records import IMAGE_MARK, Image, Key, Option, Question, Response
-from livek12.core.scoring import Parameters, Row, score
+from livek12.core.scoring import Parameters, Row
 from livek12.core.scoring.formulas import RATIOS
+from livek12.core.scoring.report import score
 from livek12.dataset_builders import build
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig

@@ -58,7 +58,7 @@ livek12.ranks = (() => {
     return [low - differenceReach(b.below, a.above, correlation(b.influence[0], a.influence[1]), size), high + differenceReach(b.above, a.below, correlation(b.influence[1], a.influence[0]), size)];
   };
 
-  // Whether rounding is far below the slack of the test, so that sums of runs may be subtracted (core/scoring/flips.py).
+  // Whether rounding is far below the slack of the test, so that sums of runs may be subtracted (core/scoring/comparison.py).
   const near = (a, b, d, n) => { const size = (values) => S().total(values.map(Math.abs)); return 16 * 2 ** -52 * Math.sqrt(n) * (size(a) + size(b)) < 1e-9 * size(d) / 8; };
   // The tests of pairs of runs over the same questions. Sign flips wait, to be made together: `flip` makes them.
   const tested = (runs, couples, flips) => {

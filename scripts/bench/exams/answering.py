@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.content import AskedItem
-from livek12.scripts.bench.exams.paper_layout import PaperLayout
+from livek12.scripts.bench.exams.layouts import PaperLayout
 from livek12.scripts.bench.exams.tex import code
 
 _IN_A_ROW = 8

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 Language = Literal["en", "zh", "ko"]
 Kind = Literal["choice", "blank", "free"]
 Values = Mapping[str, object]
+Words = Mapping[str, Any]
+"""Words of a template in one language (`words.yaml`)."""
 MOST = 5
 """Options that each question has; a layout prints as many of them as its exam has."""
 _PLACE = re.compile(r"<([a-z]\w*)>")
@@ -55,6 +57,10 @@ class PaperItem:
         left = [option for option in self.options if option != right][: count - 1]
         options = tuple(option for option in self.options if option == right or option in left)
         return replace(self, options=options, answer=options.index(right))
+
+
+Template = Callable[[random.Random, Words], PaperItem]
+"""Draws a question."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.gold import GoldPaper, GoldQuestion, LabelledOption
-from livek12.scripts.bench.exams.paper_layout import PaperLayout
+from livek12.scripts.bench.exams.layouts import PaperLayout
 from livek12.scripts.bench.exams.setting import source_of
 
 _DPI: Final = 100
@@ -163,19 +163,11 @@ def _joined(
         left = layout.split[0] / sum(layout.split) if layout.split else 0.5
         column = int((layout.columns == 2 or layout.split is not None) and place[1] > width * left - 5)
         groups[(place[0], column)].append(place)
-    return [
-        _ink(
-            (
-                page,
-                min(mark[1] for mark in group),
-                min(mark[2] for mark in group),
-                max(mark[3] for mark in group),
-                max(mark[4] for mark in group),
-            ),
-            pages,
-        )
-        for (page, _), group in sorted(groups.items())
-    ]
+    boxes = []
+    for (page, _), group in sorted(groups.items()):
+        _, lefts, tops, rights, bottoms = zip(*group, strict=True)
+        boxes.append(_ink((page, min(lefts), min(tops), max(rights), max(bottoms)), pages))
+    return boxes
 
 
 def _ink(place: tuple[int, float, float, float, float], pages: Sequence[Any]) -> Box:

@@ -60,12 +60,7 @@ def _boxed(rows: list[dict[str, Any]]) -> Iterator[GoldQuestion]:
         place = re.fullmatch(r"kocsat_1st_Mathematics_(\d+)\.png", row["img_path"][0])
         if place and int(place[1]) < 12:
             left, top, right, bottom = row["bbox"][0]
-            box = Box(
-                page=int(place[1]) + 1,
-                left=left / _WIDTH,
-                top=top / _HEIGHT,
-                right=right / _WIDTH,
-                bottom=bottom / _HEIGHT,
-            )
+            page, across, down = int(place[1]) + 1, (left / _WIDTH, right / _WIDTH), (top / _HEIGHT, bottom / _HEIGHT)
+            box = Box(page=page, left=across[0], top=down[0], right=across[1], bottom=down[1])
             number = str(int(row["idx"].rpartition("_")[2]))
             yield GoldQuestion(number=number, kind="boxed", text="", boxes=[box])

@@ -61,17 +61,13 @@ class PaperTally:
 
     def add(self, other: PaperTally) -> None:
         """Adds another tally."""
-        for mine, theirs in ((self.right, other.right), (self.of, other.of), (self.silent, other.silent)):
-            for name, many in theirs.items():
-                mine[name] += many
-        for name, many in other.doubted.items():
-            self.doubted[name] += many
-        self.similarity += other.similarity
-        self.overlap += other.overlap
-        self.boxed += other.boxed
-        self.clean += other.clean
-        self.questions += other.questions
-        self.papers += other.papers
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            if isinstance(value, dict):
+                for field_name, many in value.items():
+                    own[field_name] += many
+            else:
+                setattr(self, name, own + value)
 
 
 def score(gold: GoldPaper, said: Prediction) -> PaperTally:

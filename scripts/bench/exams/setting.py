@@ -8,17 +8,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from livek12.scripts.bench.exams import gapped, mathematics, sciences
 from livek12.scripts.bench.exams import words as say
 from livek12.scripts.bench.exams.answering import empty_grid, key_code, marked_code, sheet_code
-from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage
-from livek12.scripts.bench.exams.drawings import DRAWINGS
-from livek12.scripts.bench.exams.mathematics import Template
-from livek12.scripts.bench.exams.paper_layout import Labels, PaperLayout, PaperSection
+from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage, Template
+from livek12.scripts.bench.exams.layouts import Labels, Numbers, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.tex import code, quoted
 
+_DRAWINGS: Final = "\n" + Path(__file__).with_name("drawings.typ").read_text("utf-8").partition("\n")[2]
 _FONTS: Final = {
     "en": ("Libertinus Serif", "New Computer Modern", "Liberation Sans", "Liberation Serif"),
     "zh": ("Noto Serif CJK SC", "Noto Sans CJK SC"),
@@ -26,7 +26,24 @@ _FONTS: Final = {
 }
 _LETTERS: Final = "ABCDEFG"
 _CIRCLED: Final = "①②③④⑤"
-_ROMAN: Final = ("i", "ii", "iii", "iv", "v")
+_NUMBERED: Final[dict[Numbers, str]] = {
+    "cell": "{body}",
+    "question": '{{ strong("Question {n}"); parbreak(); {body} }}',
+    "bare": 'hanging(strong("{n}"), 2em, {body})',
+    "boxed": 'hanging(boxed("{n}"), 2.4em, {body})',
+    "margin": '{{ place(dx: -2em, strong("{n}")); {body} }}',
+    "zero": 'hanging(strong("{n:0>2}"), 2.4em, {body})',
+    "parens": '{{ "({n}) "; {body} }}',
+    "q": '{{ strong("Q.{n}"); h(.6em); {body} }}',
+    "bracket": '{{ "(      ) {n}. "; {body} }}',
+    "inverse": 'hanging(inverse("{n}"), 2.4em, {body})',
+    "math": "{{ ${n}.$; h(.5em); {body} }}",
+    "dot": '{{ strong("{n}."); h(.5em); {body} }}',
+    "fullwidth": '{{ "{n}．"; {body} }}',
+    "comma": '{{ "{n}，"; {body} }}',
+    "paren": '{{ "{n}) "; {body} }}',
+}
+"""A question with its number."""
 _WIDE: Final = 2
 """A CJK letter is so many times as wide as a Latin one."""
 
@@ -82,7 +99,7 @@ def _setup(layout: PaperLayout, draw: random.Random) -> str:
         f'#set text(font: ({fonts},), size: {size}pt, lang: "{layout.language}", '
         f'top-edge: "ascender", bottom-edge: "descender")\n'
         f"#set par(leading: {leading}em, spacing: {leading + 0.3}em)\n"
-        f"#set columns(gutter: {34 if layout.number == 'margin' else draw.choice((14, 20, 26))}pt)\n{DRAWINGS}"
+        f"#set columns(gutter: {34 if layout.number == 'margin' else draw.choice((14, 20, 26))}pt)\n{_DRAWINGS}"
     )
 
 
@@ -166,7 +183,7 @@ class _Writer:
     def _items(self, section: PaperSection, number: int) -> Iterator[tuple[PaperItem, str]]:
         if section.kind in ("reading", "data"):
             shared = sciences.reading if section.kind == "reading" else sciences.data
-            passage = shared(self.draw, self.spoken, section.count)
+            passage = shared(self.draw, say.words_of(section.kind, self.spoken), section.count)
             direction, code_ = self._passage_code(passage, number + 1)
             yield PaperItem(""), code_
             for item in passage.items:
@@ -225,7 +242,8 @@ class _Writer:
         for _ in range(200):
             bag = self._bags.setdefault(sets, [])
             bag[:] = bag or self.draw.sample(templates, len(templates))
-            item: PaperItem = bag.pop()(self.draw, self.spoken)
+            template = bag.pop()
+            item = template(self.draw, say.words_of(template.__name__, self.spoken))
             text = item.stem + "".join(item.options)
             if text not in self._used and (kind == "choice" or item.stem not in self._used):
                 self._used |= {text, item.stem}
@@ -255,17 +273,14 @@ class _Writer:
 
     def _part_labels(self, count: int) -> Iterator[str]:
         style = self.layout.parts
+        nested = style == "(a)(i)" and count > 2
         for index in range(count):
-            if style == "（1）":
-                yield f"（{index + 1}）"
-            elif style == "(1)":
-                yield f"({index + 1})"
-            elif style == "（Ⅰ）":
-                yield f"（{'ⅠⅡⅢⅣⅤ'[index]}）"
-            elif style == "(a)(i)" and count > 2 and index < 2:
+            if nested and index < 2:
                 yield ("(a) (i)", "(ii)")[index]
+            elif style in ("(a)", "(a)(i)"):
+                yield f"({_LETTERS[index - nested].lower()})"
             else:
-                yield f"({_LETTERS[index - (style == '(a)(i)' and count > 2)].lower()})"
+                yield style.replace("1", str(index + 1)).replace("Ⅰ", "ⅠⅡⅢⅣⅤ"[index])
 
     def _cell(self, entry: AskedItem) -> str:
         inner = "; parbreak(); ".join(self._pieces(entry))
@@ -319,33 +334,7 @@ class _Writer:
         at_end = layout.marks in ("end", "margin") and not entry.item.parts
         if entry.points and at_end and layout.number != "cell":
             body = f"{{ {body}; h(1fr); {self._end_marks(entry.points)} }}"
-        match layout.number:
-            case "cell":
-                return body
-            case "question":
-                return f'{{ strong("Question {n}"); parbreak(); {body} }}'
-            case "bare":
-                return f'hanging(strong("{n}"), 2em, {body})'
-            case "boxed":
-                return f'hanging(boxed("{n}"), 2.4em, {body})'
-            case "margin":
-                return f'{{ place(dx: -2em, strong("{n}")); {body} }}'
-            case "zero":
-                return f'hanging(strong("{n:0>2}"), 2.4em, {body})'
-            case "parens":
-                return f'{{ "({n}) "; {body} }}'
-            case "q":
-                return f'{{ strong("Q.{n}"); h(.6em); {body} }}'
-            case "bracket":
-                return f'{{ "(      ) {n}. "; {body} }}'
-            case "inverse":
-                return f'hanging(inverse("{n}"), 2.4em, {body})'
-            case "math":
-                return f"{{ ${n}.$; h(.5em); {body} }}"
-            case "dot":
-                return f'{{ strong("{n}."); h(.5em); {body} }}'
-        sign = {"fullwidth": "．", "comma": "，", "paren": ") "}[layout.number]
-        return f'{{ "{n}{sign}"; {body} }}'
+        return _NUMBERED[layout.number].format(n=n, body=body)
 
     def _options(self, entry: AskedItem) -> str:
         made = []

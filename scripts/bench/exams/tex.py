@@ -21,7 +21,7 @@ _LITERAL: Final = {",": ",", ";": "\\;", "/": "\\/", "#": "\\#", "$": "\\$", "_"
 
 
 def code(text: str) -> str:
-    """A typst code block of a text; `____` is a blank (`drawings.py`)."""
+    """A typst code block of a text; `____` is a blank (`drawings.typ`)."""
     pieces = []
     for index, piece in enumerate(text.split("$")):
         if index % 2:

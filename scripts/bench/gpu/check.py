@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.engines.reaper import supervise
-from livek12.scripts.bench.common import machine
+from livek12.scripts.bench.common import machine, write_json
 from livek12.scripts.bench.gpu.work import END, START, STATIONS, Station, last_line
 
 SHORTEST = 60.0
@@ -91,8 +91,7 @@ class Check:
         print(f"{name:20} {word:6} {row['seconds']:5.0f} s  {' '.join(row['seen'].split())}", flush=True)
         self.results.append({"station": station.name, "judged": station.judged, **row})
         if self.json is not None:
-            figures = {"machine": machine(), "driver": driver(), "results": self.results}
-            self.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            write_json(self.json, {"machine": machine(), "driver": driver(), "results": self.results})
 
     @property
     def failed(self) -> bool:

@@ -12,7 +12,8 @@ import pytest
 
 from livek12.core.records import Key, Question, Verdict
 from livek12.core.replies import Unreadable
-from livek12.core.scoring import Row, score
+from livek12.core.scoring import Row
+from livek12.core.scoring.report import score
 from livek12.engines.asking import ATTEMPTS
 from livek12.judges.llm.audit import PROMPT, Auditor, Critique, is_quoted
 from livek12.judges.llm.client import JudgeModel, JudgeSpec

@@ -1,0 +1,562 @@
+"""`livek12 study`: the trust that marks of run folders deserve, by kind of study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from livek12.scripts import options
+from livek12.scripts.options import Runs
+
+if TYPE_CHECKING:
+    from livek12.core.run.folder import RunFolder
+    from livek12.core.scoring import Row
+    from livek12.evaluation.choosing import AnswerChoice
+    from livek12.evaluation.studies.labels import Label, Stranger
+    from livek12.evaluation.studies.study import Study
+    from livek12.judges.jury import Jury
+
+study = options.group()
+
+
+@study.callback()
+def about() -> None:
+    """Measure how far marks can be trusted: agreement, sensitivity, stability, items; judges beside experts."""
+
+
+Labels = Annotated[
+    list[Path], typer.Option("--labels", metavar="FILE", help="Labels of people: JSONL or CSV; may be given again.")
+]
+
+
+Ranked = Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")]
+Page = Annotated[Path | None, typer.Option("--html", help="Also write a page with figures and tables.")]
+
+JudgedBy = Annotated[str, typer.Option("--judge", help="Who is asked; written as for `livek12 judge`.")]
+
+
+def folders(runs: list[Path]) -> dict[str, RunFolder]:
+    """Run folders by name."""
+    from livek12.core.progress import warn
+    from livek12.core.run.folder import RunFolder
+    from livek12.evaluation.comparing import run_names
+
+    return {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
+
+
+Tasks = Annotated[
+    str, typer.Option("--task", metavar="NAME[,NAME]", help="Only answers to these tasks, where a run has several.")
+]
+Way = Annotated[
+    str,
+    typer.Option(
+        "--way", help='Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).'
+    ),
+]
+
+
+def choice(task: str, way: str) -> AnswerChoice:
+    """Answers that `--task` and `--way` choose."""
+    from livek12.evaluation.choosing import AnswerChoice
+
+    return AnswerChoice(way.strip(), tuple(name.strip() for name in task.split(",") if name.strip()))
+
+
+def rows_of(
+    runs: Mapping[str, RunFolder], chosen: AnswerChoice | None, *, together: bool = True, judged: bool = False
+) -> dict[str, Iterable[Row]]:
+    """Answers of each run that were asked in one way, each question and trial once.
+
+    `together`: all runs have to be asked in the same way; `judged`: the marks of the judges alone.
+    """
+    from livek12.evaluation.choosing import RunRows, one_way
+
+    rows = {name: RunRows(folder, judged=judged) for name, folder in runs.items()}
+    return dict(rows) if chosen is None else one_way(rows, chosen, together)
+
+
+def labelled(
+    runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
+) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
+    """Labels of each run with their answers, and the labels of other runs."""
+    from livek12.core.progress import warn
+    from livek12.evaluation.choosing import RunRows, sieves
+    from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
+
+    lines = set[str]()
+
+    def once(line: str) -> None:
+        if line not in lines:
+            lines.add(line)
+            warn(line)
+
+    given = {name: RunRows(folder, judged=True) for name, folder in folders(runs).items()}
+    taken = sieves({name: rows.tasks for name, rows in given.items()}, chosen, together) if chosen else {}
+    result = {}
+    for name, rows in given.items():
+        pairs, strangers = fit_labels(read_labels(labels, rows.spec.model, once), rows)
+        result[name] = taken[name].labelled(pairs, rows) if taken else pairs, strangers
+    refuse_strangers([strangers for _, strangers in result.values()])
+    return result
+
+
+def sitting(judge: str, cache: bool, study: str) -> Jury:
+    """Judges of a study; UserError if none is named, or one cannot run."""
+    from livek12.core.errors import UserError
+    from livek12.evaluation.options import JudgingOptions
+    from livek12.judges.jury import Jury
+
+    if not judge or judge == "rules":
+        raise UserError(f"{study} needs judges: --judge MODEL[,MODEL…]")
+    return Jury(JudgingOptions(judge, cache=cache).judges())
+
+
+def tell(study: Study, result: Mapping[str, Any], as_json: bool, page: Path | None = None) -> None:
+    """Writes the page of a result, if asked for, and prints the result."""
+    from livek12.core.progress import say
+
+    if page is not None:
+        study.write_page(page, result)
+        say(f"{page}: figures and tables")
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
+    else:
+        study.show(result)
+
+
+@study.command("agreement", epilog=options.example("livek12 study agreement runs/qwen3 --labels ann.jsonl"))
+def agreement(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Compare the marks of each run with those of people."""
+    from livek12.evaluation.studies.human import AGREEMENT, human_agreement
+
+    result = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
+    tell(AGREEMENT, result, as_json)
+
+
+@study.command(
+    "corrected", epilog=options.example("livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
+)
+def corrected(
+    runs: Runs,
+    labels: Labels,
+    metric: Annotated[str, typer.Option("--metric", help="What is corrected: accuracy or mark.")] = "accuracy",
+    task: Tasks = "",
+    way: Way = "",
+    as_json: options.Json = False,
+) -> None:
+    """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
+    from livek12.core.arguments import one_of
+    from livek12.core.run.folder import LABEL_PLAN
+    from livek12.evaluation.studies.corrected import STUDY, corrected_study
+    from livek12.evaluation.studies.label_plan import METRICS, planned_strata
+
+    counted = one_of("--metric", metric, METRICS)
+    chosen = choice(task, way) if task or way else None  # each task is corrected on its own
+    fitted, given, result = labelled(runs, labels, chosen), folders(runs), {}
+    rows = rows_of(given, chosen, together=False, judged=True)
+    for name, folder in given.items():
+        file = folder.path / LABEL_PLAN
+        plan = planned_strata(file) if file.is_file() else None
+        result[name] = corrected_study(rows[name], fitted[name], plan, counted)
+    tell(STUDY, result, as_json)
+
+
+@study.command("inter-judge", epilog=options.example("livek12 study inter-judge runs/qwen3"))
+def inter_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Measure how far the judges of a panel agree on the answers of each run."""
+    from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
+
+    taken = rows_of(folders(runs), choice(task, way), together=False, judged=True)
+    result = {name: between_judges(rows) for name, rows in taken.items()}
+    tell(INTER_JUDGE, result, as_json)
+
+
+@study.command("intra-judge", epilog=options.example("livek12 study intra-judge runs/qwen3"))
+def intra_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Measure how far a judge agrees with itself: a run judged with --repeats, or copies of one, each judged anew."""
+    from livek12.evaluation.marking import repeated_rows
+    from livek12.evaluation.studies.consistency import INTRA_JUDGE, between_repeats, between_runs
+
+    given, chosen = folders(runs), choice(task, way)
+    if len(runs) > 1:
+        result = between_runs({name: list(rows) for name, rows in rows_of(given, chosen).items()}, "same")
+    else:
+        ((name, rows),) = rows_of(given, chosen, judged=True).items()
+        result = between_repeats(name, repeated_rows(given[name], rows))
+    tell(INTRA_JUDGE, result, as_json)
+
+
+@study.command("sensitivity", epilog=options.example("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2"))
+def sensitivity(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
+    from livek12.evaluation.studies.consistency import SENSITIVITY, between_runs, require_every_answer
+
+    rows = {name: list(taken) for name, taken in rows_of(folders(runs), choice(task, way)).items()}
+    if len(rows) > 1:
+        require_every_answer(rows)
+    tell(SENSITIVITY, between_runs(rows, "different"), as_json)
+
+
+@study.command(
+    "methods", epilog=options.example("livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
+)
+def methods(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
+    from livek12.evaluation.studies.human import METHODS, judging_methods
+
+    tell(METHODS, judging_methods(labelled(runs, labels, choice(task, way), together=True)), as_json)
+
+
+@study.command("stability", epilog=options.example("livek12 study stability runs/qwen3 runs/gemma3"))
+def stability(
+    runs: Runs,
+    metric: Ranked = "accuracy",
+    profile: options.Profile = "article",
+    task: Tasks = "",
+    way: Way = "",
+    as_json: options.Json = False,
+) -> None:
+    """Measure whether the ranking of models holds on parts of the exam."""
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.core.scoring.metrics import contrasted_metrics
+    from livek12.evaluation.choosing import RunRows
+    from livek12.evaluation.studies.stability import STUDY, stability
+
+    chosen = one_of("--metric", metric, contrasted_metrics())
+    rows = {name: RunRows(folder, texts=False) for name, folder in folders(runs).items()}
+    result = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
+    tell(STUDY, result, as_json)
+
+
+@study.command(
+    "reliability",
+    epilog=options.example("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl"),
+)
+def reliability(
+    runs: Runs,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option("--labels", metavar="FILE", help="Labels of people: JSONL or CSV; may be given again."),
+    ] = None,
+    metric: Ranked = "PES",
+    profile: options.Profile = "article",
+    task: Tasks = "",
+    way: Way = "",
+    as_json: options.Json = False,
+) -> None:
+    """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.core.scoring.metrics import contrasted_metrics
+    from livek12.evaluation.marking import repeated_rows
+    from livek12.evaluation.studies.reliability import STUDY, as_repeats, reliability
+
+    ranked_by, chosen, opened = one_of("--metric", metric, contrasted_metrics()), choice(task, way), folders(runs)
+    taken = rows_of(opened, chosen, judged=True)
+    repeats = {name: repeated_rows(opened[name], rows) for name, rows in taken.items()}
+    copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
+    groups = {name: [rows for copy in result for rows in repeats[copy]] for name, result in copies.items()}
+    fitted = labelled(runs, labels, chosen, together=True) if labels else {}
+    pairs = {name: result for name, (result, _) in fitted.items() if name in groups}
+    result = reliability(groups, pairs, ranked_by, profile_named(profile))
+    tell(STUDY, result, as_json)
+
+
+@study.command(
+    "items", epilog=options.example("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
+)
+def items(
+    runs: Runs,
+    irt: Annotated[bool, typer.Option("--irt", help="Also fit a two-parameter model (needs the extra stats).")] = False,
+    choose: Annotated[
+        int | None, typer.Option("--choose", min=1, help="Propose N questions that keep the ranking, with their error.")
+    ] = None,
+    prior: Annotated[
+        float, typer.Option("--prior", min=0.0001, max=0.5, help="The share of keys that are wrong, beforehand.")
+    ] = 0.03,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", help="Write the answers to the suspect questions, for `livek12 review RUN --plan`."),
+    ] = None,
+    task: Tasks = "",
+    way: Way = "",
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Measure each question over the runs of several models, and list the keys that look wrong."""
+    from livek12.core.progress import Progress
+    from livek12.evaluation.choosing import RunRows
+    from livek12.evaluation.studies.items import STUDY, items_study, linked, plan, read_items, same_by_rules
+
+    found_folders = folders(runs)
+    items = read_items({name: RunRows(folder) for name, folder in found_folders.items()}, choice(task, way))
+    with Progress("comparing answers", len(items), patient=True) as progress, same_by_rules() as same:
+        result: dict[str, Any] = items_study(items, same, progress.step, prior)
+    linked(result["suspects"], {name: folder.path for name, folder in found_folders.items()})
+    if irt or choose:
+        from livek12.evaluation.studies.items import choose as chosen_items
+        from livek12.evaluation.studies.items import fit
+
+        result |= {"irt": fit(items)} if irt else {}
+        result |= {"chosen": chosen_items(items, choose)} if choose else {}
+    if export is not None:
+        from livek12.core.files import write_atomically
+
+        rows = plan(result["suspects"])
+        write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    tell(STUDY, result, as_json, html)
+
+
+@study.command(
+    "contamination",
+    epilog=options.example("livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08"),
+)
+def contamination(
+    runs: Runs,
+    metric: Annotated[str, typer.Option("--metric", help="Of what: accuracy, mark, PES or OES.")] = "accuracy",
+    profile: options.Profile = "article",
+    released: Annotated[
+        list[str] | None, typer.Option("--released", help="When a run's model came out: RUN=DATE; can be repeated.")
+    ] = None,
+    task: Tasks = "",
+    way: Way = "",
+    as_json: options.Json = False,
+) -> None:
+    """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring.metrics import contrasted_metrics
+    from livek12.core.scoring.schema import profile_named
+    from livek12.evaluation.choosing import RunRows
+    from livek12.evaluation.studies.contamination import STUDY, contamination
+    from livek12.evaluation.studies.contamination import released as dates
+
+    chosen, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
+    run_folders = folders(runs)
+    when = dates(released or [], list(run_folders))
+    rows = {name: RunRows(folder, texts=False) for name, folder in run_folders.items()}
+    tell(STUDY, contamination(rows, chosen, formulas, when, choice(task, way)), as_json)
+
+
+@study.command(
+    "first-error",
+    epilog=options.example(
+        "livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1"
+    ),
+)
+def first_error(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of labelled solutions (MR-Ben).")],
+    judge: Annotated[
+        str, typer.Option("--judge", help="The judges that look for errors; written as for `livek12 judge`.")
+    ] = "",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N solutions.")] = None,
+    cache: options.Cache = True,
+    as_json: options.Json = False,
+) -> None:
+    """Ask critics for the first wrong step of solutions that experts have marked."""
+    from livek12.core.errors import UserError
+    from livek12.core.progress import Progress, warn
+    from livek12.evaluation.options import JudgingOptions
+    from livek12.evaluation.studies.first_error import STUDY, first_errors, read_solutions
+    from livek12.judges.jury import Jury
+    from livek12.judges.llm.audit import Auditor
+
+    if not judge or judge == "rules":
+        raise UserError("first-error needs critics: --judge MODEL[,MODEL…]")
+    solutions = [solution for file in files for solution in read_solutions(file, warn)][:limit]
+    with Jury(JudgingOptions(judge, cache=cache).judges()) as judges, Progress("auditing", len(solutions)) as progress:
+        assert judges.panel is not None
+        result = first_errors(solutions, Auditor(judges.panel), judges.threads, progress.step)
+    tell(STUDY, result, as_json)
+
+
+FORMATS = ("md", "latex", "csv", "html", "json")
+
+
+@study.command(
+    "tables", epilog=options.example("livek12 study tables runs/qwen3 runs/gemma3 --table kmmmu-3 --format latex")
+)
+def tables(
+    runs: Runs,
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="NAME", help="Only this table, e.g. livek12-3; may be given again."),
+    ] = None,
+    format: Annotated[str, typer.Option("--format", help="md, latex, csv, html or json.")] = "md",
+    intervals: Annotated[bool, typer.Option("--intervals", help="With 95 % intervals in md and latex.")] = False,
+    profile: options.Profile = "article",
+) -> None:
+    """Print tables in the shapes of the articles, of any set of runs: all that they have answers for."""
+    from livek12.core.arguments import one_of
+    from livek12.core.progress import warn
+    from livek12.core.scoring import profile_named
+    from livek12.evaluation.article_tables import SHAPES, article_tables, shape_named
+    from livek12.evaluation.comparing import read_outcomes
+    from livek12.report import tables as writing
+
+    one_of("--format", format, FORMATS)
+    shapes = [shape_named(name) for name in table] if table else list(SHAPES)
+    result = article_tables(read_outcomes(runs), shapes, profile_named(profile)).some()
+    for name, reason in result.missing.items() if table else ():
+        warn(f"{name}: {reason}")
+    if format == "json":
+        typer.echo(json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1))
+    elif format == "csv":
+        typer.echo(writing.as_csv(result.tables), nl=False)
+    elif format == "html":
+        from livek12.report.html import as_page
+
+        typer.echo(as_page(result.tables, result.missing))
+    else:
+        write = writing.as_latex if format == "latex" else writing.as_markdown
+        typer.echo(write(result.tables, intervals))
+
+
+@study.command(
+    "diagnostics", epilog=options.example("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
+)
+def diagnostics(
+    runs: Runs,
+    base: options.BaseRun = None,
+    fewest: Annotated[
+        int | None,
+        typer.Option("--fewest", min=1, help="Questions behind each point; default: 6 for a unit, 5 for a length."),
+    ] = None,
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
+    from livek12.evaluation.studies.diagnostics import FEWEST, STUDY, diagnostics, read_diagnosed, whole_rows
+
+    least = (fewest, fewest) if fewest else FEWEST
+    result = {
+        name: diagnostics(
+            read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
+        )
+        for name, folder in folders(runs).items()
+    }
+    tell(STUDY, result, as_json, html)
+
+
+@study.command(
+    "steps",
+    epilog=options.example("livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1"),
+)
+def steps(
+    runs: Runs,
+    judge: JudgedBy = "",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N answers of a run.")] = None,
+    task: Tasks = "",
+    way: Way = "",
+    cache: options.Cache = True,
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Have judges split responses into steps, and compare with the reference flow, solved and unsolved."""
+    from livek12.core.progress import Progress
+    from livek12.evaluation.studies.consulting import authors_of
+    from livek12.evaluation.studies.steps import STUDY, splittable, step_density
+
+    given = folders(runs)
+    taken = rows_of(given, choice(task, way), together=False)
+    parts = {name: (given[name], splittable(rows, limit)) for name, rows in taken.items()}
+    result = {}
+    with (
+        sitting(judge, cache, "steps") as judges,
+        Progress("splitting", sum(len(each.rows) for _, each in parts.values())) as progress,
+    ):
+        for name, (folder, each) in parts.items():
+            result[name] = step_density(judges, each, authors_of(folder), progress.step)
+    tell(STUDY, result, as_json, html)
+
+
+@study.command(
+    "error-types",
+    epilog=options.example(
+        "livek12 study error-types runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1 --html errors.html"
+    ),
+)
+def error_types(
+    runs: Runs,
+    judge: JudgedBy = "",
+    sample: Annotated[int, typer.Option("--sample", min=1, help="Wrong answers of each run that are looked at.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Of the sample.")] = 0,
+    labels: Labels = [],  # noqa: B006
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Runs of one regression: NAME=RUN,RUN…; may be given again. Default: all runs."),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Write each sample as the run's label plan, for `livek12 review RUN`.")
+    ] = False,
+    task: Tasks = "",
+    way: Way = "",
+    cache: options.Cache = True,
+    html: Page = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell of what kind wrong answers are, by judges or people: rates by model, subject and pictures, and κ."""
+    from livek12.core.errors import UserError
+    from livek12.core.progress import Progress, say
+    from livek12.evaluation.studies.error_kinds import (
+        STUDY,
+        error_types_study,
+        gathered,
+        groups_of,
+        to_ask,
+        typed_by_judges,
+        typed_by_people,
+        write_plans,
+    )
+
+    if not (judge or labels or plan):
+        raise UserError(
+            "error-types needs somebody who tells the kinds: --judge, --labels, or --plan for people to come"
+        )
+    given, chosen = folders(runs), choice(task, way)
+    together = groups_of(group or [], list(given))
+    fitted = labelled(runs, labels, chosen, together=True) if labels else {}
+    typed = gathered(given, sample, seed, {name: pairs for name, (pairs, _) in fitted.items()}, chosen)
+    if plan:
+        for path in write_plans(typed, given):
+            say(f"{path}: the sample, for `livek12 review {path.parent}`")
+        if not (judge or labels):
+            return
+    if judge:
+        with sitting(judge, cache, "error-types") as judges, Progress("typing errors", to_ask(typed)) as progress:
+            typed_by_judges(typed, given, judges, progress.step)
+    else:
+        typed_by_people(typed)
+    result = error_types_study(typed, together)
+    tell(STUDY, result, as_json, html)
+
+
+@study.command("completion", epilog=options.example("livek12 study completion runs/begun --html completion.html"))
+def completion(
+    runs: Runs, judge: JudgedBy = "", cache: options.Cache = True, html: Page = None, as_json: options.Json = False
+) -> None:
+    """Tell how much of the questions came back from their beginnings, by exam, with and without its name."""
+    from dataclasses import replace
+
+    from livek12.core.progress import Progress
+    from livek12.evaluation.studies.completion import STUDY, completion_study, completions, judged, measured
+    from livek12.evaluation.studies.consulting import authors_of
+
+    given = folders(runs)
+    rows = {name: completions(folder.rows()) for name, folder in given.items()}
+    ones = {name: [measured(row) for row in each] for name, each in rows.items()}
+    if judge:
+        total = sum(map(len, rows.values()))
+        with sitting(judge, cache, "completion") as judges, Progress("comparing", total) as progress:
+            for name, each in rows.items():
+                verdicts = judged(each, judges, authors_of(given[name]), progress.step)
+                ones[name] = [
+                    replace(item, judged=compared, problem=problem)
+                    for item, (compared, problem) in zip(ones[name], verdicts, strict=True)
+                ]
+    result = {name: completion_study(each) for name, each in ones.items()}
+    tell(STUDY, result, as_json, html)
