@@ -15,10 +15,9 @@ from typing import Any
 from livek12.core.errors import UserError, why
 from livek12.core.records import Language
 from livek12.dataset_builders.base import Log, one_line
-from livek12.dataset_builders.reading.fields import LANGUAGES, stated
-from livek12.dataset_builders.reading.names import OURS, RANK, spelled
+from livek12.dataset_builders.reading.fields import LANGUAGES, OURS, RANK, spelled, stated
+from livek12.dataset_builders.reading.images import is_picture
 from livek12.dataset_builders.reading.options import other_members
-from livek12.dataset_builders.reading.pictures import is_picture
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list
 

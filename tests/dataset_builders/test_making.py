@@ -19,10 +19,9 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders import build
 from livek12.dataset_builders.reading import making
 from livek12.dataset_builders.reading.images import FileBytes
-from livek12.dataset_builders.reading.workers import Workers
+from livek12.dataset_builders.reading.making import Workers
 from livek12.dataset_builders.writing import statistics
-from livek12.dataset_builders.writing.counting import PartCounts
-from livek12.dataset_builders.writing.statistics import Statistics
+from livek12.dataset_builders.writing.statistics import PartCounts, Statistics
 from tests.dataset_builders.pictures import picture
 from tests.engines.helpers import children, gone, wait_until
 
