@@ -130,7 +130,13 @@ def build(
     base_answers: str = "",
     given: Given = NOTHING,
 ) -> BuildReport:
-    """See `livek12.dataset_builders.build`."""
+    """Builds the dataset of one benchmark, or of all of them, into `out`.
+
+    `source` is a file or folder, or "hub"; several for `all`, see `find_sources`. Pictures are fetched only from
+    `hosts`. `subsets` are reviewed sheets of `livek12 subsets`. The release is added to `base` (a folder, or
+    ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`. `withdraw` is a list for
+    `releases.read_withdrawals`.
+    """
     log = Log()
     sources = [source] * bool(source) if isinstance(source, str) else source
     only_withdraws = withdraw is not None and not sources and benchmark in names()

@@ -187,10 +187,10 @@ def _refused(head: Head, make: Maker) -> BadRow | None:
 
 
 def _is_said(head: Head, reason: BadRow | None, log: Log) -> bool:
+    if head.log is not None:
+        log.add(head.log if reason is None else Log(unread=head.log.unread, lost=head.log.lost))
     if reason is not None:
         log.skip(head.where, head.shown, reason)
-    elif head.log is not None:
-        log.add(head.log)
     return reason is None
 
 

@@ -74,17 +74,9 @@ NUMBERS = {
     "knowledge_points": "knowledge points of a question",
 }
 AXES = {
-    "benchmark": "benchmark",
-    "release": "release",
-    "language": "language",
-    "subject": "subject",
+    **{axis: axis for axis in ("benchmark", "release", "language", "subject")},
     "question_type": "type",
-    "difficulty": "difficulty",
-    "modality": "modality",
-    "subset": "subset",
-    "year": "year",
-    "licence": "licence",
-    "review": "review",
+    **{axis: axis for axis in ("difficulty", "modality", "subset", "year", "licence", "review")},
 }
 MOST = 60
 """Rows of one table of counts in a card; the rest is summed up."""

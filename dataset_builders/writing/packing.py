@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import accumulate, chain
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -142,19 +142,25 @@ Named = tuple[str | None, Picture]
 
 @dataclass
 class PackedRows:
-    """The rows of some questions; `sizes` are the bytes of each, and of its figures alone."""
+    """The rows of some questions; `batch` is their columns except ids and pictures.
+
+    `sizes` are the bytes of each, and of its figures alone.
+    """
 
     ids: list[str]
-    columns: bytes
+    batch: pa.RecordBatch
     pictures: dict[str, list[list[Named]]]
     sizes: list[tuple[int, int]]
 
-    @cached_property
-    def batch(self) -> pa.RecordBatch:
-        """The columns except ids and pictures."""
+    def __getstate__(self) -> dict[str, Any]:
+        """Serialises the batch, for another process only."""
+        return {**vars(self), "batch": self.batch.serialize().to_pybytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Reads the batch."""
         import pyarrow as pa
 
-        return pa.ipc.read_record_batch(pa.py_buffer(self.columns), _schema())
+        self.__dict__ = {**state, "batch": pa.ipc.read_record_batch(pa.py_buffer(state["batch"]), _schema())}
 
 
 @dataclass
@@ -276,8 +282,7 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
         files = [sum(len(content) for _, content in some if isinstance(content, PictureFile)) for some in named]
         sizes = list(map(add, sizes, files))
     figures = [sum(len(content or b"") + len(name or "") for name, content in some) for some in pictures[FIGURES]]
-    columns = batch_of(values, _schema()).serialize().to_pybytes()
-    return PackedRows(values[ID], columns, pictures, list(zip(sizes, figures, strict=True)))
+    return PackedRows(values[ID], batch_of(values, _schema()), pictures, list(zip(sizes, figures, strict=True)))
 
 
 @cache

@@ -10,10 +10,12 @@ import json
 import marshal
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -36,34 +38,20 @@ _SPACES, _RARE_SPACES = b" \t\n\v\f\r\x1c\x1d\x1e\x1f", "\x85\u1680\u2028\u2029"
 """All white space of a text in normal form NFKC, in which wide and narrow ones are plain spaces."""
 
 
-@dataclass
-class Distribution:
-    """Exact, mergeable frequencies of a number's values."""
-
-    counts: Counter[float] = field(default_factory=Counter)
-
-    def summary(self) -> dict[str, Any]:
-        """Number of values, mean, standard deviation (of the sample), extremes and quantiles (nearest rank)."""
-        values = sorted(self.counts)
-        total = sum(self.counts.values())
-        mean = math.fsum(value * self.counts[value] for value in values) / total
-        spread = math.fsum((value - mean) ** 2 * self.counts[value] for value in values)
-        return {
-            "n": total,
-            "mean": round(mean, 4),
-            "std": round(math.sqrt(spread / (total - 1)), 4) if total > 1 else None,
-            "min": values[0],
-            "max": values[-1],
-            "quantiles": {str(share): self._at(math.ceil(total * share / 100)) for share in QUANTILES},
-        }
-
-    def _at(self, rank: int) -> float:
-        seen = 0
-        for value in sorted(self.counts):
-            seen += self.counts[value]
-            if seen >= rank:
-                return value
-        raise ValueError("an empty distribution has no quantiles")
+def distribution(counts: Counter[float]) -> dict[str, Any]:
+    """Number of values, mean, standard deviation (of the sample), extremes and quantiles (nearest rank)."""
+    values, total = sorted(counts), counts.total()
+    ranks = list(accumulate(counts[value] for value in values))
+    mean = math.fsum(value * counts[value] for value in values) / total
+    spread = math.fsum((value - mean) ** 2 * counts[value] for value in values)
+    return {
+        "n": total,
+        "mean": round(mean, 4),
+        "std": round(math.sqrt(spread / (total - 1)), 4) if total > 1 else None,
+        "min": values[0],
+        "max": values[-1],
+        "quantiles": {str(share): values[bisect_left(ranks, math.ceil(total * share / 100))] for share in QUANTILES},
+    }
 
 
 class Block:
@@ -72,7 +60,7 @@ class Block:
     def __init__(self) -> None:
         self.questions = 0
         self.by: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.numbers: defaultdict[str, Distribution] = defaultdict(Distribution)
+        self.numbers: defaultdict[str, Counter[float]] = defaultdict(Counter)
 
     def add(self, questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> None:
         """Counts questions, with the measurements of their figures."""
@@ -80,7 +68,7 @@ class Block:
         for axis, values in _axes(questions).items():
             self.by[axis].update(values)
         for name, numbers in _measures(questions, looks).items():
-            self.numbers[name].counts.update(numbers)
+            self.numbers[name].update(numbers)
 
     def merge(self, other: Block) -> None:
         """Adds another block."""
@@ -88,14 +76,14 @@ class Block:
         for axis, counts in other.by.items():
             self.by[axis].update(counts)
         for name, numbers in other.numbers.items():
-            self.numbers[name].counts.update(numbers.counts)
+            self.numbers[name].update(numbers)
 
     def summary(self) -> dict[str, Any]:
         """The block as JSON."""
         return {
             "questions": self.questions,
             "by": {axis: dict(sorted(counts.items())) for axis, counts in sorted(self.by.items())},
-            "numbers": {name: numbers.summary() for name, numbers in sorted(self.numbers.items()) if numbers.counts},
+            "numbers": {name: distribution(counts) for name, counts in sorted(self.numbers.items()) if counts},
         }
 
 
@@ -398,7 +386,7 @@ class Statistics:
     @property
     def images(self) -> int:
         """Figures of the questions."""
-        counts = (counted.block.numbers["images"].counts for counted in self._counted.values())
+        counts = (counted.block.numbers["images"] for counted in self._counted.values())
         return sum(int(value) * number for count in counts for value, number in count.items())
 
     @property
@@ -409,7 +397,7 @@ class Statistics:
     @property
     def points(self) -> float:
         """Points of all questions that state theirs."""
-        counts = (counted.block.numbers["points"].counts for counted in self._counted.values())
+        counts = (counted.block.numbers["points"] for counted in self._counted.values())
         return math.fsum(value * number for count in counts for value, number in count.items())
 
     def summary(self, name: str, configs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from livek12.core.text import folded
 from livek12.dataset_builders import build, sample, validate
 from livek12.dataset_builders.reading.images import look_of
 from livek12.dataset_builders.writing.statistics import (
-    Distribution,
     Statistics,
     contents_of,
     differences,
+    distribution,
     read_statistics,
     recount,
 )
@@ -123,8 +123,7 @@ def test_validate_without_statistics(copied: Path, content: bytes | None) -> Non
 
 @given(st.lists(st.integers(0, 50) | st.floats(0, 50, width=32), min_size=1, max_size=60))
 def test_distributions(values: list[float]) -> None:
-    distribution = Distribution(Counter(values))
-    found = distribution.summary()
+    found = distribution(Counter(values))
     assert found["n"] == len(values)
     assert found["mean"] == pytest.approx(reference.fmean(values), abs=1e-4)
     expected = reference.stdev(values) if len(values) > 1 else None
