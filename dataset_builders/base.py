@@ -22,6 +22,7 @@ PAGES = "pages"
 IMAGE_ONLY = "image_only"
 """The table of questions asked from page images; its rows leave the figures to their pages."""
 DIFFICULTIES = ("easy", "medium", "hard")
+_OTHER = re.compile(r"\W")
 
 
 class BadRow(ValueError):
@@ -137,7 +138,7 @@ def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
 def by_release(record: Question | Page) -> str:
     """The split LANGUAGE_RELEASE of a record, as a name that `datasets` accepts."""
     name = "_".join(part for part in (record.language, record.release) if part)
-    return re.sub(r"\W", "_", name) or PAGES
+    return _OTHER.sub("_", name) or PAGES
 
 
 def one_line(text: object, limit: int = 300) -> str:

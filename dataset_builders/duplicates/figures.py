@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.records import Image
 from livek12.dataset_builders.duplicates.shingling import mixed
-from livek12.dataset_builders.reading.pictures import FORMATS, MAX_PIXELS
+from livek12.dataset_builders.reading.images import FORMATS, MAX_PIXELS
 
 if TYPE_CHECKING:
     import numpy as np

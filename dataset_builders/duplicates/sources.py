@@ -17,7 +17,7 @@ from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, sketch
 from livek12.dataset_builders.duplicates.stems import Stem, stem, stem_of
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
-from livek12.dataset_builders.reading.workers import Workers
+from livek12.dataset_builders.reading.making import Workers
 from livek12.dataset_builders.registry import builder_of
 
 FEWEST = 4_096

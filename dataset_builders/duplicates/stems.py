@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Language, Option, Question
@@ -90,7 +90,7 @@ def stem_of(
     text: str,
     options: Sequence[Option],
     answer: Sequence[str],
-    images: Sequence[Image],
+    images: Iterable[Image],
     *,
     pictures: bool = False,
 ) -> Stem:

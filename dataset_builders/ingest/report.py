@@ -18,7 +18,7 @@ from markupsafe import Markup
 from livek12.core.files import write_atomically
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.questions.segment import MISSING
-from livek12.dataset_builders.reading.pictures import find_pages
+from livek12.dataset_builders.reading.images import find_pages
 from livek12.report.html import csp_hash, environment, read_template
 from livek12.report.markup import clean, render, render_answer
 

@@ -20,16 +20,18 @@ from livek12.dataset_builders.publishing.plan import content_hash, local_files
 from livek12.dataset_builders.publishing.remote import Repository, State
 from livek12.dataset_builders.publishing.shipping import Files
 from livek12.dataset_builders.writing.card import CARD_FILES, describe_again
-from livek12.dataset_builders.writing.flat_tables import FlatConfig, flat_rows, write_flat
-from livek12.dataset_builders.writing.published import (
+from livek12.dataset_builders.writing.listings import (
     ENVIRONMENT,
     EVAL,
-    FILE,
     SHARED,
     Gate,
     Publication,
     parse_published,
 )
+from livek12.dataset_builders.writing.listings import (
+    PUBLISHED as FILE,
+)
+from livek12.dataset_builders.writing.parquet import FlatConfig, flat_rows, write_flat
 
 
 @dataclass(frozen=True)

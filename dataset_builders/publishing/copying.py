@@ -17,12 +17,10 @@ from livek12.core.records import Page, Question, Record, Source
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
 from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, read_columns
 from livek12.dataset_builders.reading.built import tables_of
-from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.writing.card import METADATA, VARIANTS, rewrite_metadata
-from livek12.dataset_builders.writing.membership import FILE as MEMBERS
-from livek12.dataset_builders.writing.membership import members_of, read_members, write_members
+from livek12.dataset_builders.writing.listings import MEMBERS, members_of, read_members, write_members
 from livek12.dataset_builders.writing.parquet import TableWriters
-from livek12.dataset_builders.writing.withheld import Withheld
+from livek12.dataset_builders.writing.withheld import Withheld, without_answers
 
 Fate = Literal["keep", "change", "drop"]
 _COLUMNS: dict[bool, tuple[str, ...]] = {

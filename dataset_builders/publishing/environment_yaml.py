@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from livek12.core.features import SPLIT
-from livek12.dataset_builders.writing.flat_tables import FlatConfig
+from livek12.dataset_builders.writing.parquet import FlatConfig
 
 VERSION = "hf-env-0.1"
 _VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}

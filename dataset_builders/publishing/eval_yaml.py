@@ -14,7 +14,7 @@ from typing import Any
 from livek12.core.errors import UserError, why
 from livek12.core.features import SPLIT, Form
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.writing.flat_tables import FlatConfig
+from livek12.dataset_builders.writing.parquet import FlatConfig
 
 FRAMEWORK = "inspect-ai"
 FRAMEWORKS = frozenset(

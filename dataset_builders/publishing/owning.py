@@ -16,7 +16,8 @@ from livek12.core.questions import CARD
 from livek12.dataset_builders.publishing.plan import HUBS_OWN, LocalFile
 from livek12.dataset_builders.publishing.remote import Repository, State
 from livek12.dataset_builders.writing.card import MARK, METADATA
-from livek12.dataset_builders.writing.published import FILE, SHARED, Publication, parse_published
+from livek12.dataset_builders.writing.listings import PUBLISHED as FILE
+from livek12.dataset_builders.writing.listings import SHARED, Publication, parse_published
 
 _TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
 _BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)

@@ -17,7 +17,8 @@ from livek12.core.features import is_flat
 from livek12.core.questions import CARD
 from livek12.dataset_builders.publishing.remote import RemoteFile
 from livek12.dataset_builders.writing.card import METADATA
-from livek12.dataset_builders.writing.published import FILE, SHARED
+from livek12.dataset_builders.writing.listings import PUBLISHED as FILE
+from livek12.dataset_builders.writing.listings import SHARED
 
 HUBS_OWN = frozenset({".gitattributes"})
 Kind = Literal["added", "changed", "removed", "unchanged"]

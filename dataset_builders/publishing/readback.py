@@ -22,7 +22,7 @@ from livek12.dataset_builders.base import PAGES, one_line
 from livek12.dataset_builders.publishing.plan import LocalFile, changes
 from livek12.dataset_builders.publishing.policy import read_columns
 from livek12.dataset_builders.publishing.remote import Repository
-from livek12.dataset_builders.writing.flat_tables import flat_rows
+from livek12.dataset_builders.writing.parquet import flat_rows
 
 
 def read_back(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from livek12.core import hub
 from livek12.core.errors import UserError
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.writing.published import Gate, Publication
+from livek12.dataset_builders.writing.listings import Gate, Publication
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, GitRefs

@@ -16,7 +16,7 @@ from livek12.core.progress import Progress
 from livek12.dataset_builders.publishing.plan import Change, LocalFile, changes, free_tag, is_published
 from livek12.dataset_builders.publishing.readback import read_back
 from livek12.dataset_builders.publishing.remote import WAITS, Changed, Repository, State, Unanswered, local_operation
-from livek12.dataset_builders.writing.published import Gate
+from livek12.dataset_builders.writing.listings import Gate
 
 BATCH_FILES = 8
 BATCH_BYTES = 256 << 20

@@ -1,7 +1,9 @@
-"""Loads the images that rows refer to, and refuses invalid ones.
+"""Pictures of a source: finds, fetches, checks and measures the images that rows refer to, and refuses invalid ones.
 
-Contract: a returned image holds complete encoded bytes in a format that models read, of bounded size; its path is a
-bare file name. Nothing outside the source's folder is read, and only named hosts are contacted.
+Contract: a returned image holds complete encoded bytes in a format that models read, of bounded size (read from the
+header before decoding); its path is a bare file name. Nothing outside the source's folder is read. Only named hosts are
+contacted, by http and https (redirects too), for at most `MAX_BYTES` and `MAX_SECONDS` per image. Pages are in
+`pages/`, one file per page, PAPER_N.png (or .jpg, .jpeg, .webp), N from 1.
 """
 
 from __future__ import annotations
@@ -9,22 +11,244 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import io
 import os
 import re
 import stat
+import time
+import urllib.error
+import urllib.request
+import warnings
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from livek12.core.errors import UserError
+from livek12.core.files import pointer_note
 from livek12.core.records import Image
-from livek12.dataset_builders.base import BadRow, Log, one_line
-from livek12.dataset_builders.reading.fetching import MAX_BYTES, fetch, is_address, is_allowed
-from livek12.dataset_builders.reading.pictures import MAGIC, Look, check_image, look_at
-from livek12.dataset_builders.reading.rows import roots
+from livek12.dataset_builders.base import BadRow, Log, PageKey, one_line
+
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+MAX_PIXELS = 89_478_485
+"""Pillow's own bound against decompression bombs; an A4 page at 600 dpi has 35 million."""
+MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM")
+ENDS = 2048
+"""Bytes at each end of a picture that distinguish it."""
+_PAGE = re.compile(r"(.+)_0*([1-9]\d{0,4})\.(?:png|jpe?g|webp)", re.IGNORECASE)
+_MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
+
+
+def roots(root: Path) -> tuple[Path, ...]:
+    """The resolved folders that may hold files of a source.
+
+    A snapshot in the Hub's cache consists of links into `blobs`, so that folder is included.
+    """
+    root = root.resolve()
+    return (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
+
+
+def is_picture(file: Path) -> bool:
+    """True if the file name is that of a readable picture."""
+    return file.suffix.lower() in _SUFFIXES
+
+
+def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
+    """The pictures below a source's folder, except pages, whose names are not in `used`."""
+    unused = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "pages")
+        names = (name for name in sorted(files) if name not in used and is_picture(Path(name)))
+        unused += [str(Path(folder, name).relative_to(root)) for name in names]
+    return unused
+
+
+def find_pages(root: Path) -> dict[PageKey, Path]:
+    """The files below `root/pages` by paper and page number, in order."""
+    pages = {}
+    for file in sorted((root / "pages").glob("*")):
+        if match := _PAGE.fullmatch(file.name):
+            pages[match[1], int(match[2])] = file
+    return dict(sorted(pages.items()))
+
+
+class Look(NamedTuple):
+    """Measurements of a picture; `outline` is its length and a checksum of its ends, where a PNG keeps checksums."""
+
+    size: int
+    pixels: tuple[int, int] | None
+    outline: str
+
+
+def look_at(data: bytes, pixels: tuple[int, int] | None = None) -> Look:
+    """Measures a picture, whose width and height may be known."""
+    return Look(len(data), pixels or pixels_of(data), f"{len(data)} {zlib.crc32(data[:ENDS] + data[-ENDS:])}")
+
+
+def pixels_of(data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels; None if unknown."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
+        return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+    from PIL import Image as Pillow
+
+    try:
+        with Pillow.open(io.BytesIO(data)) as picture:
+            return picture.size
+    except Exception:  # a damaged picture is for `validate` to report
+        return None
+
+
+def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, int]:
+    """Checks that the bytes are a picture and returns its width and height; BadRow names the picture."""
+    from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
+
+    shown = f"image {one_line(name, 120)}"
+    Pillow.init()  # otherwise it knows only some of the formats
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow warns of large images; the bound here is our own
+            picture = Pillow.open(io.BytesIO(data), formats=FORMATS)
+            width, height = picture.size
+            if width * height > MAX_PIXELS:
+                raise BadRow(f"{shown} is too large: {width} x {height} pixels, at most {MAX_PIXELS}")
+            if decode:
+                picture.load()
+            elif picture.format == "PNG":
+                picture.verify()
+            elif not _is_whole(data, picture.format or ""):
+                raise BadRow(f"{shown} is damaged: it breaks off")
+            return width, height
+    except BadRow:
+        raise
+    except Pillow.DecompressionBombError:
+        raise BadRow(f"{shown} is too large: more than {2 * MAX_PIXELS} pixels") from None
+    except Exception as error:  # Pillow's decoders raise whatever a hostile file makes them raise
+        head = data[:256].lstrip().lower()
+        if not data:
+            raise BadRow(f"{shown} is empty") from None
+        if note := pointer_note(data):
+            raise BadRow(f"{shown} is {note}") from None
+        if head.startswith((b"<!doctype html", b"<html")):
+            raise BadRow(f"{shown} is an HTML page, not a picture") from None
+        if not data.startswith(MAGIC):
+            raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
+        # Pillow's text names a Python object, which is of no use to a reader.
+        why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
+        raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
+
+
+def _is_whole(data: bytes, format: str) -> bool:
+    match format:
+        case "JPEG":
+            return data.find(_END, _scan_of(data)) >= 0
+        case "WEBP":
+            return len(data) >= int.from_bytes(data[4:8], "little") + 8
+        case "GIF":
+            return data.rstrip(b"\0").endswith(b";")
+        case _:
+            return len(data) >= int.from_bytes(data[2:6], "little")
+
+
+def _scan_of(data: bytes) -> int:
+    """The offset of a JPEG's image data, after its headers (which may hold a thumbnail)."""
+    offset = 2
+    while offset + 4 <= len(data) and data[offset] == _MARKER:
+        if data[offset + 1] == _SCAN:
+            return offset
+        if data[offset + 1] == _MARKER:
+            offset += 1  # a fill byte
+        else:
+            offset += 2 + int.from_bytes(data[offset + 2 : offset + 4], "big")
+    return len(data)
+
+
+MAX_BYTES = 64 << 20
+MAX_SECONDS = 60.0
+WAIT_SECONDS = 20.0
+"""Timeout for one answer of the host, or one piece of it."""
+_PIECE = 1 << 16
+
+
+def is_address(ref: str) -> bool:
+    """True if a reference to an image is a URL and no path."""
+    return "://" in ref[:64] or ref.startswith("//")
+
+
+def is_allowed(url: str, hosts: Collection[str]) -> bool:
+    """True if a URL is http(s) on one of the hosts, given as HOST (any port) or HOST:PORT."""
+    try:
+        parts = urlsplit(url)
+        names = {parts.hostname or "", f"{parts.hostname}:{parts.port}"} if parts.port else {parts.hostname or ""}
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(names & {host.lower() for host in hosts})
+
+
+def fetch(url: str, hosts: Collection[str]) -> bytes:
+    """Downloads an address."""
+    shown = f"image {one_line(url, 120)}"
+    if not is_allowed(url, hosts):
+        raise BadRow(
+            f"{shown} is an address on another host and was not fetched; allow its host or put the file beside the rows"
+        )
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _AllowedRedirects(hosts),
+    ):
+        opener.add_handler(handler)
+    try:
+        with opener.open(url, timeout=WAIT_SECONDS) as answer:
+            return _download(answer, shown)
+    except urllib.error.HTTPError as error:
+        raise BadRow(
+            f"{shown} could not be fetched: the host answers {error.code} {one_line(error.reason, 60)}"
+        ) from None
+    except (OSError, HTTPException, ValueError) as error:
+        if isinstance(error, BadRow):
+            raise
+        raise BadRow(f"{shown} could not be fetched: {one_line(getattr(error, 'reason', error), 120)}") from None
+
+
+def _download(answer: Any, shown: str) -> bytes:
+    end = time.monotonic() + MAX_SECONDS
+    pieces, size = [], 0
+    while piece := answer.read1(_PIECE):
+        size += len(piece)
+        pieces.append(piece)
+        if size > MAX_BYTES:
+            raise BadRow(f"{shown} has more than {MAX_BYTES >> 20} MiB")
+        if time.monotonic() > end:
+            raise BadRow(f"{shown} could not be fetched: it takes more than {MAX_SECONDS:.0f} seconds")
+    if (stated := answer.headers.get("Content-Length")) and stated.isdigit() and size < int(stated):
+        raise BadRow(f"{shown} could not be fetched: {size} of {stated} bytes came")
+    return b"".join(pieces)
+
+
+class _AllowedRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to allowed hosts only."""
+
+    def __init__(self, hosts: Collection[str]) -> None:
+        self._hosts = hosts
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if not is_allowed(newurl, self._hosts):
+            here, there = one_line(req.full_url, 120), one_line(newurl, 120)
+            raise BadRow(f"image {here} was not fetched: it leads to {there}, on another host")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 MOST_KNOWN = 50_000

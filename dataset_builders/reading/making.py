@@ -1,34 +1,37 @@
 """Makes the questions of a source, in this process or, for many rows, in worker processes.
 
 Contract: both ways give the same questions, ids and log lines in the order of the rows: this process resolves in order
-the parts that depend on earlier rows (ids, files that replace addresses).
+the parts that depend on earlier rows (ids, files that replace addresses). Exceptions of a worker are raised here; a
+worker that dies is a UserError.
 """
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import ValidationError
 
-from livek12.core.process import cores
+from livek12.core.errors import UserError
+from livek12.core.process import Ended, Link, ProcessPool, cores, requests
 from livek12.core.records import Image, Question
 from livek12.dataset_builders.base import BadRow, Log, UniqueIds
-from livek12.dataset_builders.reading.absences import absences
 from livek12.dataset_builders.reading.images import FileBytes, ImageLoader
-from livek12.dataset_builders.reading.rows import SourceRow, read_rows
-from livek12.dataset_builders.reading.soundness import sound
-from livek12.dataset_builders.reading.workers import Workers
+from livek12.dataset_builders.reading.rows import SourceRow, bytes_of_rows, read_rows
+from livek12.dataset_builders.reading.soundness import absences, sound
 
-FEWEST_ROWS, FEWEST_BYTES = 2_000, 16 << 20
-"""Smaller sources are processed here: starting processes takes half a second."""
-FEWEST_CORES = 2
-"""With one core, workers gain nothing. With two, a worker makes rows while this process counts and writes them: a third
-less wall time, for a seventh more in all."""
+FEWEST_ROWS, FEWEST_BYTES, FEWEST_CORES = 16_000, 32 << 20, 2
+"""So many rows, or an eighth of the bytes of their pictures, are processed here before processes start, unless the
+files of rows are larger: two processes start in a second and a half, and pickling rows takes a tenth of making them."""
+FEW_ROWS = 2_000
+"""The same for questions that are not packed: whoever wants a few does not wait for other processes."""
 MOST_WORKERS = 4
 CHUNK_ROWS, CHUNK_BYTES = 256, 4 << 20
 """Size of a worker's task, and of a piece of its result."""
@@ -137,7 +140,8 @@ def to_packs(
     """As `to_questions`, but with the questions packed by the process that made them."""
     ids = UniqueIds()
     make.loader.by_name = True
-    for befores, rows, (heads, packs) in _chunks(make, pack, _read(source, other_files, forms)):
+    size = bytes_of_rows(source, other_files)
+    for befores, rows, (heads, packs) in _chunks(make, pack, _read(source, other_files, forms), size):
         refused = [_refused(head, make) if head.taken else None for head in heads]
         made = list(packs)
         if any(refused):
@@ -183,10 +187,10 @@ def _refused(head: Head, make: Maker) -> BadRow | None:
 
 
 def _is_said(head: Head, reason: BadRow | None, log: Log) -> bool:
+    if head.log is not None:
+        log.add(head.log if reason is None else Log(unread=head.log.unread, lost=head.log.lost))
     if reason is not None:
         log.skip(head.where, head.shown, reason)
-    elif head.log is not None:
-        log.add(head.log)
     return reason is None
 
 
@@ -198,34 +202,21 @@ def _claimed(head: Head, ids: UniqueIds, log: Log) -> str:
 
 
 def _chunks(
-    make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]]
+    make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]], size: int = 0
 ) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
-    if cores() < FEWEST_CORES:
-        yield from _made_here(make, pack, rows)
-        return
-    if pack is None:  # whoever wants a few questions does not wait for other processes
-        yield from _made_here(make, pack, islice(rows, FEWEST_ROWS))
-    chunks = _pickled(rows, pack)
-    ahead, rows_left, bytes_left = list[tuple[list[Before], PickledRows]](), FEWEST_ROWS if pack else 1, FEWEST_BYTES
-    while rows_left > 0 and bytes_left > 0 and (chunk := next(chunks, None)):
-        ahead.append(chunk)
-        rows_left -= chunk[1].rows
-        bytes_left -= len(chunk[1].pickled)
-    if rows_left > 0 and bytes_left > 0:
-        yield from _made_here(make, pack, _unpickled(ahead))
-        return
+    most = FEWEST_ROWS * (size <= FEWEST_BYTES) if pack else min(FEWEST_ROWS, FEW_ROWS)
+    yield from _made_here(make, pack, rows, most if cores() >= FEWEST_CORES else None)
     with Workers(make_chunk, (make, pack), min(cores(), MOST_WORKERS)) as workers:
-        pieces_of = (((befores, rows), rows) for befores, rows in chain(ahead, chunks))
-        for (befores, pickled), (heads, pieces) in workers.answers(pieces_of):
+        for (befores, pickled), (heads, pieces) in workers.answers((some, some[1]) for some in _pickled(rows, pack)):
             yield befores, pickled, (heads, chain.from_iterable(map(pickle.loads, pieces)))
 
 
 def _made_here(
-    make: Maker, pack: Packing[Any] | None, rows: Iterable[tuple[Log | None, SourceRow | None]]
+    make: Maker, pack: Packing[Any] | None, rows: Iterator[tuple[Log | None, SourceRow | None]], most: int | None
 ) -> Iterator[tuple[list[Before], PickledRows, Chunk]]:
-    befores, heads, questions, size = list[Before](), list[Head](), list[Question](), 0
+    befores, heads, questions, size, pictures = list[Before](), list[Head](), list[Question](), 0, 0
     log = Log()
-    for before, row in rows:
+    for before, row in islice(rows, most):
         befores.append((before, row is not None))
         if row is not None:
             head, question = _made(make, row, log)
@@ -236,7 +227,10 @@ def _made_here(
                 size += sum(map(_size, question.images))
         if pack is None or len(befores) == CHUNK_ROWS or size > CHUNK_BYTES:
             yield befores, PickledRows(b"", 0), (heads, pack(questions) if pack else questions)
+            pictures += size
             befores, heads, questions, size = [], [], [], 0
+            if most is not None and pictures > 8 * FEWEST_BYTES:
+                break
     if befores:
         yield befores, PickledRows(b"", 0), (heads, pack(questions) if pack else questions)
 
@@ -257,14 +251,6 @@ def _pickled(
             pickler = pickle.Pickler(chunk, pickle.HIGHEST_PROTOCOL)
     if befores:
         yield befores, PickledRows(chunk.getvalue(), count, pack is None or pack.compares)
-
-
-def _unpickled(
-    chunks: Iterable[tuple[list[Before], PickledRows]],
-) -> Iterator[tuple[Log | None, SourceRow | None]]:
-    for befores, pickled in chunks:
-        rows = pickled.unpickled()
-        yield from ((before, next(rows) if has_row else None) for before, has_row in befores)
 
 
 def make_chunk(
@@ -331,3 +317,68 @@ def _row_id(row: SourceRow) -> str | None:
         return row.id if isinstance(own, str | int) else None
     except BadRow:
         return None
+
+
+COLLECTED: Final = 100_000
+"""Allocations between two garbage collections, where rows by the thousand come and go and hold no cycles: with Python's
+own 700, a fifth of the time goes into scanning those waiting to be written."""
+AHEAD: Final = 2
+"""Pieces in flight for each process."""
+T = TypeVar("T")
+
+
+class Workers:
+    """Context manager of processes that call `call(given, piece)`.
+
+    `call` is a module-level function; `given` is pickled once.
+    """
+
+    def __init__(self, call: Callable[[Any, Any], Any], given: object, count: int) -> None:
+        self._pool = ProcessPool(_serve, call, given, size=count, quiet=False)
+        self._threads = ThreadPoolExecutor(count)
+
+    def answers(self, pieces: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
+        """The result for the second part of each piece, with its first part."""
+        waiting: deque[tuple[T, Future[Any]]] = deque()
+        for name, piece in pieces:
+            waiting.append((name, self._threads.submit(self._ask, piece)))
+            if len(waiting) > AHEAD * self._pool.size:
+                first, answer = waiting.popleft()
+                yield first, answer.result()
+        for name, answer in waiting:
+            yield name, answer.result()
+
+    def _ask(self, piece: Any) -> Any:
+        try:
+            error, answer = pickle.loads(self._pool.ask(pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)))
+        except Ended as end:
+            raise UserError(f"a process that reads rows broke off: {end}; nothing was changed, start again") from None
+        if error is not None:
+            raise error
+        return answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._pool.close()
+        self._threads.shutdown()
+        self._pool.close()  # what a thread has started meanwhile
+
+
+def _serve(link: Link, call: Callable[[Any, Any], Any], given: object) -> None:
+    gc.set_threshold(COLLECTED)
+    for piece in requests(link):
+        link.send_bytes(pickle.dumps(_answer(call, given, pickle.loads(piece)), pickle.HIGHEST_PROTOCOL))
+
+
+def _answer(call: Callable[[Any, Any], Any], given: object, piece: object) -> tuple[Exception | None, Any]:
+    try:
+        return None, call(given, piece)
+    except Exception as error:  # raised again in the main process
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # an error that cannot travel
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return error, None

@@ -16,10 +16,9 @@ from livek12.core.errors import UserError, why
 from livek12.core.languages import by_name, codes
 from livek12.core.records import Language
 from livek12.dataset_builders.base import Log, one_line
-from livek12.dataset_builders.reading.fields import stated
-from livek12.dataset_builders.reading.names import OURS, RANK, spelled
+from livek12.dataset_builders.reading.fields import OURS, RANK, spelled, stated
+from livek12.dataset_builders.reading.images import is_picture
 from livek12.dataset_builders.reading.options import other_members
-from livek12.dataset_builders.reading.pictures import is_picture
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list
 

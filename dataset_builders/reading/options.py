@@ -1,7 +1,9 @@
-"""Options stored apart from their question, in any form.
+"""Options stored apart from their question, in any form, and the options that a key names.
 
 Contract: accepts a list of texts (labelled or not), of {label, text} under usual names, of pairs, an object of label →
 text, an object of two lists, or a text with a line for each. An option's picture is written into the text in Markdown.
+`chosen` returns labels only if the key can mean nothing else; otherwise None, and the key is kept as its source spells
+it.
 """
 
 from __future__ import annotations
@@ -12,11 +14,78 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livek12.core.records import Option
+from livek12.core.text import squeezed
 from livek12.dataset_builders.base import BadRow
-from livek12.dataset_builders.reading.choice_keys import plain_label
 from livek12.dataset_builders.reading.fields import numbers_of, stated, truth_of, whole_of
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.text import parse_list, parse_object, plain_width, split_options, unlabelled
+
+_CIRCLED = {**{chr(0x2460 + n): str(n + 1) for n in range(20)}, **{chr(0x2474 + n): str(n + 1) for n in range(20)}}
+_ONE = r"[(（\[]?\s*(?:(\d{1,2})|([A-Ja-j])|([ㄱ-ㅎ])|([가나다라마바사아자차]))\s*[)）\].．]?\s*(?:번|항)?"
+_LABELS_ONLY = re.compile(rf"\s*{_ONE}(?:\s*(?:[,，、/;；&·]|및|와|과|\s)\s*{_ONE})*\s*")
+_EACH = re.compile(_ONE)
+_LONGEST = 100
+"""Characters of a key that consists of labels only."""
+_WITH_TEXT = re.compile(rf"\s*{_ONE}\s*[:：.．)\s]\s*(\S.*)", re.DOTALL)
+
+
+def plain_label(label: str) -> str:
+    """A label as keys and answers name it: ① and ⑴ are 1."""
+    return _CIRCLED.get(label, label.upper())
+
+
+def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> list[str] | None:
+    """The labels that a key names, in the order of the options; None if uncertain.
+
+    `unlabelled`: the source has no labels, so a key is an option's text, or a number counted from 0 or 1.
+    """
+    by_text = [option.label for option in options if _bare(option.text) == _bare(key)]
+    named = _labels_of(key)
+    if len(by_text) == 1 and (unlabelled or not _in_order(named, options)):
+        return by_text
+    if unlabelled and key.strip().isdecimal():
+        return None
+    if named:
+        return _in_order(named, options)
+    if (match := _WITH_TEXT.fullmatch(_spelled(key))) and (selected := _in_order([_label(match)], options)):
+        text = next(option.text for option in options if option.label == selected[0])
+        return selected if _bare(text) == _bare(match[match.re.groups]) else None
+    return None
+
+
+def label_only(key: str) -> set[str]:
+    """The labels that a key consists of, before the options are known; empty if it has other text."""
+    return set(_labels_of(key))
+
+
+def _labels_of(key: str) -> list[str]:
+    spelled = _spelled(key)
+    if len(spelled) > _LONGEST or not _LABELS_ONLY.fullmatch(spelled):
+        return []
+    return [_label(match) for match in _EACH.finditer(spelled)]
+
+
+def _spelled(key: str) -> str:
+    spaced = "".join(f" {_CIRCLED[character]} " if character in _CIRCLED else character for character in key)
+    plain = " ".join(spaced.split())
+    return " ".join(plain) if re.fullmatch(r"[A-J]+|[a-j]+|[ㄱ-ㅎ]+", plain) else plain
+
+
+def _label(match: re.Match[str]) -> str:
+    return next(group for group in match.groups()[:4] if group).upper()
+
+
+def _in_order(labels: Sequence[str], options: Sequence[Option]) -> list[str] | None:
+    names = [option.label for option in options]
+    if not labels or len(set(labels)) < len(labels) or not set(labels) <= set(names):
+        return None
+    return sorted(labels, key=names.index)
+
+
+def _bare(text: str) -> str:
+    """A text in the form that two spellings of one option share."""
+    return squeezed(text).strip(".。")
+
 
 _LABELS = ("label", "key", "aoVal", "letter", "id", "name", "index", "option_label")
 _TEXTS = ("text", "content", "value", "option", "option_text", "choice", "answer")
@@ -56,6 +125,8 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
     items = [_alone(item) for item in parse_list(value)]
     while items and items[-1] is None:  # a table fills shorter lists up
         items.pop()
+    if not items:
+        return [], True
     pairs = [item for item in items if isinstance(item, Mapping)]
     if pairs and len(pairs) == len(items):
         options = [_of_pair(pair, place) for place, pair in enumerate(pairs)]

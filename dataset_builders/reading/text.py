@@ -1,4 +1,4 @@
-"""Reads structure out of question texts: options, sub-questions, blanks, lists.
+"""Reads structure out of question texts: options, sub-questions, groups of questions, blanks, lists.
 
 Contract: pure functions; each changes a text only where its rule is certain; nothing is evaluated.
 """
@@ -9,8 +9,10 @@ import ast
 import json
 import operator
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from livek12.core.records import Option
@@ -80,6 +82,9 @@ _INVISIBLE = re.compile(
     "\ufeff\U000e0000-\U000e007f]|(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 """A joiner or a variation selector within an emoji or a word of another script belongs to it."""
+_MAY_BE_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+)
 _FILE_NAME = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp)\s*$", re.IGNORECASE)
 _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
 
@@ -87,7 +92,9 @@ _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
 def without_invisible(value: Any) -> Any:
     """A value without invisible characters that break comparisons; the same object if it has none."""
     if isinstance(value, str):
-        return value if value.isascii() or _FILE_NAME.search(value) else _INVISIBLE.sub("", value)
+        if value.isascii() or not _MAY_BE_INVISIBLE.search(value) or _FILE_NAME.search(value):
+            return value
+        return _INVISIBLE.sub("", value)
     if isinstance(value, list):
         shown = [without_invisible(item) for item in value]
         return value if all(map(operator.is_, shown, value)) else shown
@@ -109,20 +116,20 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
     for pattern, labels in _OPTION_LABELS:
         marks = _marks(text, pattern, labels)
         run = _run(marks, labels)
-        if len(run) < 2 or len(_run([mark for mark in marks if mark[1] < run[0][1]], labels)) >= len(run):
+        if len(run) < 2 or (marks[0] is not run[0] and len(_run(marks[: marks.index(run[0])], labels)) >= len(run)):
             continue
-        names = [name for name, _, _ in run]
-        options = [Option(label=name, text=piece) for name, piece in zip(names, _pieces(text, run), strict=True)]
-        enough = len(run) > 2 or all(_begins_line(text, start) for _, start, _ in run)
+        names, pieces = [name for name, _, _ in run], _pieces(text, run)
         lettered = labels[0] == "A"
         allowed = set(names) if lettered or labels[0] in "ㄱ가" else {*names, *_NUMBERS[: len(run)]}
-        fits = allowed.issuperset(chosen) and (lettered or bool(chosen))
-        if not lettered and _are_statements(text, run, labels):
+        if not allowed.issuperset(chosen) or not (lettered or chosen) or not all(pieces):
+            continue
+        if len(run) == 2 and not all(_begins_line(text, start) for _, start, _ in run):
             continue
         stem = text[: run[0][1]].rstrip()
-        whole = all(option.text for option in options) and not _goes_on(options, labels)
-        if enough and fits and whole and all(map(_is_closed, [stem, *(option.text for option in options)])):
-            return stem, options
+        if _goes_on(pieces, labels) or not (_has_no_parts(text) or all(map(_is_closed, [stem, *pieces]))):
+            continue
+        if lettered or not _are_statements(text, run, labels):
+            return stem, [Option(label=name, text=piece) for name, piece in zip(names, pieces, strict=True)]
     return text, []
 
 
@@ -305,11 +312,11 @@ def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequ
     return any(len(_labels(rest, pattern, other)) > 2 for pattern, other in _NUMBERED_LABELS if other != labels)
 
 
-def _goes_on(options: Sequence[Option], labels: Sequence[str]) -> bool:
+def _goes_on(options: Sequence[str], labels: Sequence[str]) -> bool:
     later = labels[len(options) :]
-    if later and later[0] in options[-1].text and re.search(rf"\d{re.escape(later[0])}[.．、]", options[-1].text):
+    if later and later[0] in options[-1] and re.search(rf"\d{re.escape(later[0])}[.．、]", options[-1]):
         return True
-    lines = [plain_width(match[1]) for option in options for match in _lettered_lines(option.text)]
+    lines = [plain_width(match[1]) for option in options for match in _lettered_lines(option)]
     return bool(lines) and not {form for label in later for form in (label, label.lower())}.isdisjoint(lines)
 
 
@@ -318,6 +325,10 @@ def _lettered_lines(text: str) -> Iterable[re.Match[str]]:
         return _LETTERED_LINE.finditer(text)
     match = _LETTERED_LINE.match(text)
     return (match,) if match else ()
+
+
+def _has_no_parts(text: str) -> bool:
+    return not ("\\begin{" in text or "\\end{" in text or "<table" in text or "</table" in text)
 
 
 def _is_closed(piece: str) -> bool:
@@ -389,3 +400,82 @@ def _split_top_level(text: str, separators: str) -> list[str]:
 def _groups_thousands(text: str, position: int) -> bool:
     before, after = text[max(0, position - 1) : position], text[position + 1 : position + 5]
     return text[position] == "," and before.isdigit() and bool(re.match(r"\d{3}(?!\d)", after))
+
+
+_MEMBER_NUMBERS = (
+    re.compile(r"(?<![\d.．])(\d{1,3})\s?[.．、](?!\d)"),
+    re.compile(r"[(（]\s?(\d{1,2})\s?[)）]"),
+    re.compile(r"(?:(?<![\d.．])(?=\d{1,3}\s?[.．、](?!\d))|(?:^|(?<=\n))[ \t]*(?=\d{1,3}\s))(\d{1,3})\s?[.．、]?"),
+)
+_GAP = re.compile(
+    r"(?:(?:_+|\s{2,}|[(（])\s*(?=\d{1,3}\s*(?:_|\s{2,}|[)）]))|(?<!\d)(?=\d{1,3}\s?[.．]?\s?_{2,})"
+    r"|(?:^|(?<=\n))\s*(?=\d{1,3}\s*(?:\n|$)))(\d{1,3})"
+)
+_LOOSE = re.compile(r"(?:^|(?<=\s))([A-H])\s?[.．、]?\s")
+_MOST_MARKS, _MOST_RUNS = 400, 20
+_FEWEST_MEMBERS = 2
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """One question of a group: its printed number, its text with the shared passage, and its options."""
+
+    number: str
+    text: str
+    options: list[Option]
+
+
+def split_group(text: str, key: Sequence[str]) -> list[GroupMember]:
+    """The questions of a text, given the correct letters of each in order; none if uncertain."""
+    masked = mask_formulas(text)
+    runs = []
+    for pattern in _MEMBER_NUMBERS:
+        marks = [(int(plain_width(m[1])), m.start(), m.end()) for m in pattern.finditer(masked)]
+        runs += list(islice(_runs(marks, len(key)), _MOST_RUNS))
+    groups = (parts for run in runs if (parts := _members(text, run, key, bare=0)))
+    mended = (parts for run in runs if len(key) > _FEWEST_MEMBERS and (parts := _members(text, run, key, bare=1)))
+    return next(groups, None) or _gaps(text, key) or next(mended, [])
+
+
+def _runs(marks: Sequence[tuple[int, int, int]], length: int) -> Iterator[list[tuple[int, int, int]]]:
+    for last in range(len(marks) - 1, -1, -1) if len(marks) <= _MOST_MARKS else ():
+        run = [marks[last]]
+        for mark in reversed(marks[:last]):
+            if len(run) < length and mark[0] == run[0][0] - 1:
+                run.insert(0, mark)
+        if len(run) == length:
+            yield run
+
+
+def _members(text: str, run: Sequence[tuple[int, int, int]], key: Sequence[str], *, bare: int) -> list[GroupMember]:
+    passage = text[: run[0][1]].rstrip()
+    ends = [*(start for _, start, _ in run[1:]), len(text)]
+    parts: list[GroupMember] = []
+    for (number, start, behind), end, letters in zip(run, ends, key, strict=True):
+        stem, options = _member_options(text[behind:end].strip(), letters)
+        bare -= not options
+        if bare < 0:
+            return []
+        gap = "" if text[behind : behind + 1].strip() else " "
+        prompt = f"{text[start:behind].strip()}{gap}{stem}".strip()
+        parts.append(GroupMember(str(number), "\n\n".join(filter(None, (passage, prompt))), options))
+    return parts
+
+
+def _member_options(text: str, letters: str) -> tuple[str, list[Option]]:
+    stem, options = split_options(text, set(letters))
+    marks = list(_LOOSE.finditer(text))
+    if options or not marks or marks[0].start() or [m[1] for m in marks] != list("ABCDEFGH"[: max(len(marks), 3)]):
+        return stem, options
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return "", [Option(label=m[1], text=text[m.end() : end].strip()) for m, end in zip(marks, ends, strict=True)]
+
+
+def _gaps(text: str, key: Sequence[str]) -> list[GroupMember]:
+    stem, options = split_options(text, set("".join(key)))
+    if len(options) <= len(key):
+        return []
+    marks = [(int(m[1]), m.start(), m.end()) for m in _GAP.finditer(stem)]
+    for run in _runs(marks, len(key)):
+        return [GroupMember(str(number), f"{stem}\n\n{number}.", options) for number, _, _ in run]
+    return []

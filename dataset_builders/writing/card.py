@@ -21,18 +21,13 @@ from livek12.dataset_builders.base import IMAGE_ONLY
 from livek12.dataset_builders.reading.built import tables_of
 from livek12.dataset_builders.reading.publishers import PUBLISHERS
 from livek12.dataset_builders.registry import CARD as TEMPLATE
-from livek12.dataset_builders.registry import CITATION, text_of
-from livek12.dataset_builders.writing.columns import meanings
-from livek12.dataset_builders.writing.croissant import render_croissant
-from livek12.dataset_builders.writing.flat_tables import flat_rows
-from livek12.dataset_builders.writing.layouts import names_of
-from livek12.dataset_builders.writing.measures import NOT_STATED
-from livek12.dataset_builders.writing.membership import FILE as MEMBERS
-from livek12.dataset_builders.writing.mended import FILE as MENDED
-from livek12.dataset_builders.writing.mended import read_mended
-from livek12.dataset_builders.writing.published import read_published
+from livek12.dataset_builders.registry import CITATION, names_of, text_of
+from livek12.dataset_builders.writing.croissant import meanings, render_croissant
+from livek12.dataset_builders.writing.listings import MEMBERS, MENDED, read_mended, read_published
+from livek12.dataset_builders.writing.parquet import flat_rows
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
 from livek12.dataset_builders.writing.statistics import (
+    NOT_STATED,
     differences,
     read_statistics,
     recount,
@@ -79,17 +74,9 @@ NUMBERS = {
     "knowledge_points": "knowledge points of a question",
 }
 AXES = {
-    "benchmark": "benchmark",
-    "release": "release",
-    "language": "language",
-    "subject": "subject",
+    **{axis: axis for axis in ("benchmark", "release", "language", "subject")},
     "question_type": "type",
-    "difficulty": "difficulty",
-    "modality": "modality",
-    "subset": "subset",
-    "year": "year",
-    "licence": "licence",
-    "review": "review",
+    **{axis: axis for axis in ("difficulty", "modality", "subset", "year", "licence", "review")},
 }
 MOST = 60
 """Rows of one table of counts in a card; the rest is summed up."""

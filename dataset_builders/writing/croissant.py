@@ -1,4 +1,4 @@
-"""Renders `croissant.json`: the dataset in Croissant 1.1 (JSON-LD).
+"""Renders `croissant.json`: the dataset in Croissant 1.1 (JSON-LD), with the meaning of each column.
 
 Contract: Croissant supports records of one level; deeper members of a column are left to the Parquet schema.
 """
@@ -11,17 +11,96 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from livek12.core.features import FlatRow, columns, is_flat
+from livek12.core.languages import codes, listed
+from livek12.core.question_types import type_names
 from livek12.core.records import Page, Question, Record
 from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.writing.columns import meanings
-from livek12.dataset_builders.writing.measures import NOT_STATED
-from livek12.dataset_builders.writing.published import Publication
+from livek12.dataset_builders.writing.listings import Publication
+from livek12.dataset_builders.writing.statistics import NOT_STATED
+
+MEANINGS: dict[type[Record], dict[str, str]] = {
+    Question: {
+        "id": "unique in its config",
+        "benchmark": "livek12, kmmmu, cfe or mdk12",
+        "release": "when the question was released or asked",
+        "language": listed(codes()),
+        "subject": "the school or university subject",
+        "question_type": listed(type_names()),
+        "question_type_raw": "the type in the source's own words",
+        "question": "the text, without the options that could be taken out of it",
+        "options": "the choices, in order",
+        "images": "the figures, in the order of their marks",
+        "paper_id": "the paper the question stands on",
+        "page_numbers": "the pages of the paper it stands on, from 1",
+        "boxes": "where it stands on these pages, in fractions of width and height; empty where that is not known",
+        "number": "its number on the paper",
+        "answer": "the key: one entry a blank, sub-question or variable; the letters of a choice are one entry",
+        "part_points": "the points of each entry of the key",
+        "part_units": "the unit printed after each blank, which an answer may leave out",
+        "answer_images": "pictures that belong to the key",
+        "solution": "the reference solution",
+        "solution_images": "pictures of the solution, in the order of their marks",
+        "variables": "the typed answer variables",
+        "reasoning_flow": "the sub-questions that lead to the answer, each with its own answer",
+        "points": "what a full answer is worth",
+        "knowledge_points": "what one must know",
+        "taxonomy": "the path from discipline to topic",
+        "difficulty": "easy, medium or hard",
+        "year": "the year of the exam",
+        "subsets": "the named subsets it belongs to",
+        "flags": "yes-or-no properties; empty where the source does not say",
+        "attributes": "reporting axes that only some benchmarks have",
+        "exam": "the exam's name",
+        "translation_of": "id of the question this one translates",
+        "review": "who accepted the question, and when",
+        "removed_in": "the release that withdrew it",
+        "source": "address, licence and upstream id",
+        "variant": "the question it was made from, and how; empty for a question as it was printed",
+    },
+    Page: {
+        "paper_id": "the paper",
+        "page_number": "the page, from 1",
+        "image": "the whole page",
+        "language": listed(codes()),
+        "release": "the paper's release",
+    },
+    FlatRow: {
+        "id": "the question's id in the other configs",
+        "input": "what the model is told: the whole prompt, or the question alone where there are choices",
+        "target": "the letters, the number or the expression that is right",
+        "choices": "the texts of the choices, for the harness to print; empty where the prompt holds them",
+        "image": "all pictures of the question in one, as a data address; empty where it has none",
+        "metadata": "benchmark, release, language, subject, type, points, licence and address of the question",
+    },
+}
+
+
+def meanings(record: type[Record], benchmarks: Iterable[str]) -> dict[str, str]:
+    """The meaning of each column in a dataset of these benchmarks."""
+    texts, names = MEANINGS[record], sorted(benchmarks)
+    named = re.findall(r"\w+", texts.get("benchmark", ""))
+    return texts if not named or set(names) <= set(named) else {**texts, "benchmark": " or ".join(names)}
+
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 REPOSITORY = "repo"
 """The id of the repository among the files, as in the Hub's own descriptions."""
 _NO_SUM = "https://github.com/mlcommons/croissant/issues/80"
 """Placeholder for the checksum of a repository, which Croissant requires and does not define yet."""
+_OWN = {
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+}
+_TERMS = (
+    "arrayShape citeAs column conformsTo containedIn data dataType description equivalentProperty"
+    " examples extract field fileObject fileProperty fileSet format includes isArray isLiveDataset"
+    " jsonPath key md5 name parentField path recordSet references regex repeated replace samplingRate"
+    " separator source subField transform"
+)
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -29,41 +108,7 @@ _CONTEXT: dict[str, Any] = {
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
-    "arrayShape": "cr:arrayShape",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "containedIn": "cr:containedIn",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "description": {"@container": "@language"},
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isArray": "cr:isArray",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "name": {"@container": "@language"},
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **{term: _OWN.get(term, f"cr:{term}") for term in _TERMS.split()},
 }
 _TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
 

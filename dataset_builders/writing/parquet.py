@@ -1,4 +1,4 @@
-"""Writes tables as sharded Parquet, row by row, in bounded memory.
+"""Writes tables as sharded Parquet, row by row, in bounded memory; flat tables (`core.features`) too.
 
 Contract: `TABLE/SPLIT-00000-of-0000N.parquet`. Row groups are bounded in rows and bytes, shards and the sum of all
 buffers in bytes. The same rows in the same order give the same bytes. A file gets its final name once it is complete.
@@ -11,18 +11,27 @@ later `write`, or at the end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
-from livek12.core.features import schema, to_row
+from livek12.core.errors import UserError, why
+from livek12.core.features import PREFIX, SPLIT, FlatTask, Form, schema, to_row
 from livek12.core.records import Question, Record
 from livek12.dataset_builders.base import IMAGE_ONLY
-from livek12.dataset_builders.writing.arrow import size_of, to_batch
-from livek12.dataset_builders.writing.packing import Packed, PackedRows, PackedRun, unpacked
+from livek12.dataset_builders.writing.packing import (
+    Packed,
+    PackedRows,
+    PackedRun,
+    batch_of,
+    columns_of,
+    sizes_of,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +60,7 @@ class TableWriters:
     def write(self, table: str, split: str, record: Record) -> None:
         """Adds one row to a split of a table."""
         writer, row = self._of(table, split, type(record)), to_row(record)
-        size = size_of(row)
+        (size,) = sizes_of(columns_of([row], row))
         writer.add(row, size)
         self._added(writer, size)
 
@@ -161,8 +170,10 @@ class _ShardWriter:
     def laid_out(self, rows: Rows) -> pa.RecordBatch:
         """Rows as Arrow; UserError if the file of a picture changed."""
         runs = [run for run in rows if isinstance(run, PackedRun)]
+        if runs:
+            return unpacked(runs, self._schema)
         plain = cast(Sequence[Mapping[str, Any]], rows)
-        return unpacked(runs, self._schema) if runs else to_batch(plain, self._schema)
+        return batch_of(columns_of(plain, self._schema.names), self._schema)
 
     def write(self, laid_out: Future[pa.RecordBatch], size: int) -> None:
         batch = laid_out.result()
@@ -228,3 +239,57 @@ def leaves(columns: pa.Schema) -> list[str]:
         return [name]
 
     return [leaf for field in columns for leaf in below(field.name, field.type)]
+
+
+FORMS: dict[Form, str] = {
+    "choices": "the question and its choices",
+    "letters": "whole prompt, letters in a box",
+    "value": "whole prompt, answer in a box",
+}
+
+
+@dataclass(frozen=True)
+class FlatConfig:
+    """A flat config on disk; `form` as in `core.features`."""
+
+    task: str
+    description: str
+    form: Form
+    pictures: bool
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """Of the config."""
+        return PREFIX + self.task
+
+
+def write_flat(folder: Path, tasks: Iterable[FlatTask]) -> list[FlatConfig]:
+    """Writes the rows of each task as its own table."""
+    written = []
+    for task in tasks:
+        with TableWriters(folder) as writers:
+            for row in task.rows:
+                writers.write(PREFIX + task.name, SPLIT, row)
+            rows = writers.counts.get(PREFIX + task.name, {}).get(SPLIT, 0)
+        written.append(FlatConfig(task.name, task.description, task.form, task.pictures, rows))
+    return written
+
+
+def flat_rows(folder: Path) -> dict[str, int]:
+    """The flat configs in a folder, with their numbers of rows."""
+    return {
+        table.name: sum(map(_rows_in, table.glob(f"{SPLIT}-*.parquet")))
+        for table in sorted(folder.glob(f"{PREFIX}*"))
+        if table.is_dir() and any(table.glob(f"{SPLIT}-*.parquet"))
+    }
+
+
+def _rows_in(file: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(file).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{file}: damaged or not Parquet ({why(error)}); fetch it again") from None

@@ -26,12 +26,10 @@ from livek12.core.tables import csv_text
 from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
 from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
-from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.writing.card import WITHDRAWN, WITHDRAWN_COLUMNS, read_withdrawn
-from livek12.dataset_builders.writing.measures import NOT_STATED
 from livek12.dataset_builders.writing.parquet import Counts, writer_options
-from livek12.dataset_builders.writing.statistics import Statistics, read_statistics
-from livek12.dataset_builders.writing.withheld import WithheldAnswers, read_withheld
+from livek12.dataset_builders.writing.statistics import NOT_STATED, Statistics, read_statistics
+from livek12.dataset_builders.writing.withheld import WithheldAnswers, read_withheld, without_answers
 
 QuestionId = tuple[str, str]
 Release = tuple[str, str, str | None]

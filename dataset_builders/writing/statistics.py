@@ -1,27 +1,317 @@
 """Statistics of a dataset, counted per question and stored as `statistics.json`.
 
-Contract: the same rows give the same bytes. A question is measured once, in however many tables it is stored. Missing
-values are "not stated".
+Contract: exact, and mergeable in any order from counts of any process: the same rows give the same bytes. A question is
+measured once, in however many tables it is stored. Missing values are "not stated".
 """
 
 from __future__ import annotations
 
 import json
+import marshal
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from livek12.core.errors import UserError
-from livek12.core.records import Page, Question
-from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
-from livek12.dataset_builders.duplicates import Stem
+from livek12.core.process import cores
+from livek12.core.records import Image, Option, Page, Question
+from livek12.core.text import folded
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey, page_keys
+from livek12.dataset_builders.duplicates import SHORT, Library, Stem, find_pairs, stem_of
+from livek12.dataset_builders.duplicates.sources import add_questions
 from livek12.dataset_builders.reading.built import stored, tables_of
-from livek12.dataset_builders.writing.counting import Compared, PartCounts
-from livek12.dataset_builders.writing.measures import Block
-from livek12.dataset_builders.writing.repeats import near, repeated, stem_of_compared
+from livek12.dataset_builders.reading.images import Look, Picture, look_of, opened, picture_of
+from livek12.dataset_builders.reading.making import Workers
+
+NOT_STATED = "not stated"
+QUANTILES = (5, 25, 50, 75, 95)
+_BETWEEN = "\1"
+_SPACES, _RARE_SPACES = b" \t\n\v\f\r\x1c\x1d\x1e\x1f", "\x85\u1680\u2028\u2029"
+"""All white space of a text in normal form NFKC, in which wide and narrow ones are plain spaces."""
+
+
+def distribution(counts: Counter[float]) -> dict[str, Any]:
+    """Number of values, mean, standard deviation (of the sample), extremes and quantiles (nearest rank)."""
+    values, total = sorted(counts), counts.total()
+    ranks = list(accumulate(counts[value] for value in values))
+    mean = math.fsum(value * counts[value] for value in values) / total
+    spread = math.fsum((value - mean) ** 2 * counts[value] for value in values)
+    return {
+        "n": total,
+        "mean": round(mean, 4),
+        "std": round(math.sqrt(spread / (total - 1)), 4) if total > 1 else None,
+        "min": values[0],
+        "max": values[-1],
+        "quantiles": {str(share): values[bisect_left(ranks, math.ceil(total * share / 100))] for share in QUANTILES},
+    }
+
+
+class Block:
+    """The figures of a set of questions."""
+
+    def __init__(self) -> None:
+        self.questions = 0
+        self.by: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.numbers: defaultdict[str, Counter[float]] = defaultdict(Counter)
+
+    def add(self, questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> None:
+        """Counts questions, with the measurements of their figures."""
+        self.questions += len(questions)
+        for axis, values in _axes(questions).items():
+            self.by[axis].update(values)
+        for name, numbers in _measures(questions, looks).items():
+            self.numbers[name].update(numbers)
+
+    def merge(self, other: Block) -> None:
+        """Adds another block."""
+        self.questions += other.questions
+        for axis, counts in other.by.items():
+            self.by[axis].update(counts)
+        for name, numbers in other.numbers.items():
+            self.numbers[name].update(numbers)
+
+    def summary(self) -> dict[str, Any]:
+        """The block as JSON."""
+        return {
+            "questions": self.questions,
+            "by": {axis: dict(sorted(counts.items())) for axis, counts in sorted(self.by.items())},
+            "numbers": {name: distribution(counts) for name, counts in sorted(self.numbers.items()) if counts},
+        }
+
+
+def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
+    licences = [question.source.licence or NOT_STATED for question in questions]
+    return {
+        "benchmark": [question.benchmark for question in questions],
+        "release": [question.release or NOT_STATED for question in questions],
+        "language": [question.language for question in questions],
+        "subject": [question.subject or NOT_STATED for question in questions],
+        "question_type": [question.question_type for question in questions],
+        "difficulty": [question.difficulty or NOT_STATED for question in questions],
+        "modality": ["text_image" if question.images else "text_only" for question in questions],
+        "subset": [subset for question in questions for subset in question.subsets or ("none",)],
+        "year": [NOT_STATED if question.year is None else str(question.year) for question in questions],
+        "licence": licences,
+        "review": [question.review.state for question in questions],
+        "withdrawn": [question.removed_in or "no" for question in questions],
+        "attribution": [f"{_publisher(entry)}: {licence}" for entry, licence in zip(questions, licences, strict=True)],
+        "site": [_host(question.source.url) if question.source.url else NOT_STATED for question in questions],
+    }
+
+
+def _publisher(question: Question) -> str:
+    return (question.review.by if question.review.state == "upstream" else None) or NOT_STATED
+
+
+def _measures(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> dict[str, list[float]]:
+    figures = [look for some in looks for look in some]
+    sizes = [look.pixels for look in figures if look.pixels]
+    return {
+        "question_characters": [len(question.question) for question in questions],
+        "solution_characters": [len(question.solution) for question in questions if question.solution],
+        "answer_characters": [len(answer) for question in questions for answer in question.answer],
+        "options": [len(question.options) for question in questions if question.options],
+        "images": [len(question.images) for question in questions],
+        "image_bytes": [look.size for look in figures],
+        "image_width": [width for width, _ in sizes],
+        "image_height": [height for _, height in sizes],
+        "parts": [len(question.answer) for question in questions if question.answer],
+        "points": [question.points for question in questions if question.points is not None],
+        "reasoning_flow_steps": [len(question.reasoning_flow) for question in questions if question.reasoning_flow],
+        "variables": [len(question.variables) for question in questions if question.variables],
+        "knowledge_points": [len(question.knowledge_points) for question in questions if question.knowledge_points],
+        "pages": [len(question.page_numbers) for question in questions if question.page_numbers],
+    }
+
+
+def _host(url: str | None) -> str:
+    try:
+        return urlsplit(url or "").hostname or NOT_STATED
+    except ValueError:
+        return NOT_STATED
+
+
+def contents_of(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> array[int]:
+    """A hash of each question's texts without case, width and spaces, and of its figures' bytes."""
+    texts = ["\0".join([q.language, q.question, *(option.text for option in q.options)]) for q in questions]
+    plain = _squeezed(_BETWEEN.join(texts)).split(_BETWEEN.encode())  # once for all is half the time
+    if len(plain) > len(texts):  # a text with such characters of its own
+        plain = list(map(_squeezed, texts))
+    figures = ("".join([f"\0{look.outline}" for look in some]).encode() for some in looks)
+    digests = (blake2b(text + figure, digest_size=8).digest() for text, figure in zip(plain, figures, strict=True))
+    return array("Q", map(int.from_bytes, digests))
+
+
+def _squeezed(text: str) -> bytes:
+    plain = folded(text)
+    for space in _RARE_SPACES:
+        plain = plain.replace(space, "")
+    return plain.encode().translate(None, _SPACES)
+
+
+class Compared(NamedTuple):
+    """A question for the near-duplicate search; `pictures` are its figures, if its text is too short without them."""
+
+    id: str
+    benchmark: str
+    content: bytes
+    pictures: tuple[Picture, ...]
+
+
+@dataclass
+class PartCounts:
+    """Counts of some questions of the same tables and split.
+
+    Attributes:
+        contents: identity of each question's content, see `contents_of`.
+        withdrawn: benchmark, withdrawing release and id, by position.
+        pages: image-only questions on each page.
+    """
+
+    block: Block = field(default_factory=Block)
+    contents: array[int] = field(default_factory=lambda: array("Q"))
+    added: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    withdrawn: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    pages: Counter[PageKey] = field(default_factory=Counter)
+    compared: list[Compared] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, questions: Sequence[Question], tables: Sequence[str], *, compares: bool = True) -> PartCounts:
+        """Counts questions that are stored in these tables; `compares` includes the near-duplicate search."""
+        looks = [list(map(look_of, question.images)) for question in questions]
+        counted = cls(
+            contents=contents_of(questions, looks),
+            added=Counter((entry.benchmark, entry.release or NOT_STATED, entry.language) for entry in questions),
+            withdrawn={
+                n: (entry.benchmark, entry.removed_in, entry.id)
+                for n, entry in enumerate(questions)
+                if entry.removed_in
+            },
+            pages=Counter(key for entry in questions if IMAGE_ONLY in tables for key in page_keys(entry)),
+            compared=list(map(compared_of, questions)) if compares else [],
+        )
+        counted.block.add(questions, looks)
+        return counted
+
+    def rename(self, number: int, id: str) -> None:
+        """Changes the id of the question at position `number` (from 0); only before any merge."""
+        if self.compared:
+            self.compared[number] = self.compared[number]._replace(id=id)
+        if (withdrawn := self.withdrawn.get(number)) is not None:
+            self.withdrawn[number] = (*withdrawn[:2], id)
+
+    def merge(self, other: PartCounts) -> None:
+        """Adds other counts of these tables and split, except `compared`."""
+        first = self.block.questions
+        self.withdrawn.update((first + place, entry) for place, entry in other.withdrawn.items())
+        self.block.merge(other.block)
+        self.contents += other.contents
+        self.added.update(other.added)
+        self.pages.update(other.pages)
+
+
+def compared_of(question: Question) -> Compared:
+    """The input of the near-duplicate search for a question."""
+    options = [(option.label, option.text) for option in question.options]
+    content = question.language, question.question, options, question.answer
+    short = sum(map(len, [question.question, *(text for _, text in options)])) < 10 * SHORT
+    pictures = tuple(map(picture_of, question.images)) if short else ()
+    return Compared(question.id, question.benchmark, marshal.dumps(content), pictures)
+
+
+FEWEST_STEMS = 4_096
+"""Up to so many stems are made here; starting processes takes half a second."""
+STEMS_AT_ONCE = 512
+
+
+def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
+    """Repetitions within a split, and questions whose content another split has."""
+    import numpy as np
+
+    counted = [np.unique(np.concatenate(contents), return_counts=True) for contents in splits]
+    if not counted:
+        return {"within_splits": 0, "across_splits": 0}
+    contents, times = (np.concatenate(parts) for parts in zip(*counted, strict=True))
+    _, places, in_splits = np.unique(contents, return_inverse=True, return_counts=True)
+    return {"within_splits": int((times - 1).sum()), "across_splits": int(times[in_splits[places] > 1].sum())}
+
+
+def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
+    """Questions with a near-duplicate earlier in the order of ids, in their own split or in another.
+
+    Questions with equal compared content form one group, compared once.
+    """
+    entries = sorted(kept, key=lambda entry: (entry[0].benchmark, entry[0].id))
+    stems = _stems([entry for entry, _ in entries])
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, stem in enumerate(stems):
+        content = (stem.language, stem.text, stem.numbers, stem.key, stem.figures)
+        groups.setdefault(content, []).append(number)
+    splits = [split for _, split in entries]
+    first = {members[0]: _first_of_each(splits, members) for members in groups.values()}
+    firsts = list(first)
+    library = Library()
+    add_questions(library, [stems[number] for number in firsts], pictures=False)
+    near: dict[int, list[int]] = defaultdict(list)
+    variants: dict[int, list[int]] = defaultdict(list)
+    for former, other, _, difference in find_pairs(library):
+        for number, neighbour in ((firsts[former], firsts[other]), (firsts[other], firsts[former])):
+            (variants if difference else near)[number].append(neighbour)
+    counts = {"within_splits": 0, "across_splits": 0, "variants": 0}
+    for members in groups.values():
+        others = [first[number] for number in near[members[0]]]
+        for number in members:
+            earlier = {
+                split for group in [first[members[0]], *others] for split, before in group.items() if before < number
+            }
+            counts["within_splits"] += splits[number] in earlier
+            counts["across_splits"] += bool(earlier - {splits[number]})
+            counts["variants"] += not earlier and any(before < number for before in variants[members[0]])
+    return counts
+
+
+def stem_of_compared(one: Compared) -> Stem:
+    """The stem of a question."""
+    language, text, options, answer = marshal.loads(one.content)
+    listed = [Option.model_construct(label=label, text=text) for label, text in options]
+    images = (Image(bytes=opened(picture)) for picture in one.pictures)  # read only if the text is too short
+    return stem_of(one.id, one.benchmark, language, None, text, listed, answer, images)
+
+
+def _stems(entries: Sequence[Compared | Stem]) -> list[Stem]:
+    waiting = {(entry.content, entry.pictures): entry for entry in entries if isinstance(entry, Compared)}
+    made = dict(zip(waiting, _made(list(waiting.values())), strict=True))
+    return [entry if isinstance(entry, Stem) else made[entry.content, entry.pictures] for entry in entries]
+
+
+def _made(waiting: Sequence[Compared]) -> Iterator[Stem]:
+    if len(waiting) <= FEWEST_STEMS or cores() == 1:
+        yield from map(stem_of_compared, waiting)
+        return
+    pieces = ((None, waiting[start : start + STEMS_AT_ONCE]) for start in range(0, len(waiting), STEMS_AT_ONCE))
+    with Workers(_stems_of, None, cores()) as workers:
+        for _, answer in workers.answers(pieces):
+            yield from answer
+
+
+def _stems_of(_: None, some: Sequence[Compared]) -> list[Stem]:
+    return list(map(stem_of_compared, some))
+
+
+def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
+    first: dict[str, int] = {}
+    for number in members:
+        first.setdefault(splits[number], number)
+    return first
+
 
 FILE = "statistics.json"
 NEAR_LIMIT = 50_000
@@ -96,7 +386,7 @@ class Statistics:
     @property
     def images(self) -> int:
         """Figures of the questions."""
-        counts = (counted.block.numbers["images"].counts for counted in self._counted.values())
+        counts = (counted.block.numbers["images"] for counted in self._counted.values())
         return sum(int(value) * number for count in counts for value, number in count.items())
 
     @property
@@ -107,7 +397,7 @@ class Statistics:
     @property
     def points(self) -> float:
         """Points of all questions that state theirs."""
-        counts = (counted.block.numbers["points"].counts for counted in self._counted.values())
+        counts = (counted.block.numbers["points"] for counted in self._counted.values())
         return math.fsum(value * number for count in counts for value, number in count.items())
 
     def summary(self, name: str, configs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

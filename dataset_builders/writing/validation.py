@@ -20,11 +20,10 @@ from livek12.core.features import columns, from_row, is_flat, schema
 from livek12.core.questions import CARD, data_files, fingerprint, iter_batches, read_card
 from livek12.core.records import Image, Page, Question, Record
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, BadRow, PageKey, not_from_pages, one_line
-from livek12.dataset_builders.reading.absences import absences
-from livek12.dataset_builders.reading.pictures import check_image
-from livek12.dataset_builders.reading.soundness import problems
+from livek12.dataset_builders.reading.images import check_image
+from livek12.dataset_builders.reading.soundness import absences, problems
+from livek12.dataset_builders.registry import split_of
 from livek12.dataset_builders.writing.card import metadata_problems
-from livek12.dataset_builders.writing.layouts import split_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +33,7 @@ _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
 def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:
-    """See `livek12.dataset_builders.validate`."""
+    """Returns the problems of a built dataset, one line each; `step` is called once per row."""
     validator = _Validator(folder, step)
     validator.check()
     return validator.problems or validator.differing or metadata_problems(folder)

@@ -1,6 +1,7 @@
-"""Withheld answers: `held_back.json` in a published dataset, and restoring them.
+"""Withheld answers: questions without their keys, `held_back.json` in a published dataset, and restoring them.
 
-Contract: a question, or a translation of one, gets its answers from the private row of its id only.
+Contract: questions that differ only in key, solution and reasoning are equal without answers. A question, or a
+translation of one, gets its answers from the private row of its id only.
 """
 
 from __future__ import annotations
@@ -12,12 +13,51 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.features import from_row, to_row
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, keyless, kind_of
 from livek12.core.questions import with_answers
-from livek12.core.records import Question
+from livek12.core.records import Option, Question
+from livek12.core.text import CIRCLED
 from livek12.dataset_builders.reading.built import stored, tables_of
+from livek12.dataset_builders.reading.options import plain_label
+from livek12.dataset_builders.reading.text import split_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_EMPTY: dict[str, Any] = {
+    "answer": [],
+    "answer_images": [],
+    "solution": None,
+    "solution_images": [],
+    "reasoning_flow": [],
+}
+_FIRST_LABELS = "1ㄱ가"
+"""First labels other than letters; they mark options only if a key names one."""
+_CIRCLED_FIRST = "①"
+
+
+def without_answers(question: Question) -> Question:
+    """The question without its answer, with type and options as inferred without the key."""
+    variables = [variable.model_copy(update={"value": ""}) for variable in question.variables]
+    text, options = _apart(question)
+    plain = (plain_label(option.label) if option.label in CIRCLED else option.label for option in options)
+    options = [option.model_copy(update={"label": label}) for option, label in zip(options, plain, strict=True)]
+    kind, raw = keyless(question.question_type_raw, has_options=bool(options))
+    inferred = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
+    return question.model_copy(update={**_EMPTY, **inferred, "variables": variables})
+
+
+def _apart(question: Question) -> tuple[str, list[Option]]:
+    kind, text = kind_of(question.question_type_raw), question.question
+    certain = kind in (CHOICE, *CHOICE_TYPES)
+    if question.options or not (certain or kind is None):
+        return text, question.options
+    for label in ("", *(_FIRST_LABELS if certain else "1" * (_CIRCLED_FIRST in text))):
+        stem, options = split_options(text, {label} if label else ())
+        if options:
+            return stem, options
+    return text, []
+
 
 FILE = "held_back.json"
 FIELDS = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow")

@@ -110,7 +110,7 @@ def build(
 
 
 def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, as_json: bool) -> None:
-    from livek12.dataset_builders.preview import preview as look
+    from livek12.dataset_builders.building import preview as look
 
     preview = look(benchmark, source, hosts, given)
     if as_json:

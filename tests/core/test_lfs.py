@@ -16,7 +16,7 @@ from livek12.core.run.journal import journal_lines
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.ingest.keys import entries
 from livek12.dataset_builders.ingest.pages import pdf
-from livek12.dataset_builders.reading.pictures import check_image
+from livek12.dataset_builders.reading.images import check_image
 from livek12.dataset_builders.reading.rows import read_rows
 from livek12.engines import replay
 from livek12.evaluation import pair_file

@@ -8,9 +8,8 @@ from typing import Any
 
 from livek12.core.records import FlowStep, Image, Page, Question, Review, Source, Variable
 from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.registry import builder_of
+from livek12.dataset_builders.registry import as_stored, builder_of, split_of
 from livek12.dataset_builders.writing.card import write_metadata
-from livek12.dataset_builders.writing.layouts import as_stored, split_of
 from livek12.dataset_builders.writing.parquet import TableWriters
 from livek12.dataset_builders.writing.statistics import Statistics
 from tests.dataset_builders.pictures import picture

@@ -10,7 +10,7 @@ import pytest
 
 from livek12.core.records import Image, Question
 from livek12.dataset_builders import build, validate
-from livek12.dataset_builders.reading.absences import absences, refers_to_passage
+from livek12.dataset_builders.reading.soundness import absences, refers_to_passage
 from tests.dataset_builders.pictures import picture
 
 LONG = "A long passage goes on about the sea and what the people by the sea did in the old days. " * 8

@@ -20,7 +20,7 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders import build, building, sample, validate
 from livek12.dataset_builders.base import Records
 from livek12.dataset_builders.registry import builder_of, builders
-from livek12.dataset_builders.writing import columns
+from livek12.dataset_builders.writing import croissant
 from livek12.dataset_builders.writing.parquet import GROUP_ROWS
 from tests.dataset_builders.pictures import picture
 
@@ -371,11 +371,11 @@ def test_snippets_of_the_card_run(built: Path, monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("benchmark", list(builders()))
 def test_every_benchmark_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str) -> None:
-    def read(*_: object, pack: object) -> Records:
+    def read(*_: object) -> Records:
         yield from sample.pages()
         yield from (q for group in sample.PAPERS for q in sample.load(group) if q.benchmark == benchmark)
 
-    monkeypatch.setattr(building, "read_packed", read)
+    monkeypatch.setattr(building, "read_source", read)
     report = build(benchmark, "here", tmp_path / "out")
     assert validate(tmp_path / "out") == []
     card = (tmp_path / "out" / "README.md").read_text()
@@ -387,4 +387,4 @@ def test_every_benchmark_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("record", [Question, Page])
 def test_the_card_explains_every_column(record: type[Question | Page]) -> None:
-    assert list(columns.MEANINGS[record]) == list(record.model_fields)
+    assert list(croissant.MEANINGS[record]) == list(record.model_fields)

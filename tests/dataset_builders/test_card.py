@@ -17,7 +17,7 @@ from livek12.dataset_builders import build, sample, validate
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
 from livek12.dataset_builders.builder import read
-from livek12.dataset_builders.writing import columns
+from livek12.dataset_builders.writing import croissant
 from livek12.dataset_builders.writing.card import (
     CANARY,
     citations,
@@ -27,7 +27,7 @@ from livek12.dataset_builders.writing.card import (
     rewrite_metadata,
 )
 from livek12.dataset_builders.writing.croissant import licence_address
-from livek12.dataset_builders.writing.published import Publication
+from livek12.dataset_builders.writing.listings import Publication
 from livek12.dataset_builders.writing.statistics import read_statistics
 from tests.conftest import ROOT
 
@@ -190,7 +190,7 @@ def test_those_whose_rows_are_in_a_set_are_cited_first() -> None:
 
 @pytest.mark.parametrize("record", [Question, Page, FlatRow])
 def test_every_column_is_explained(record: type[Record]) -> None:
-    assert list(columns.MEANINGS[record]) == list(record.model_fields)
+    assert list(croissant.MEANINGS[record]) == list(record.model_fields)
 
 
 def test_every_benchmark_is_cited_once() -> None:

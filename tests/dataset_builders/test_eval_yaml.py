@@ -22,7 +22,7 @@ from livek12.dataset_builders.publishing.eval_yaml import (
     render_eval_yaml,
 )
 from livek12.dataset_builders.writing.data_set import write
-from livek12.dataset_builders.writing.flat_tables import FlatConfig
+from livek12.dataset_builders.writing.parquet import FlatConfig
 
 FLAT = [
     FlatConfig(f"{form}_{pictures}", "an exam", form, pictures, 3)

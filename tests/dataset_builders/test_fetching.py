@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.base import BadRow, Log
-from livek12.dataset_builders.reading import fetching
-from livek12.dataset_builders.reading.fetching import is_allowed
-from livek12.dataset_builders.reading.images import ImageLoader
+from livek12.dataset_builders.reading import images
+from livek12.dataset_builders.reading.images import ImageLoader, is_allowed
 from tests.dataset_builders.pictures import BAD, HTML, picture
 
 PNG = picture()
@@ -94,7 +93,7 @@ def test_what_is_no_picture_costs_one_line(server: str, tmp_path: Path, path: st
 
 
 def test_size_is_bounded(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "MAX_BYTES", len(PNG) - 1)
+    monkeypatch.setattr(images, "MAX_BYTES", len(PNG) - 1)
     with pytest.raises(BadRow, match="has more than"):
         ImageLoader(tmp_path, ["127.0.0.1"]).load(f"http://{server}/a.png", tmp_path)
 

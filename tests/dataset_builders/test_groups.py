@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.dataset_builders.reading.groups import split_group
+from livek12.dataset_builders.reading.text import split_group
 
 FOUR = "A. one B. two C. three D. four"
 PASSAGE = "In 1999 3. people went. (See 2 pages.)"

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.base import BadRow
-from livek12.dataset_builders.reading.images import FileBytes, ImageLoader, look_of, read_again
-from livek12.dataset_builders.reading.pictures import check_image
+from livek12.dataset_builders.reading.images import FileBytes, ImageLoader, check_image, look_of, read_again
 from tests.dataset_builders.pictures import BAD, picture
 
 PNG = picture()

@@ -9,7 +9,7 @@ import pytest
 
 from livek12.core.records import Option, Question
 from livek12.dataset_builders.publishing.keeping import Content, _compared
-from livek12.dataset_builders.reading.keyless import without_answers
+from livek12.dataset_builders.writing.withheld import without_answers
 from tests.dataset_builders.publishing_sets import image, make_set, page, question
 
 

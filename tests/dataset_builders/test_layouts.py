@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from livek12.core.records import Flags, Image, Question
 from livek12.dataset_builders.builder import Layout
-from livek12.dataset_builders.registry import builder_of, builders
-from livek12.dataset_builders.writing.layouts import NAMED, merged, split_of
+from livek12.dataset_builders.registry import NAMED, builder_of, builders, merged, split_of
 
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "images": st.sampled_from([[], [Image(path="a.png")]]),

@@ -17,12 +17,14 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders import build
+from livek12.dataset_builders.base import Log
+from livek12.dataset_builders.benchmarks.livek12 import BUILDER
+from livek12.dataset_builders.builder import read
 from livek12.dataset_builders.reading import making
 from livek12.dataset_builders.reading.images import FileBytes
-from livek12.dataset_builders.reading.workers import Workers
+from livek12.dataset_builders.reading.making import Workers
 from livek12.dataset_builders.writing import statistics
-from livek12.dataset_builders.writing.counting import PartCounts
-from livek12.dataset_builders.writing.statistics import Statistics
+from livek12.dataset_builders.writing.statistics import PartCounts, Statistics
 from tests.dataset_builders.pictures import picture
 from tests.engines.helpers import children, gone, wait_until
 
@@ -123,6 +125,22 @@ def test_the_same_as_row_by_row(source: Path, tmp_path: Path, in_processes: Call
     assert "an earlier question has this id" in said
     assert "columns with no place in a question: mood" in said
     assert "1 images were taken from files beside the rows" in said
+
+
+def test_what_a_refused_row_would_lose_is_counted_in_both_ways(
+    source: Path, in_processes: Callable[[int], None]
+) -> None:
+    rows = [
+        {"id": f"q{n}", "question": "?", "images": [f"https://h.test/{n}/images/0.png"], "mood": "sad"}
+        for n in range(9)
+    ]
+    (source / "zh_2603_a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    alone, log = Log(), Log()
+    assert len(list(read(BUILDER, source / "zh_2603_a.jsonl", alone))) == 1
+    in_processes(0)
+    assert len(list(read(BUILDER, source / "zh_2603_a.jsonl", log))) == 1
+    assert log == alone
+    assert log.lost["mood"] == 9
 
 
 def test_nothing_is_compared_once_a_set_is_too_large_for_it(

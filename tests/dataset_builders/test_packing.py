@@ -16,9 +16,8 @@ from livek12.core.records import Image, Question
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.base import PageKey, UniqueIds
 from livek12.dataset_builders.reading.images import ImageLoader, PictureFile
-from livek12.dataset_builders.registry import builder_of
+from livek12.dataset_builders.registry import as_stored, builder_of, split_of, tables
 from livek12.dataset_builders.writing import parquet
-from livek12.dataset_builders.writing.layouts import as_stored, split_of, tables
 from livek12.dataset_builders.writing.packing import Packed, Packer
 from livek12.dataset_builders.writing.parquet import TableWriters
 from livek12.dataset_builders.writing.statistics import Statistics

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from livek12.core.features import schema, to_row
 from livek12.core.records import Image, Page, Question, Record
 from livek12.dataset_builders.writing import parquet
-from livek12.dataset_builders.writing.parquet import TableWriters, leaves, to_batch
+from livek12.dataset_builders.writing.parquet import TableWriters, batch_of, columns_of, leaves
 from tests.core.test_features import records
 
 
@@ -25,7 +25,7 @@ from tests.core.test_features import records
 def test_a_batch_is_what_pyarrow_makes_of_the_rows(found: list[Record]) -> None:
     columns = schema(type(found[0]) if found else Question)
     rows = [to_row(record) for record in found]
-    batch = to_batch(rows, columns)
+    batch = batch_of(columns_of(rows, columns.names), columns)
     batch.validate(full=True)
     assert batch.equals(pa.RecordBatch.from_pylist(rows, schema=columns))
 
@@ -34,9 +34,10 @@ def test_no_batch_needs_pandas() -> None:
     """Importing it would take a second of every build."""
     code = (
         "import sys; from livek12.core.features import schema; from livek12.core.records import Page; "
-        "from livek12.dataset_builders.writing.parquet import to_batch; "
+        "from livek12.dataset_builders.writing.parquet import batch_of; "
         "row = {'paper_id': 'p', 'page_number': 1, 'image': None, 'language': None, 'release': 'r'}; "
-        "assert to_batch([row], schema(Page)).to_pylist() == [row]; assert 'pandas' not in sys.modules"
+        "values = {name: [value] for name, value in row.items()}; "
+        "assert batch_of(values, schema(Page)).to_pylist() == [row]; assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -81,7 +82,7 @@ def test_an_error_of_the_writing_thread_ends_the_build(tmp_path: Path, monkeypat
     def broken(*_: Any) -> pa.RecordBatch:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(parquet, "to_batch", broken)
+    monkeypatch.setattr(parquet, "batch_of", broken)
     monkeypatch.setattr(parquet, "GROUP_ROWS", 2)
     with pytest.raises(OSError, match="No space left"), TableWriters(tmp_path) as writers:
         for number in range(100):

@@ -15,12 +15,12 @@ from livek12.core.rights import NO_LICENCE, refusal
 from livek12.dataset_builders import build
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.builder import read
+from livek12.dataset_builders.building import find_sources
 from livek12.dataset_builders.publishing import showing
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.reading import publishers
 from livek12.dataset_builders.reading.publishers import Origin
 from livek12.dataset_builders.registry import builder_of
-from livek12.dataset_builders.sources import find_sources
 from tests.conftest import ROOT
 
 NOTHING = ("unreviewed", None, None, None)

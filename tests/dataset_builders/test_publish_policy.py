@@ -17,10 +17,9 @@ from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.publishing.rights import read_rights
 from livek12.dataset_builders.publishing.showing import refusal
-from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.writing.card import kept_back
 from livek12.dataset_builders.writing.statistics import read_statistics
-from livek12.dataset_builders.writing.withheld import Withheld, read_withheld
+from livek12.dataset_builders.writing.withheld import Withheld, read_withheld, without_answers
 from tests.dataset_builders.publishing_sets import image, make_set, page, question
 
 NOBODY, REJECTED = "nobody reviewed it", "rejected in review"

@@ -16,7 +16,7 @@ from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
 from livek12.dataset_builders.builder import read as read_source
-from livek12.dataset_builders.reading.licences import stated_licence
+from livek12.dataset_builders.reading.publishers import stated_licence
 from tests.dataset_builders.pictures import picture
 
 GROUPS_APART, PARTS = 250, 1398

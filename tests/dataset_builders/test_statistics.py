@@ -16,8 +16,15 @@ from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import Image, Question
 from livek12.core.text import folded
 from livek12.dataset_builders import build, sample, validate
-from livek12.dataset_builders.writing.measures import Distribution, content_of, image_size
-from livek12.dataset_builders.writing.statistics import Statistics, differences, read_statistics, recount
+from livek12.dataset_builders.reading.images import look_of
+from livek12.dataset_builders.writing.statistics import (
+    Statistics,
+    contents_of,
+    differences,
+    distribution,
+    read_statistics,
+    recount,
+)
 from tests.dataset_builders.pictures import picture
 
 
@@ -32,7 +39,7 @@ _SPACED = st.text(st.sampled_from("".join(map(chr, filter(lambda c: chr(c).isspa
 @settings(max_examples=300, deadline=None)
 def test_the_same_to_the_letter_are_texts_without_spaces_case_and_width(one: str, other: str) -> None:
     question = sample.load("cfe")[0]
-    contents = [content_of(question.model_copy(update={"question": text}), []) for text in (one, other)]
+    contents = contents_of([question.model_copy(update={"question": text}) for text in (one, other)], [[], []])
     same = "".join(folded(one).split()) == "".join(folded(other).split())
     assert (contents[0] == contents[1]) is same
 
@@ -116,8 +123,7 @@ def test_validate_without_statistics(copied: Path, content: bytes | None) -> Non
 
 @given(st.lists(st.integers(0, 50) | st.floats(0, 50, width=32), min_size=1, max_size=60))
 def test_distributions(values: list[float]) -> None:
-    distribution = Distribution(Counter(values))
-    found = distribution.summary()
+    found = distribution(Counter(values))
     assert found["n"] == len(values)
     assert found["mean"] == pytest.approx(reference.fmean(values), abs=1e-4)
     expected = reference.stdev(values) if len(values) > 1 else None
@@ -158,9 +164,9 @@ def test_duplicates_within_and_across_splits() -> None:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
 def test_image_sizes(kind: str) -> None:
-    assert image_size(Image(bytes=picture(0, kind, (37, 21)))) == (37, 21)
-    assert image_size(Image(bytes=b"<html>")) is None
-    assert image_size(Image(bytes=None)) is None
+    assert look_of(Image(bytes=picture(0, kind, (37, 21)))).pixels == (37, 21)
+    assert look_of(Image(bytes=b"<html>")).pixels is None
+    assert look_of(Image(bytes=None)).pixels is None
 
 
 def test_differences_are_none_between_equals(built: Path) -> None:

@@ -17,7 +17,7 @@ from livek12.dataset_builders.proposals.subsets import korean, mini, reviewed, s
 from livek12.dataset_builders.proposals.subsets.candidates import Standing, candidate, measure, text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS, CriteriaContext, subset_named
 from livek12.dataset_builders.proposals.subsets.proposing import Wanted, _judged, _ranked
-from livek12.dataset_builders.writing.membership import MemberRow, members_of, read_members, write_members
+from livek12.dataset_builders.writing.listings import MemberRow, members_of, read_members, write_members
 from tests.dataset_builders.subset_questions import picture, question
 from tests.seconds import within
 

@@ -19,7 +19,6 @@ from livek12.core.records import Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import livek12
 from livek12.dataset_builders.builder import read as read_source
-from livek12.dataset_builders.reading import json_rows
 from livek12.dataset_builders.reading.rows import read_rows
 from tests.dataset_builders.pictures import picture
 
@@ -136,7 +135,7 @@ def test_a_quote_that_is_never_closed_costs_no_second_reading_of_the_file(
 def test_json_is_read_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, indent: int | None, wrapped: bool
 ) -> None:
-    monkeypatch.setattr(json_rows, "CHUNK", chunk)
+    monkeypatch.setattr("livek12.dataset_builders.reading.rows.CHUNK", chunk)
     rows = [{"id": str(n), "q": f'甲 "{n}" \\n', "n": [n, {"x": 1.5e3}, None]} for n in range(9)]
     value: Any = {"keywords": "k", "info": {"a": [1]}, "n": 12, "example": rows} if wrapped else rows
     (tmp_path / "r.json").write_text(json.dumps(value, ensure_ascii=False, indent=indent), encoding="utf-8-sig")

@@ -10,7 +10,7 @@ import yaml
 
 from livek12.core.records import Question, Review, Source
 from livek12.dataset_builders import sample
-from livek12.dataset_builders.sources import names
+from livek12.dataset_builders.building import names
 from livek12.dataset_builders.writing.card import describe_configs, render_card
 from livek12.dataset_builders.writing.statistics import Statistics
 from tests.conftest import ROOT

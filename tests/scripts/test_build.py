@@ -21,7 +21,7 @@ from livek12.core.records import Question
 from livek12.dataset_builders import build
 from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
 from livek12.dataset_builders.proposals.subsets.sheet import COLUMNS
-from livek12.dataset_builders.writing.workspace import workspace
+from livek12.dataset_builders.writing.data_set import workspace
 from tests.dataset_builders.pictures import picture
 from tests.scripts.command import COMMAND, livek12, livek12_here
 

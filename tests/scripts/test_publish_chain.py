@@ -11,9 +11,9 @@ import pytest
 from livek12.core.questions import load_questions
 from livek12.core.records import Question
 from livek12.dataset_builders.publishing.answers import answered
-from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.writing.card import rewrite_metadata
 from livek12.dataset_builders.writing.parquet import TableWriters
+from livek12.dataset_builders.writing.withheld import without_answers
 from tests.dataset_builders.publishing_sets import make_set, page, question
 from tests.dataset_builders.test_releases import LATER, STEMS
 from tests.hub import Hub

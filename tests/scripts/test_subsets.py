@@ -15,7 +15,7 @@ from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.proposals.subsets import reviewed
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
-from livek12.dataset_builders.writing.membership import read_members
+from livek12.dataset_builders.writing.listings import read_members
 from tests.dataset_builders.subset_questions import make_run
 from tests.scripts.command import Ended, livek12_here
 

@@ -19,7 +19,6 @@ from livek12.core.records import (
 )
 from livek12.dataset_builders.base import BadRow, Log, PageKey
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
-from livek12.dataset_builders.reading.choice_keys import chosen, label_only, plain_label
 from livek12.dataset_builders.reading.fields import (
     Data,
     joined_of,
@@ -41,7 +40,7 @@ from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
-from livek12.dataset_builders.reading.options import options_of, placed_key
+from livek12.dataset_builders.reading.options import chosen, label_only, options_of, placed_key, plain_label
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,

@@ -27,7 +27,6 @@ from livek12.core.records import (
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
 from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
-from livek12.dataset_builders.reading.choice_keys import chosen
 from livek12.dataset_builders.reading.fields import (
     Data,
     boxes_of,
@@ -48,7 +47,7 @@ from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore, unboxed
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline, without_absent
-from livek12.dataset_builders.reading.options import options_of, placed_key
+from livek12.dataset_builders.reading.options import chosen, options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
     count_blanks,

@@ -12,10 +12,9 @@ from typing import Any
 
 from livek12.core.question_types import CHOICE, FREE
 from livek12.dataset_builders.reading.fields import as_text
-from livek12.dataset_builders.reading.groups import split_group
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import parse_list
+from livek12.dataset_builders.reading.text import parse_list, split_group
 
 SUBJECTS = {
     **{

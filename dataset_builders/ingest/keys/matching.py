@@ -17,7 +17,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
-from livek12.dataset_builders.reading.choice_keys import plain_label
+from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")

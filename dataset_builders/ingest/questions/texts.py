@@ -17,7 +17,7 @@ from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.reading.choice_keys import plain_label
+from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
 _CIRCLED = CIRCLED[:10]

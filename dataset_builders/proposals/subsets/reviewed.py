@@ -17,7 +17,7 @@ from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.proposals.subsets import sheet
 from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import KOREAN_SPECIFIC, SUBSETS
-from livek12.dataset_builders.writing.membership import MemberRow
+from livek12.dataset_builders.writing.listings import MemberRow
 
 Accepted = dict[str, list[tuple[str, sheet.SheetRow]]]
 """Valid rows with their place (sheet and line), by question id."""

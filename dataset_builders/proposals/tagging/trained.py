@@ -24,7 +24,7 @@ from livek12.dataset_builders.proposals.tagging.features import Step
 from livek12.dataset_builders.proposals.tagging.labelled import Item
 from livek12.dataset_builders.proposals.tagging.linear import Calibration
 from livek12.dataset_builders.proposals.tagging.tree import Point, Tree
-from livek12.dataset_builders.reading.pictures import MAX_PIXELS
+from livek12.dataset_builders.reading.images import MAX_PIXELS
 from livek12.engines.torch_builds import mend_torch_builds
 
 SAVED, HEAD = "tagger.json", "head.safetensors"

@@ -25,8 +25,7 @@ from livek12.dataset_builders.proposals.variants.plans import SHARE, STYLE, TRAN
 from livek12.dataset_builders.proposals.variants.rewriting import PACKAGE, PARAPHRASE, TYPE, WORDS
 from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.card import VARIANTS
-from livek12.dataset_builders.writing.data_set import write
-from livek12.dataset_builders.writing.workspace import check_out
+from livek12.dataset_builders.writing.data_set import check_out, write
 from livek12.engines.arguments import bound
 from livek12.engines.asking import REPLIES, Asker, ModelSpec
 from livek12.engines.openai.picture_edits import PictureEditor
