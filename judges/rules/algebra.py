@@ -371,7 +371,8 @@ class Comparer:
         doubt = "the units differ" if all(units) and units[0] != units[1] else ""
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
             doubt = doubt or "the key has a unit, the answer none"
-        if doubt and units[0] and self._is_unevaluated(*map(unnamed, values)):
+        chained = any(value[0] == "named" and len(value) > 4 for value in values)
+        if doubt and units[0] and not chained and self._is_unevaluated(*map(unnamed, values)):
             return "reject", "a formula for a quantity"
         if doubt:
             return "undecided", doubt
@@ -430,7 +431,7 @@ class Comparer:
         if not gold[2] or not answer[2] or related or any(holds_symbol(values, name) for name in names):
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
-        if outcome == "undecided":
+        if outcome == "undecided" or (outcome == "reject" and max(len(gold), len(answer)) > 4):
             return doubt
         exprs = [value_of(value).expr for value in values]
         if outcome == "accept":

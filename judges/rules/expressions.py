@@ -48,7 +48,7 @@ SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
 KNOWN_CONSTANTS = frozenset({"c", "g", "G", "h", "hbar", "R", "k_B", "epsilon_0", "mu_0", "N_A"})
 PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
-    "k k_e e e_0 q_e m_e m_p m_n M_p a_0 r_e alpha sigma sigma_B mu_B R_H R_infty phi Phi_0 M_E R_E C".split()
+    "k k_e e e_0 q_e m m_e m_p m_n M_p a_0 r_e alpha sigma sigma_B mu_B R_H R_infty phi Phi_0 M_E R_E C".split()
 )
 """Letters that may be constants of nature."""
 MAX_UNIT = 4

@@ -42,6 +42,8 @@ OPEN = [
     (r"\frac{16}{7}", "rac{16}{7}"), ("2.74", "2,74 $ a"), (r"10^3\,\Omega", "1000"),
     ("0.2357", r"\frac{1}{3\sqrt2} a"),
     (r"\triangle ABC\cong\triangle DEF", r"\triangle ABC\cong\triangle DFE"),
+    (r"a=\frac{\hbar^2}{me^2}=5.29\times10^{-9}\text{ cm}", r"a_0=\frac{\hbar^2}{me^2}"),
+    (r"\frac{m^2c^3a_0^3}{4e^4}", r"1.6\times10^{-11}\text{ s}"),
     ("e^{E/kT}", "e^{ET/k}"), (r"\frac{kq^2}{r}", r"\frac{KQ^2}{d}"), (r"\frac{E}{kT}", "0.5c"),
 ]  # fmt: skip
 
