@@ -1,7 +1,9 @@
-"""`eval.yaml`, which registers a dataset on the Hub as a benchmark, and tells Inspect how to run it.
+"""`eval.yaml`, by which the Hub knows a dataset as a benchmark and Inspect how to run it, and `environment.yaml`.
 
 Contract: names come from the closed lists of the Hub (huggingface.js, packages/tasks/src/eval.ts) and of Inspect
-(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed.
+(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed. `environment.yaml` registers a reinforcement
+learning environment (draft `hf-env-0.1` of the Hub's documentation), one per flat config, for `verifiers`; the split is
+`test`, since these questions are not for training.
 """
 
 from __future__ import annotations
@@ -129,3 +131,26 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
             yield f"{key} is no list of names"
         elif wrong := [name for name in names if name not in allowed]:
             yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(allowed))}"
+
+
+ENVIRONMENT_VERSION = "hf-env-0.1"
+_VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
+"""The environment package `livek12-exam`, whose reward is our judge."""
+
+
+def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:
+    """Renders the file for the flat configs of a dataset."""
+    import yaml
+
+    environments = [
+        {
+            "id": config.task.replace("_", "-"),
+            "title": config.description,
+            "config_name": config.name,
+            "splits": [SPLIT],
+            "frameworks": {"verifiers": dict(_VERIFIERS)},
+        }
+        for config in flat
+    ]
+    described = {"spec_version": ENVIRONMENT_VERSION, "environments": environments}
+    return yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=110)

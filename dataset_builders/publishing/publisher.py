@@ -1,31 +1,132 @@
-"""The steps of a publish: check the set, choose its content, and ship it.
+"""The steps of a publish: check the set, choose and complete its content, and ship it.
 
 Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
-before the public one changes: at every moment one of the two heads has them.
+before the public one changes: at every moment one of the two heads has them. Flat configs, `eval.yaml` and
+`published.json` are made from the published rows, after withholding. Files of other people on the Hub are not
+overwritten, nor is the maintainer's `eval.yaml`.
 """
 
 from __future__ import annotations
 
+import datetime
+import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.questions import read_card
-from livek12.dataset_builders.publishing.answers import check_history, newest_release
-from livek12.dataset_builders.publishing.completing import Extras, complete, data_hash
+from livek12.core.features import SPLIT, Flatten
+from livek12.core.questions import CARD, read_card
 from livek12.dataset_builders.publishing.copying import copy_held, copy_public
-from livek12.dataset_builders.publishing.keeping import Head, Losses, kept_by, losses
-from livek12.dataset_builders.publishing.owning import check_free_places, with_owner
-from livek12.dataset_builders.publishing.plan import data_set_files
-from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, judge_rows
-from livek12.dataset_builders.publishing.remote import Repository, State
-from livek12.dataset_builders.publishing.rights import read_rights
-from livek12.dataset_builders.publishing.shipping import Shipment, Shipping
-from livek12.dataset_builders.writing.withheld import FILE, Withheld, parse_withheld
+from livek12.dataset_builders.publishing.eval_yaml import check_eval_yaml, render_environment_yaml, render_eval_yaml
+from livek12.dataset_builders.publishing.keeping import Head, Losses, check_history, kept_by, losses, newest_release
+from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, judge_rows, read_rights
+from livek12.dataset_builders.publishing.remote import Repository, State, with_owner
+from livek12.dataset_builders.publishing.shipping import (
+    Files,
+    Shipment,
+    Shipping,
+    check_free_places,
+    content_hash,
+    data_set_files,
+    local_files,
+)
+from livek12.dataset_builders.writing.card import CARD_FILES, describe_again
+from livek12.dataset_builders.writing.flat_tables import FlatConfig, flat_rows, write_flat
+from livek12.dataset_builders.writing.published import (
+    ENVIRONMENT,
+    EVAL,
+    FILE,
+    SHARED,
+    Gate,
+    Publication,
+    parse_published,
+)
+from livek12.dataset_builders.writing.withheld import FILE as WITHHELD
+from livek12.dataset_builders.writing.withheld import Withheld, parse_withheld
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Additions to the questions; `gated` None leaves the access unchanged."""
+
+    flatten: Flatten | None = None
+    environment: bool = False
+    gated: Gate | None = None
+
+
+def data_hash(folder: Path) -> str:
+    """A hash of the questions and lists of a dataset, without its metadata."""
+    files = local_files(folder)
+    return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, FILE, *SHARED}})
+
+
+def complete(
+    folder: Path,
+    built: Path,
+    repository: Repository,
+    before: State | None,
+    tag: str,
+    extras: Extras,
+    notes: list[str],
+) -> Files:
+    """Writes the additions into the folder to publish; returns all files of that folder.
+
+    `built` is the maintainer's dataset, which may hold an `eval.yaml`.
+    """
+    published = _published(repository, before, tag, data_hash(folder), extras)
+    published.write(folder)
+    flat = write_flat(folder, extras.flatten(folder)) if extras.flatten else []
+    _add_eval_yaml(folder, built, before, flat, notes)
+    if extras.environment and flat and not (before and ENVIRONMENT in before.theirs):
+        (folder / ENVIRONMENT).write_text(render_environment_yaml(flat), encoding="utf-8")
+    describe_again(folder)
+    files = local_files(folder)
+    listed = {path: file.sha256 for path, file in files.items() if path != FILE}
+    replace(published, files=listed).write(folder)
+    return files | local_files(folder, only=FILE)
+
+
+def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Publication:
+    was = before.published if before else None
+    if before and tag in before.tags and FILE in repository.files(before.tags[tag]):
+        was = parse_published(repository.read(FILE, before.tags[tag])) or was
+    same = was is not None and (was.tag, was.content) == (tag, content)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Publication(
+        repo=repository.name,
+        url=repository.url,
+        tag=tag,
+        date=was.date if was and same else today,
+        content=content,
+        gated=extras.gated if extras.gated is not None else was.gated if was else "",
+    )
+
+
+def _add_eval_yaml(
+    folder: Path, built: Path, before: State | None, flat: Sequence[FlatConfig], notes: list[str]
+) -> None:
+    if (built / EVAL).is_file():
+        splits = {config: tuple(splits) for config, splits in read_card(folder).items()}
+        check_eval_yaml(built / EVAL, splits | dict.fromkeys(flat_rows(folder), (SPLIT,)))
+        shutil.copyfile(built / EVAL, folder / EVAL)
+    elif before and EVAL in before.theirs:
+        notes.append(f"{before.name} has an {EVAL} of its own, which stays; the flat configs are there for it")
+    elif flat:
+        rows = sum(config.rows for config in flat)
+        described = f"{rows} exam questions that one letter, number or expression decides, of {len(flat)} tasks."
+        (folder / EVAL).write_text(render_eval_yaml(_pretty_name(folder), described, flat), encoding="utf-8")
+        check_eval_yaml(folder / EVAL, {config.name: (SPLIT,) for config in flat})
+
+
+def _pretty_name(folder: Path) -> str:
+    import yaml
+
+    front = (folder / CARD).read_text(encoding="utf-8").split("---\n")[1]
+    return str(yaml.safe_load(front)["pretty_name"])
 
 
 class NotSound(UserError):
@@ -95,7 +196,7 @@ class Publisher:
         vault_before = self._look(vault, dry_run, private=True) if vault else None
         if before and vault_before and before.name.lower() == vault_before.name.lower():
             raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
-        was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
+        was = parse_withheld(target.read(WITHHELD, before.head)) if before and WITHHELD in before.files else None
         self._check_reveal(target, was, withheld, ruling, reveal_answers)
         extras = extras or Extras()
         keepers, unseen = _keepers(vault, vault_before, was, ruling)

@@ -1,21 +1,26 @@
-"""A dataset repository of the Hub, and the few calls that change it.
+"""A dataset repository of the Hub, the few calls that change it, and which of its files are ours.
 
 Contract: every failure of the Hub or the network becomes a UserError of one line. Reads are retried while the Hub is
 busy; `commit` may be repeated after a lost answer, since it names its parent. The token is removed from all messages.
+Files listed in the repository's `published.json` are ours; without that file, tables and metadata are, by their names.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from livek12.core import hub
 from livek12.core.errors import UserError
+from livek12.core.questions import CARD
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.writing.published import Gate, Publication
+from livek12.dataset_builders.writing.card import MARK, METADATA
+from livek12.dataset_builders.writing.published import FILE, SHARED, Gate, Publication, parse_published
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, GitRefs
@@ -266,3 +271,46 @@ def local_operation(path: str, file: Path) -> CommitOperationAdd:
     from huggingface_hub import CommitOperationAdd
 
     return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)
+
+
+HUBS_OWN = frozenset({".gitattributes"})
+_TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
+_BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
+"""Files that may accompany any data: a licence, a discussion, a citation."""
+
+
+def with_owner(repository: Repository, state: State) -> State:
+    """The state with our files in `files` and all others in `theirs`."""
+    published = parse_published(repository.read(FILE, state.head)) if FILE in state.files else None
+    card = repository.read(CARD, state.head).decode("utf-8", errors="replace") if CARD in state.files else ""
+    if published is None and MARK not in card:
+        _check_free(repository.name, state.files)
+    mine = {path for path in state.files if _is_ours(path, published)} - HUBS_OWN
+    mine -= {path for path in mine & SHARED if published and _edited(repository, state, path, published)}
+    return replace(
+        state,
+        files={path: file for path, file in state.files.items() if path in mine},
+        theirs={path: file for path, file in state.files.items() if path not in mine | HUBS_OWN},
+        published=published,
+    )
+
+
+def _check_free(name: str, paths: Iterable[str]) -> None:
+    foreign = sorted(path for path in paths if path not in {CARD, *SHARED} and not _BESIDE.fullmatch(path))
+    if foreign:
+        raise UserError(
+            f"{name} holds other data ({foreign[0]}) and no card of livek12: publishing would replace its card; give"
+            " another repository, or empty it first"
+        )
+
+
+def _is_ours(path: str, published: Publication | None) -> bool:
+    if path in (CARD, FILE):
+        return True
+    if published is not None:
+        return path in published.files
+    return path in METADATA or bool(_TABLE.fullmatch(path))
+
+
+def _edited(repository: Repository, state: State, path: str, published: Publication) -> bool:
+    return hashlib.sha256(repository.read(path, state.head)).hexdigest() != published.files[path]

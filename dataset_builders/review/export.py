@@ -26,8 +26,7 @@ from livek12.dataset_builders.ingest.folder import ROWS, STATE, Folder, row
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.board import Board, Entry, ReviewDecision
 from livek12.dataset_builders.review.forms import to_draft
-from livek12.dataset_builders.review.originals import Originals
-from livek12.dataset_builders.review.pictures import cut_name, figure_file, is_cut_anew, page_file
+from livek12.dataset_builders.review.pictures import Originals, cut_name, figure_file, is_cut_anew, page_file
 from livek12.dataset_builders.review.store import ReviewStore
 
 MARK = "export.json"

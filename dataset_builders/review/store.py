@@ -23,10 +23,8 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE, Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.actions import DECISIONS, STEM, Action
-from livek12.dataset_builders.review.board import Board, Entry
-from livek12.dataset_builders.review.forms import patched, problems_of
-from livek12.dataset_builders.review.structure import merge, split
+from livek12.dataset_builders.review.board import DECISIONS, STEM, Action, Board, Entry
+from livek12.dataset_builders.review.forms import merge, patched, problems_of, split
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 40

@@ -1,6 +1,7 @@
-"""Page data as plain values: the queue, one question, the counts.
+"""Page data as plain values: the queue, one question, the counts, the agreement of reviewers.
 
-Contract: texts are raw, never to be inserted as HTML; only `Rendering` makes HTML, and escapes.
+Contract: texts are raw, never to be inserted as HTML; only `Rendering` makes HTML, and escapes. Settlements do not
+change decisions. Undefined coefficients are None.
 """
 
 from __future__ import annotations
@@ -8,19 +9,72 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from livek12.core.records import IMAGE_MARK
+from livek12.core.agreement import cohen_kappa
+from livek12.core.records import IMAGE_MARK, Record
 from livek12.dataset_builders.ingest.drafts import Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.agreement import agreements
 from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import Copy, difference, problems_of
 from livek12.dataset_builders.review.pictures import is_cut_anew
+
+
+class ReviewAgreement(Record):
+    """Agreement of two reviewers.
+
+    Attributes:
+        n: questions both decided.
+        same: of those, equal verdicts.
+        kappa: Cohen's κ of the verdicts.
+        same_answer: of those both accepted, equal answers.
+        answer_kappa: Cohen's κ of accepted answers, as nominal labels.
+    """
+
+    a: str
+    b: str
+    n: int
+    same: int
+    kappa: float | None
+    both_accepted: int
+    same_answer: int
+    answer_kappa: float | None
+
+
+def agreements(board: Board) -> list[ReviewAgreement]:
+    """Returns the agreement of every two reviewers with a decided question in common, by name."""
+    decided = [(entry, made) for entry in board.live() if len(made := entry.decided()) > 1]
+    names = sorted({by for _, made in decided for by in made})
+    pairs = []
+    for a, b in combinations(names, 2):
+        common = [(entry, made) for entry, made in decided if a in made and b in made]
+        if not common:
+            continue
+        verdicts = [(made[a].verdict, made[b].verdict) for _, made in common]
+        answers = [
+            tuple(tuple(" ".join(value.split()) for value in entry.copy(by).form.answer) for by in (a, b))
+            for entry, made in common
+            if made[a].verdict == made[b].verdict == "accepted"
+        ]
+        pairs.append(
+            ReviewAgreement(
+                a=a,
+                b=b,
+                n=len(common),
+                same=sum(x == y for x, y in verdicts),
+                kappa=cohen_kappa(*map(list, zip(*verdicts, strict=True))),
+                both_accepted=len(answers),
+                same_answer=sum(x == y for x, y in answers),
+                answer_kappa=cohen_kappa([x for x, _ in answers], [y for _, y in answers]),
+            )
+        )
+    return pairs
+
 
 BASE = "review"
 """Prefix of the page's own addresses."""

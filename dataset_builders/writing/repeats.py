@@ -14,7 +14,7 @@ from typing import Any
 from livek12.core.process import cores
 from livek12.core.records import Image, Option
 from livek12.dataset_builders.duplicates import Library, Stem, find_pairs, stem_of
-from livek12.dataset_builders.duplicates.sources import add_questions
+from livek12.dataset_builders.duplicates.search import add_questions
 from livek12.dataset_builders.reading.images import opened
 from livek12.dataset_builders.reading.workers import Workers
 from livek12.dataset_builders.writing.counting import Compared

@@ -35,8 +35,7 @@ def site(
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
-    from livek12.dataset_builders.publishing.rights import read_rights
-    from livek12.dataset_builders.publishing.showing import refusal
+    from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation.site.making import SiteWishes, make_site
     from livek12.evaluation.site.models import read_models
     from livek12.evaluation.site.space import check_space, send

@@ -11,14 +11,14 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Request
-from livek12.dataset_builders.proposals.subsets.annotation import (
+from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
+from livek12.dataset_builders.proposals.subsets.proposing import (
     Annotation,
     Annotator,
     build_request,
     parse,
     prompt_sha256,
 )
-from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 from livek12.engines import Engine, Outcome, make_engine
 from livek12.engines.small_model import fetch_small_model, serve_gguf
 from tests.dataset_builders.subset_questions import picture, question

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -24,7 +23,7 @@ from livek12.core.records import (
     Question,
 )
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
-from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
+from livek12.dataset_builders.benchmarks.livek12 import upstream
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen
 from livek12.dataset_builders.reading.fields import (
@@ -97,16 +96,6 @@ _LONGEST_NAME = 32
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     """Converts a row; raises BadRow."""
     return _question(row.data, row, beside.pages, beside.images, log)
-
-
-def rows(row: SourceRow) -> list[SourceRow]:
-    """Converts a row of a known form to rows in our keys, one a question."""
-    if reviewed.matches(row.data):
-        return [replace(row, data=reviewed.to_ours(row.data), found=row.data)]
-    if gaokao.matches(row):
-        gaokao_row = replace(row, context={}, found=row.data)
-        return [replace(gaokao_row, data=data) for data in gaokao.questions(row)]
-    return [row]
 
 
 def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
@@ -314,5 +303,5 @@ BUILDER = Builder(
     month="2026-05",
     pages=pages,
     keys=KEYS,
-    rows=rows,
+    rows=upstream.rows,
 )

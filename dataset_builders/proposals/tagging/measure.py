@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from livek12.dataset_builders.proposals.tagging.classifier import Classifier, train, truths, untrained
-from livek12.dataset_builders.proposals.tagging.difficulty import train as train_difficulty
-from livek12.dataset_builders.proposals.tagging.features import Encoder, Step
+from livek12.dataset_builders.proposals.tagging.classifier import (
+    Classifier,
+    Encoder,
+    Step,
+    train,
+    train_difficulty,
+    truths,
+    untrained,
+)
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds
 from livek12.dataset_builders.proposals.tagging.tree import Tree
 

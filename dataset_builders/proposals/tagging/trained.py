@@ -19,10 +19,8 @@ from livek12.core.errors import UserError, install
 from livek12.core.files import write_atomically
 from livek12.core.records import Image, Record
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.proposals.tagging.classifier import Proposed
-from livek12.dataset_builders.proposals.tagging.features import Step
+from livek12.dataset_builders.proposals.tagging.classifier import Calibration, Proposed, Step
 from livek12.dataset_builders.proposals.tagging.labelled import Item
-from livek12.dataset_builders.proposals.tagging.linear import Calibration
 from livek12.dataset_builders.proposals.tagging.tree import Point, Tree
 from livek12.dataset_builders.reading.pictures import MAX_PIXELS
 from livek12.engines.torch_builds import mend_torch_builds

@@ -12,9 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
+from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.reading.text import count_blanks
 
+Texts = dict[str, str]
+"""Texts of a question by name."""
 MAX_TEXT = 12_000
 """Longest translated text."""
 FIGURE = re.compile(r"\[\[figure-\d{1,3}\]\]")
@@ -137,6 +140,17 @@ def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: 
         ("blanks", lambda: _count("blanks", _blanks(source), _blanks(target))),
     )
     return [f"{name}: {line}" for name, check in checks for line in check()]
+
+
+def numbered(text: str) -> str:
+    """Replaces image marks by [[figure-1]], [[figure-2]], to check their order; literal ones lose a bracket."""
+    pieces = FIGURE.sub(lambda match: match[0][1:-1], text).split(IMAGE_MARK)
+    return pieces[0] + "".join(f"[[figure-{number}]]{piece}" for number, piece in enumerate(pieces[1:], 1))
+
+
+def marked(text: str) -> str:
+    """The inverse of `numbered`."""
+    return FIGURE.sub(IMAGE_MARK, text)
 
 
 def figure_marks(text: str) -> list[str]:
