@@ -132,9 +132,9 @@ def distance(some: Iterable[Figure], others: Sequence[Figure]) -> float | None:
     return min(distances, default=None)
 
 
-def is_same(found: float | None, bound: float = SAME_FIGURE) -> bool:
+def is_same(share: float | None, bound: float = SAME_FIGURE) -> bool:
     """Test a distance against the bound of one figure."""
-    return found is not None and found <= bound
+    return share is not None and share <= bound
 
 
 def figure_keys(figures: Sequence[Figure]) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ the difference that makes a variant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ class Compared:
 
 def compare(
     stems: Sequence[Stem],
-    one: NDArray[np.int64],
+    first: NDArray[np.int64],
     other: NDArray[np.int64],
     least: float = THRESHOLD,
     *,
@@ -60,18 +60,18 @@ def compare(
     """
     import numpy as np
 
-    similarity = _by_size(stems, [stem.masked for stem in stems], one, other)
+    similarity = _by_size(stems, [stem.masked for stem in stems], first, other)
     same_figure = np.array(
         [
             bool(stems[a].figures and stems[b].figures)
             and is_same(distance(stems[a].figures, stems[b].figures), SAME_ALONE)
-            for a, b in zip(one.tolist(), other.tolist(), strict=True)
+            for a, b in zip(first.tolist(), other.tolist(), strict=True)
         ],
         dtype=bool,
     )
     near = similarity >= least
-    difference = np.full(len(one), SAME_FIGURE)
-    difference[near] = _differences(stems, one[near], other[near], by_key)
+    difference = np.full(len(first), SAME_FIGURE)
+    difference[near] = _differences(stems, first[near], other[near], by_key)
     loose = near & (similarity < THRESHOLD)
     near &= ~loose | (difference == SAME)
     difference[loose] = np.where(near[loose], WORDING, SAME_FIGURE)
@@ -170,14 +170,14 @@ class Buckets:
             if not (ordered[CROWD:] == ordered[: max(0, len(ordered) - CROWD)]).any():
                 break
 
-    def join(self, asked: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of a row of `asked` (keys, widest first) and a member of one of its buckets."""
+    def join(self, queries: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of a row of `queries` (keys, widest first) and a member of one of its buckets."""
         import numpy as np
 
-        rows = np.arange(len(asked[0]))
+        rows = np.arange(len(queries[0]))
         askers: list[NDArray[np.int64]] = []
         matches: list[NDArray[np.int64]] = []
-        for (ordered, members), keys in zip(self._levels, asked, strict=False):
+        for (ordered, members), keys in zip(self._levels, queries, strict=False):
             own = keys[rows]
             begin = np.searchsorted(ordered, own, "left")
             count = np.searchsorted(ordered, own, "right") - begin
@@ -227,12 +227,7 @@ class Pairs:
             yield earlier, other, similarity, DIFFERENCES[difference]
 
 
-def find_pairs(
-    library: Library,
-    first: int = 0,
-    least: float = THRESHOLD,
-    step: Callable[[int], None] = lambda _pairs: None,
-) -> Pairs:
+def find_pairs(library: Library, first: int = 0, least: float = THRESHOLD) -> Pairs:
     """Returns the near pairs of a library, each once, whose later stem has at least the index `first`.
 
     `least`: see `compare`.
@@ -248,7 +243,6 @@ def find_pairs(
         stems = [library.stem(place) for place in places.tolist()]
         near = compare(stems, inverse[: len(earlier)], inverse[len(earlier) :], least)
         batches.append((earlier[near.pair], other[near.pair], near.similarity, near.difference))
-        step(len(codes))
     if not batches:
         nothing: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         return Pairs(nothing, nothing, nothing.astype(np.float64), nothing, 0)
@@ -310,25 +304,25 @@ class DuplicateIndex:
             owners = np.array([place for place, _ in self._library.figures], dtype=np.int64)
             self._figures = [Buckets(table, owners) for table in figure_keys([f for _, f in self._library.figures])]
 
-    def matches(self, asked: Stem, *, by_key: bool = True) -> list[Match]:
-        """Returns the other questions near `asked`: duplicates first, then by similarity. `by_key`: see `compare`."""
+    def matches(self, stem: Stem, *, by_key: bool = True) -> list[Match]:
+        """Returns the other questions near `stem`: duplicates first, then by similarity. `by_key`: see `compare`."""
         import numpy as np
 
-        own = sketch([asked])
+        own = sketch([stem])
         keys = levels(own.texts, own.numbers, own.asks)
         places: set[int] = set()
         for band, buckets in enumerate(self._texts) if own.filled[0] else ():
             places.update(buckets.join([level[band] for level in keys])[1].tolist())
-        if asked.figures:
-            for table, buckets in zip(figure_keys(asked.figures), self._figures, strict=False):
+        if stem.figures:
+            for table, buckets in zip(figure_keys(stem.figures), self._figures, strict=False):
                 places.update(buckets.join(table)[1].tolist())
         others = [self._library.stem(place) for place in sorted(places)]
-        others = [other for other in others if other.language == asked.language]
-        others = [other for other in others if (other.benchmark, other.id) != (asked.benchmark, asked.id)]
+        others = [other for other in others if other.language == stem.language]
+        others = [other for other in others if (other.benchmark, other.id) != (stem.benchmark, stem.id)]
         if not others:
             return []
         firsts, other = np.arange(len(others)), np.full(len(others), len(others))
-        near = compare([*others, asked], firsts, other, by_key=by_key)
+        near = compare([*others, stem], firsts, other, by_key=by_key)
         results = [
             Match(others[pair], similarity, DIFFERENCES[difference])
             for pair, similarity, difference in zip(

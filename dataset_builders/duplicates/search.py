@@ -65,11 +65,7 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
 
 
 def add_questions(
-    library: Library,
-    questions: Iterable[Parts],
-    *,
-    pictures: bool,
-    step: Callable[[], None] = lambda: None,
+    library: Library, questions: Iterable[Parts], *, pictures: bool, step: Callable[[], None] = lambda: None
 ) -> None:
     """Adds questions to a library in their order, beyond `FEWEST` with worker processes."""
     rest = iter(questions)

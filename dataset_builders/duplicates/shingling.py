@@ -50,17 +50,17 @@ def shingles(texts: Sequence[str], size: int) -> Ragged:
     return Ragged(mixed(hashes[keep]), np.diff(kept_before))
 
 
-def signatures(found: Ragged, size: int) -> NDArray[np.uint32]:
+def signatures(runs: Ragged, size: int) -> NDArray[np.uint32]:
     """MinHash signatures: shape (size, texts); zeros for a text without shingles."""
     import numpy as np
 
     factors, offsets = _permutations(size)
-    signature: NDArray[np.uint32] = np.zeros((size, len(found.lengths)), dtype=np.uint32)
-    some = found.lengths > 0
+    signature: NDArray[np.uint32] = np.zeros((size, len(runs.lengths)), dtype=np.uint32)
+    some = runs.lengths > 0
     if not some.any():
         return signature
-    starts = (np.cumsum(found.lengths) - found.lengths)[some]
-    values = (found.values >> np.uint64(32)).astype(np.uint32)
+    starts = (np.cumsum(runs.lengths) - runs.lengths)[some]
+    values = (runs.values >> np.uint64(32)).astype(np.uint32)
     if len(values) < _FEW:
         signature[:, some] = np.minimum.reduceat(values[:, None] * factors + offsets, starts, axis=0).T
         return signature
@@ -72,18 +72,20 @@ def signatures(found: Ragged, size: int) -> NDArray[np.uint32]:
     return signature
 
 
-def jaccards(texts: Sequence[str], size: int, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
+def jaccards(
+    texts: Sequence[str], size: int, first: NDArray[np.int64], other: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Jaccard similarity of pairs, given as indices of at most 2^20 texts; at most 2^20 pairs."""
     import numpy as np
 
     values, lengths = _sets(shingles(texts, size))
     starts = np.cumsum(lengths) - lengths
-    pairs = np.arange(len(one), dtype=np.uint64) << np.uint64(_SHINGLE_BITS)
-    parts = [values[spread(starts[side], lengths[side])] | np.repeat(pairs, lengths[side]) for side in (one, other)]
+    pairs = np.arange(len(first), dtype=np.uint64) << np.uint64(_SHINGLE_BITS)
+    parts = [values[spread(starts[side], lengths[side])] | np.repeat(pairs, lengths[side]) for side in (first, other)]
     both = np.sort(np.concatenate(parts))
     same = both[1:][both[1:] == both[:-1]] >> np.uint64(_SHINGLE_BITS)
-    shared = np.bincount(same.astype(np.int64), minlength=len(one))
-    return shared / np.maximum(1, lengths[one] + lengths[other] - shared)
+    shared = np.bincount(same.astype(np.int64), minlength=len(first))
+    return shared / np.maximum(1, lengths[first] + lengths[other] - shared)
 
 
 def _sets(runs: Ragged) -> Ragged:

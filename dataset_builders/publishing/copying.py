@@ -15,7 +15,7 @@ from typing import Any, Literal
 from livek12.core.questions import read_records
 from livek12.core.records import Page, Question, Record, Source
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
-from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, read_columns
+from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, name_of, read_columns
 from livek12.dataset_builders.reading.built import tables_of
 from livek12.dataset_builders.reading.keyless import without_answers
 from livek12.dataset_builders.writing.card import METADATA, VARIANTS, rewrite_metadata
@@ -32,13 +32,13 @@ _COLUMNS: dict[bool, tuple[str, ...]] = {
 
 
 def copy_public(
-    folder: Path, out: Path, ruling: PolicyRuling, keyless: Collection[QuestionId], held: Withheld | None
+    folder: Path, out: Path, ruling: PolicyRuling, keyless: Collection[QuestionId], withheld: Withheld | None
 ) -> None:
     """Copies the public part: nothing withheld, and the questions of `keyless` without their answers."""
 
     def fate(table: str, row: dict[str, Any]) -> Fate:
         outcome = _fate(table, row, ruling)
-        if outcome == "drop" or table == PAGES or _name(row) not in keyless:
+        if outcome == "drop" or table == PAGES or name_of(row) not in keyless:
             return outcome
         return "drop" if row["variant"] else "change"
 
@@ -46,7 +46,7 @@ def copy_public(
         licensed = _licensed(question, ruling)
         return without_answers(licensed) if (question.benchmark, question.id) in keyless else licensed
 
-    _copy(folder, out, fate, change, held, keyless)
+    _copy(folder, out, fate, change, withheld, keyless)
 
 
 def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[QuestionId]) -> None:
@@ -56,7 +56,7 @@ def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[
     def fate(table: str, row: dict[str, Any]) -> Fate:
         if table == PAGES:
             return _fate(table, row, ruling) if (row["paper_id"], row["page_number"]) in pages else "drop"
-        if _name(row) not in wanted:
+        if name_of(row) not in wanted:
             return "drop"
         pages.update(_page_keys(row))
         return _fate(table, row, ruling)
@@ -67,9 +67,9 @@ def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[
 def _fate(table: str, row: dict[str, Any], ruling: PolicyRuling) -> Fate:
     if table == PAGES:
         return "drop" if (row["paper_id"], row["page_number"]) in ruling.pages else "keep"
-    if _name(row) in ruling.withheld or (table == IMAGE_ONLY and ruling.pages.intersection(_page_keys(row))):
+    if name_of(row) in ruling.withheld or (table == IMAGE_ONLY and ruling.pages.intersection(_page_keys(row))):
         return "drop"
-    return "change" if _name(row) in ruling.permitted else "keep"
+    return "change" if name_of(row) in ruling.permitted else "keep"
 
 
 def _licensed(question: Question, ruling: PolicyRuling) -> Question:
@@ -98,7 +98,7 @@ def _copy(
             fates = [fate(table, row) for row in rows]
             whole = whole and set(fates) <= {"keep"}
             if table != PAGES:
-                kept.update(_name(row) for row, outcome in zip(rows, fates, strict=True) if outcome != "drop")
+                kept.update(name_of(row) for row, outcome in zip(rows, fates, strict=True) if outcome != "drop")
             if set(fates) <= {"keep"}:
                 (out / table).mkdir(exist_ok=True)
                 for file in files:
@@ -132,10 +132,6 @@ def _rewrite(
             if outcome != "drop":
                 changed = change(record) if outcome == "change" and isinstance(record, Question) else record
                 writers.write(table, split, changed)
-
-
-def _name(row: dict[str, Any]) -> QuestionId:
-    return row["benchmark"], row["id"]
 
 
 def _page_keys(row: dict[str, Any]) -> list[PageKey]:

@@ -13,9 +13,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError
 from livek12.core.features import SPLIT, Form
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.publishing.policy import read_yaml
 from livek12.dataset_builders.writing.flat_tables import FlatConfig
 
 FRAMEWORK = "inspect-ai"
@@ -30,7 +31,6 @@ SOLVERS = frozenset(
 )
 SCORERS = frozenset("includes match pattern answer exact f1 model_graded_qa model_graded_fact choice math".split())
 TASK_KEYS = frozenset("id config split field_spec shuffle_choices epochs epoch_reducer solvers scorers".split())
-MAX_BYTES = 1 << 20
 BOXED = r"\A(?s:.*)\\boxed(?!(?s:.*)\\boxed)\s*\{\s*(?:\\[a-z]+\s*\{\s*)?[(（]?\s*([A-Za-z0-9]+)\s*[)）.]?\s*\}"
 """Captures the letters that are alone in the last box."""
 _GENERATE = {"name": "generate"}
@@ -74,15 +74,7 @@ def _task(config: FlatConfig) -> dict[str, Any]:
 
 def check_eval_yaml(file: Path, configs: Mapping[str, Sequence[str]]) -> None:
     """Refuses a file that the Hub or Inspect would refuse; `configs` are the splits of each config."""
-    import yaml
-
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {file.name}")
-        read = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
-    if problem := next(_problems(read, configs), None):
+    if problem := next(_problems(read_yaml(file, file.name), configs), None):
         raise UserError(one_line(f"{file}: {problem}; see docs/publish.md"))
 
 

@@ -23,9 +23,9 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
 from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.publishing.policy import QuestionId, read_columns
+from livek12.dataset_builders.publishing.policy import QuestionId, name_of, read_columns
 from livek12.dataset_builders.publishing.remote import Repository, State
-from livek12.dataset_builders.publishing.shipping import LocalFile, holds_records
+from livek12.dataset_builders.publishing.shipping import LocalFile, holds_records, table_of
 from livek12.dataset_builders.writing.withheld import FIELDS
 
 _COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow")
@@ -46,7 +46,9 @@ def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
     return max(names)
 
 
-def check_history(repository: Repository, state: State, local: Mapping[str, LocalFile], held: set[QuestionId]) -> None:
+def check_history(
+    repository: Repository, state: State, local: Mapping[str, LocalFile], questions: set[QuestionId]
+) -> None:
     """Refuses to withhold answers that an earlier commit of the repository shows.
 
     Only answer columns are fetched, and each content only once.
@@ -57,7 +59,7 @@ def check_history(repository: Repository, state: State, local: Mapping[str, Loca
             if not path.endswith(".parquet") or (file.sha256 or file.sha1) in looked:
                 continue
             looked.add(file.sha256 or file.sha1)
-            shown = _answered_there(repository, path, commit) & held
+            shown = _answered_there(repository, path, commit) & questions
             if shown:
                 raise UserError(
                     f"{repository.name}: commit {commit[:12]} already shows the answers of {len(shown)} questions that"
@@ -71,7 +73,7 @@ def answered(file: Any) -> set[QuestionId]:
     # Of pictures only the names are read.
     names = (f"{column}.list.{inner}.path" for column in _PICTURES for inner in ("element", "item"))
     return {
-        (str(row["benchmark"]), str(row["id"]))
+        name_of(row)
         for row in read_columns(file, (*_COLUMNS, *names))
         if any(variable["value"] for variable in row["variables"] or ())
         or row["solution"]
@@ -134,7 +136,7 @@ class Content:
             self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
             return
         for row in _rows(file):
-            name = (row["benchmark"], row["id"])
+            name = name_of(row)
             if wanted is None or name in wanted:
                 self.questions[name].add(row)
 
@@ -190,7 +192,7 @@ def losses(
         for folder, files in outgoing.items():
             for path in files:
                 if holds_records(path):
-                    has.add(folder / path, _table(path), {*had.questions, *unseen})
+                    has.add(folder / path, table_of(path), {*had.questions, *unseen})
     dropped = _compared(had, has)
     dropped.answers |= {question for question in unseen - dropped.rows if not has.questions[question].keys}
     for folder, head in replaced.items():
@@ -205,9 +207,9 @@ def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
     questions = set[QuestionId]()
     for repository, state in heads:
         for path in state.files:
-            if holds_records(path) and _table(path) != PAGES:
+            if holds_records(path) and table_of(path) != PAGES:
                 with repository.open(path, state.head) as file, suppress(pa.ArrowException):
-                    questions |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
+                    questions |= {name_of(row) for row in read_columns(file, ("benchmark", "id"))}
     return questions
 
 
@@ -248,7 +250,7 @@ def _add(content: Content, repository: Repository, state: State, path: str) -> N
     import pyarrow as pa
 
     with repository.open(path, state.head) as file, suppress(pa.ArrowException):  # what is no table holds nothing
-        content.add(file, _table(path))
+        content.add(file, table_of(path))
 
 
 def _configs(repository: Repository, state: State) -> set[str]:
@@ -258,10 +260,6 @@ def _configs(repository: Repository, state: State) -> set[str]:
         return set(configs_of(repository.read(CARD, state.head).decode("utf-8", errors="replace"), repository.name))
     except UserError:
         return set()
-
-
-def _table(path: str) -> str:
-    return path.partition("/")[0]
 
 
 def _many(items: set[Any], what: str) -> str:

@@ -14,7 +14,7 @@ is covered when it fits every key that is named. Anything else in the file is an
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +27,8 @@ from livek12.core.rights import REVIEWED, licence_refusal, with_made
 from livek12.dataset_builders.base import PAGES, PageKey, one_line
 
 MAX_BYTES = 1 << 20
+QuestionId = tuple[str, str]
+"""Benchmark and id of a question."""
 Texts = Annotated[
     list[Annotated[str, Field(min_length=1)]],
     BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
@@ -69,18 +71,22 @@ class Permission(BaseModel):
         return one_line(f"by permission of {self.by}: {self.permission}")
 
 
-def read_rights(file: Path) -> list[Permission]:
-    """Reads the permissions of a rights file."""
+def read_yaml(file: Path, what: str) -> Any:
+    """Reads a YAML file as plain data; `what` names its kind in errors."""
     import yaml
 
     try:
         if file.stat().st_size > MAX_BYTES:
-            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no rights file")
-        listed = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {what}")
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+
+
+def read_rights(file: Path) -> list[Permission]:
+    """Reads the permissions of a rights file."""
     try:
-        permissions = TypeAdapter(list[Permission]).validate_python(listed)
+        permissions = TypeAdapter(list[Permission]).validate_python(read_yaml(file, "rights file"))
     except ValidationError as error:
         raise UserError(f"{file}: {_first(error)}") from None
     for number, permission in enumerate(permissions, start=1):
@@ -94,6 +100,11 @@ def covering(permissions: Sequence[Permission], row: dict[str, Any]) -> Permissi
     return next((permission for permission in permissions if permission.rows.cover(row)), None)
 
 
+def name_of(row: Mapping[str, Any]) -> QuestionId:
+    """The question of a row."""
+    return row["benchmark"], row["id"]
+
+
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     number, *place = first["loc"] or (None,)
@@ -104,8 +115,6 @@ def _first(error: ValidationError) -> str:
 
 
 COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source", "translation_of", "variant")
-QuestionId = tuple[str, str]
-"""Benchmark and id of a question."""
 
 
 @dataclass
@@ -144,7 +153,7 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
     placed: dict[str, list[QuestionId]] = defaultdict(list)
     unplaced: dict[str, list[QuestionId]] = defaultdict(list)
     for row in _questions(folder):
-        question = (row["benchmark"], row["id"])
+        question = name_of(row)
         ruling.questions += 1
         permission = covering(permissions, row) if _against(row) else None
         if reason := _withholding(row, permission):
@@ -188,8 +197,8 @@ def _questions(folder: Path) -> Iterator[dict[str, Any]]:
     seen = set[QuestionId]()
     for file in sorted(folder.rglob("*.parquet")):
         for row in () if file.parent.name == PAGES else read_columns(file, COLUMNS):
-            if (row["benchmark"], row["id"]) not in seen:
-                seen.add((row["benchmark"], row["id"]))
+            if name_of(row) not in seen:
+                seen.add(name_of(row))
                 yield row
 
 
@@ -212,7 +221,5 @@ def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def refusal(question: Question, permissions: Sequence[Permission] = ()) -> str:
     """The reason why a question may not be shown; "" if it may."""
-    row = {**question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})}
-    if covering(permissions, row) is not None:
-        return ""
-    return licence_refusal(question.source.licence)
+    row = question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})
+    return "" if covering(permissions, row) else licence_refusal(question.source.licence)

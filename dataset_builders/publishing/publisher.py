@@ -65,13 +65,7 @@ def data_hash(folder: Path) -> str:
 
 
 def complete(
-    folder: Path,
-    built: Path,
-    repository: Repository,
-    before: State | None,
-    tag: str,
-    extras: Extras,
-    notes: list[str],
+    folder: Path, built: Path, repository: Repository, before: State | None, tag: str, extras: Extras, notes: list[str]
 ) -> Files:
     """Writes the additions into the folder to publish; returns all files of that folder.
 
@@ -209,7 +203,8 @@ class Publisher:
             replaced = {public: (target, before)} if before else {}
             if secret and vault and vault_before:
                 replaced[secret] = (vault, vault_before)
-            _check_removed(public, remove)
+            if present := sorted(set(remove) & set(read_card(public))):
+                raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
             self._drop(target, was, losses(heads, folders, unseen, replaced), drop, remove)
             if before:
                 check_free_places(target.name, files, before)
@@ -309,11 +304,6 @@ class Publisher:
                     " make room, or set TMPDIR"
                 ) from None
             yield public, secret if withheld else None
-
-
-def _check_removed(folder: Path, remove: Collection[str]) -> None:
-    if present := sorted(set(remove) & set(read_card(folder))):
-        raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
 
 
 def _keepers(

@@ -216,7 +216,9 @@ class Repository:
                 raise
             except Exception as error:  # the Hub's client raises its own, those of its HTTP library, and OSErrors
                 failure = self._said(error)
-                if wait is None or not isinstance(failure, Unanswered) or _unreachable(error):
+                cause = hub.root(error)
+                unreachable = "Connect" in type(cause).__name__ or isinstance(cause, ConnectionRefusedError)
+                if wait is None or not isinstance(failure, Unanswered) or unreachable:
                     raise failure from None
                 time.sleep(wait)
         raise AssertionError("unreachable")
@@ -262,10 +264,6 @@ class Repository:
         return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {message}")
 
 
-def _unreachable(error: Exception) -> bool:
-    return "Connect" in type(hub.root(error)).__name__ or isinstance(hub.root(error), ConnectionRefusedError)
-
-
 def local_operation(path: str, file: Path) -> CommitOperationAdd:
     """The operation that adds a file to a commit."""
     from huggingface_hub import CommitOperationAdd
@@ -286,7 +284,9 @@ def with_owner(repository: Repository, state: State) -> State:
     if published is None and MARK not in card:
         _check_free(repository.name, state.files)
     mine = {path for path in state.files if _is_ours(path, published)} - HUBS_OWN
-    mine -= {path for path in mine & SHARED if published and _edited(repository, state, path, published)}
+    if published:
+        hashes = {path: hashlib.sha256(repository.read(path, state.head)).hexdigest() for path in mine & SHARED}
+        mine -= {path for path, digest in hashes.items() if digest != published.files[path]}
     return replace(
         state,
         files={path: file for path, file in state.files.items() if path in mine},
@@ -310,7 +310,3 @@ def _is_ours(path: str, published: Publication | None) -> bool:
     if published is not None:
         return path in published.files
     return path in METADATA or bool(_TABLE.fullmatch(path))
-
-
-def _edited(repository: Repository, state: State, path: str, published: Publication) -> bool:
-    return hashlib.sha256(repository.read(path, state.head)).hexdigest() != published.files[path]

@@ -117,7 +117,12 @@ def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> 
 
 def holds_records(path: str) -> bool:
     """True for tables of questions or pages; flat tables are regenerated at each publish."""
-    return path.endswith(".parquet") and not is_flat(path.partition("/")[0])
+    return path.endswith(".parquet") and not is_flat(table_of(path))
+
+
+def table_of(path: str) -> str:
+    """The table of a file in a repository."""
+    return path.partition("/")[0]
 
 
 def free_tag(name: str, taken: Iterable[str]) -> str:

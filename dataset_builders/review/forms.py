@@ -94,9 +94,7 @@ def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figu
     if fields and len(form.model_dump_json()) > LONGEST:
         raise UserError(f"edit: a question of more than {LONGEST:,} characters is none; split it")
     return Copy(
-        form=form,
-        boxes=copy.boxes if boxes is None else boxes,
-        figures=copy.figures if figures is None else figures,
+        form=form, boxes=copy.boxes if boxes is None else boxes, figures=copy.figures if figures is None else figures
     )
 
 

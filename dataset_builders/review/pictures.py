@@ -14,7 +14,6 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.forms import copy_of
 
 LARGEST = 100_000_000
 """Largest page to cut from, in pixels."""
@@ -67,17 +66,14 @@ def crop(root: Path, paper_id: str, box: Box) -> bytes:
 
 def is_cut_anew(base: Draft, figure: Figure) -> bool:
     """True if a reviewer moved the figure's box, so that its file is outdated."""
-    return figure.box is not None and figure not in copy_of(base).figures and not _only_caption(base, figure)
+    is_original = any(figure.name == original.name and figure.box == original.box for original in base.figures)
+    return figure.box is not None and not is_original
 
 
 def cut_name(draft_id: str, figure: Figure) -> str:
     """File name of a new crop, unique to its box."""
     digest = hashlib.sha256(figure.model_dump_json(include={"box"}).encode()).hexdigest()
     return f"{draft_id}-cut-{digest[:10]}.png"
-
-
-def _only_caption(base: Draft, figure: Figure) -> bool:
-    return any(figure.name == original.name and figure.box == original.box for original in base.figures)
 
 
 def _inside(folder: Path, name: str) -> Path | None:

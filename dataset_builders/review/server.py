@@ -120,13 +120,13 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: view.Rendering, revie
         return answer(lambda: view.question(store.root, store.refresh(), id, by or reviewer, rendering))
 
     @app.post("/review/act")
-    def act(said: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+    def act(body: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
         def made() -> dict[str, Any]:
-            by, draft = str(said.get("by") or reviewer), str(said.get("draft") or "")
-            rest = said.get("said") or {}
+            by, draft = str(body.get("by") or reviewer), str(body.get("draft") or "")
+            rest = body.get("said") or {}
             if not isinstance(rest, dict):
                 raise UserError("the action says nothing that can be read")
-            action = store.act(by, str(said.get("kind") or ""), draft, rest, str(said.get("id") or ""))
+            action = store.act(by, str(body.get("kind") or ""), draft, rest, str(body.get("id") or ""))
             board, draft = store.refresh(), action.draft if action else draft
             whole = action is None or action.kind in ("split", "merge", "undo")
             return {

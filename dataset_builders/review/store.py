@@ -90,16 +90,16 @@ class ReviewStore:
                 self._last = max(self._last, new[-1].rank)
             return self.board
 
-    def act(self, by: str, kind: str, draft: str, said: Mapping[str, Any], id: str = "") -> Action | None:
+    def act(self, by: str, kind: str, draft: str, payload: Mapping[str, Any], id: str = "") -> Action | None:
         """Stores and applies an action; returns None if its id is stored already.
 
-        `kind` is of `Action`, or "redo"; `said` holds the rest: fields, boxes, figures, text, group, option and offset
-        (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action that is
-        invalid now.
+        `kind` is of `Action`, or "redo"; `payload` holds the rest: fields, boxes, figures, text, group, option and
+        offset (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action
+        that is invalid now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")
-        _check_texts({"reviewer": by, "draft": draft, "kind": kind}, said)
+        _check_texts({"reviewer": by, "draft": draft, "kind": kind}, payload)
         if not by.strip() or len(by) > LONGEST_NAME or not by.isprintable():
             raise UserError(f"a reviewer has a name of 1 to {LONGEST_NAME} printable characters")
         if len(id) > 64 or (id and not id.isalnum()):
@@ -108,7 +108,7 @@ class ReviewStore:
             self.refresh()
             if id and id in self.actions:
                 return None
-            made = self._make(by.strip(), kind, draft, said)
+            made = self._make(by.strip(), kind, draft, payload)
             action = Action.model_validate(
                 {
                     "id": id or uuid.uuid4().hex,

@@ -19,7 +19,6 @@ from markupsafe import Markup
 from livek12.core.agreement import cohen_kappa
 from livek12.core.records import IMAGE_MARK, Record
 from livek12.dataset_builders.ingest.drafts import Figure
-from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import Copy, difference, problems_of
 from livek12.dataset_builders.review.pictures import is_cut_anew
@@ -215,12 +214,10 @@ def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict
 def figure_src(root: Path, entry: Entry, figure: Figure) -> str:
     """The address of a figure's picture."""
     if figure.box and (not figure.name or is_cut_anew(entry.draft, figure)):
-        return f"{BASE}/crop/{quote(entry.paper_id, safe='')}?{_box_query(figure.box)}"
+        box = figure.box
+        sides = ",".join(f"{side:.6f}" for side in (box.left, box.top, box.right, box.bottom))
+        return f"{BASE}/crop/{quote(entry.paper_id, safe='')}?page={box.page}&box={sides}"
     return f"{BASE}/image/{quote(figure.name, safe='')}"
-
-
-def _box_query(box: Box) -> str:
-    return f"page={box.page}&box=" + ",".join(f"{side:.6f}" for side in (box.left, box.top, box.right, box.bottom))
 
 
 def _picture(src: str, caption: str) -> Markup:

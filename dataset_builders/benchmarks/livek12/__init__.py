@@ -14,15 +14,9 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
-from livek12.core.records import (
-    Attributes,
-    Image,
-    Language,
-    Option,
-    Page,
-    Question,
-)
+from livek12.core.records import Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
+from livek12.dataset_builders.benchmarks import free_key, solution_of
 from livek12.dataset_builders.benchmarks.livek12 import upstream
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen
@@ -36,7 +30,6 @@ from livek12.dataset_builders.reading.fields import (
     pieces_of,
     points_and_parts,
     review_of,
-    scheme_of,
     source_of,
     text_of,
     texts_of,
@@ -50,13 +43,10 @@ from livek12.dataset_builders.reading.marks import place_marks, take_all_inline,
 from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
-    count_blanks,
     has_parts,
     parse_list,
     plain_width,
-    split_blanks,
     split_options,
-    split_parts,
     trim_part,
     unlabelled,
 )
@@ -71,19 +61,8 @@ KEYS = frozenset(
         *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
         *("passage", "question", "answer", "solution", "marking", "images", "solution_images", "options", "subsets"),
         *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
-        *(
-            "upstream_id",
-            "review",
-            "part_units",
-            "part_points",
-            "page_numbers",
-            "boxes",
-            "paper_id",
-            "year",
-            "exam",
-            "difficulty",
-        ),
-        *("translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
+        *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
+        *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
     }
 )
 """Row keys read, by our names."""
@@ -95,27 +74,7 @@ _LONGEST_NAME = 32
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     """Converts a row; raises BadRow."""
-    return _question(row.data, row, beside.pages, beside.images, log)
-
-
-def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
-    """Yields a source's pages, with the language and release of their paper's rows."""
-    papers: dict[str, tuple[Language, str | None]] = {}
-    for row in rows:
-        if isinstance(paper := row.data.get("paper_id"), str) and paper not in papers:
-            with suppress(BadRow):  # reported with the question
-                papers[paper] = _language_release(row.data, row)
-    for (paper, number), file in files.items():
-        language, release = papers.get(paper, (None, None))
-        try:
-            image = loader.load(file.name, file.parent)
-        except BadRow as error:
-            log.skip(f"pages/{file.name}", None, error)
-            continue
-        yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
-
-
-def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: ImageLoader, log: Log) -> Question:
+    data, loader = row.data, beside.images
     id = row.id
     language, release = _language_release(data, row)
     given_type = joined_of(data, "question_type", by=", ") or None
@@ -126,7 +85,7 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     images = [loader.load(ref, row.folder) for ref in refs]
     page_numbers, number = numbers_of(data, "page_numbers"), text_of(data, "number")
     if not (text or images):
-        _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
+        _check_on_pages(text_of(data, "paper_id"), page_numbers, number, beside.pages)
     answer = unlabelled([unboxed(restore(entry)) for entry in texts_of(data, "answer")])
     if listed:
         answer = _by_label(answer, options, are_bare) or placed_key(data, options)
@@ -142,10 +101,8 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     question_type = settle(kind, several=any(len(entry) > 1 for entry in letters), has_key=bool(answer))
     if question_type in CHOICE_TYPES and all(letters):
         answer = letters
-    elif question_type == "fill_in_blank" and len(answer) == 1:
-        answer = split_blanks(answer[0], count_blanks(text))
-    elif question_type == "short_answer" and len(answer) == 1:
-        answer = split_parts(text, answer[0])
+    elif len(answer) == 1:
+        answer = free_key(text, answer, question_type)
     if len(answer) > 1:
         answer = [trim_part(entry) or entry for entry in answer]
     text, options, images, change = place_marks(text, options, images)
@@ -182,6 +139,23 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     )
 
 
+def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
+    """Yields a source's pages, with the language and release of their paper's rows."""
+    papers: dict[str, tuple[Language, str | None]] = {}
+    for row in rows:
+        if isinstance(paper := row.data.get("paper_id"), str) and paper not in papers:
+            with suppress(BadRow):  # reported with the question
+                papers[paper] = _language_release(row.data, row)
+    for (paper, number), file in files.items():
+        language, release = papers.get(paper, (None, None))
+        try:
+            image = loader.load(file.name, file.parent)
+        except BadRow as error:
+            log.skip(f"pages/{file.name}", None, error)
+            continue
+        yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
+
+
 def _attributes(data: Data) -> Attributes:
     return Attributes(**{name: joined_of(data, name, by="; ") or None for name in ("topic", "visual_modality")})
 
@@ -214,9 +188,7 @@ def _by_label(answer: list[str], options: list[Option], are_bare: bool) -> list[
 
 
 def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, list[Image], str | None]:
-    parts = (restore(joined_of(data, "solution")), scheme_of(data))
-    refs = parse_list(data.get("solution_images"))
-    text = "\n\n".join(filter(None, parts))
+    text, refs = solution_of(data), parse_list(data.get("solution_images"))
     text, refs = take_inline(text, refs) if refs else (text, refs)
     text, _, refs = without_absent(text, [], refs)
     text, _, images, change = place_marks(text, [], [loader.load(ref, row.folder) for ref in refs])

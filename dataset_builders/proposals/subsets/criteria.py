@@ -259,10 +259,7 @@ SUBSETS: dict[str, Subset] = {
             " that speak of them, or images sit inside text and options.",
             (
                 Criterion(
-                    "across_pages",
-                    "The question runs over two or more pages.",
-                    3,
-                    _at_least("pages", 2, "pages"),
+                    "across_pages", "The question runs over two or more pages.", 3, _at_least("pages", 2, "pages")
                 ),
                 Criterion("detached_figure", "A figure stands apart from the words that speak of it.", 2, _detached),
                 Criterion("embedded_images", "Images sit inside lines of text or are the options.", 2, _embedded),

@@ -24,13 +24,13 @@ from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Key, Message,
 from livek12.core.replies import a_bool, a_text, fields_of, parse_object
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.proposals import figure_parts, number_figures, suffix_of, whole_text
 from livek12.dataset_builders.proposals.subsets import decided, sheet
 from livek12.dataset_builders.proposals.subsets.candidates import (
     MAX_CHARACTERS,
     Candidate,
     Standing,
     candidate,
-    whole_text,
 )
 from livek12.dataset_builders.proposals.subsets.criteria import (
     RULES_VERSION,
@@ -57,45 +57,35 @@ class Annotation:
     failed: bool = False
 
 
-class Annotator:
-    """Annotator of questions, with cached replies; the caller closes the engine.
+def annotate(
+    engine: Engine,
+    subset: Subset,
+    file: Path,
+    questions: Iterable[Question],
+    on_step: Callable[[], None],
+    max_tokens: int = MAX_TOKENS,
+) -> dict[str, Annotation]:
+    """Annotations by question id; `file` is the sheet, `max_tokens` includes thinking.
 
-    `max_tokens` includes thinking.
+    Raises UserError if the engine cannot run; replies so far are cached.
     """
+    annotations: dict[str, Annotation] = {}
+    names = [criterion.name for criterion in subset.criteria]
 
-    def __init__(self, engine: Engine, subset: Subset, file: Path, max_tokens: int = MAX_TOKENS) -> None:
-        self._asker = Asker(engine, Store(f"{file.stem}.{REPLIES}", file.parent))
-        self._subset, self._max_tokens = subset, max_tokens
-
-    @property
-    def made_by(self) -> str:
-        """Model, prompt version and prompt hash, for the sheet."""
-        return f"{self._asker.model}, prompt {template().version} {prompt_sha256(self._subset)[:12]}"
-
-    def opinions(self, questions: Iterable[Question], on_step: Callable[[], None]) -> dict[str, Annotation]:
-        """Annotations by question id.
-
-        Raises UserError if the engine cannot run; replies so far are cached.
-        """
-        annotations: dict[str, Annotation] = {}
-        names = [criterion.name for criterion in self._subset.criteria]
-        requests = self._requests(questions, annotations, on_step)
-        with closing(self._asker):
-            for reply in self._asker.replies(requests, lambda key, text: parse(text, names)):
-                criteria, why = reply.value or (None, f"not annotated: {reply.problem}")
-                annotations[reply.key.question_id] = Annotation(criteria, why, reply.failed)
-                on_step()
-        return annotations
-
-    def _requests(
-        self, questions: Iterable[Question], annotations: dict[str, Annotation], on_step: Callable[[], None]
-    ) -> Iterator[Request]:
+    def requests() -> Iterator[Request]:
         for question in questions:
             try:
-                yield build_request(self._subset, question, self._max_tokens)
+                yield build_request(subset, question, max_tokens)
             except UserError as error:
                 annotations[question.id] = Annotation(None, f"not annotated: {error}")
                 on_step()
+
+    with closing(Asker(engine, Store(f"{file.stem}.{REPLIES}", file.parent))) as asker:
+        for reply in asker.replies(requests(), lambda _, text: parse(text, names)):
+            criteria, why = reply.value or (None, f"not annotated: {reply.problem}")
+            annotations[reply.key.question_id] = Annotation(criteria, why, reply.failed)
+            on_step()
+    return annotations
 
 
 def parse(text: str, names: Sequence[str]) -> tuple[dict[str, bool], str]:
@@ -110,7 +100,9 @@ def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKE
     for number, image in enumerate(question.images, 1):
         if not image.bytes:
             raise UserError(f"picture {number} is missing")
-    text = _number_figures(whole_text(question), len(question.images))
+    text = whole_text(question.question, question.options)
+    unplaced = range(text.count(IMAGE_MARK) + 1, len(question.images) + 1)
+    text = number_figures(text, "[figure {}]") + "".join(f"\n[figure {number}]" for number in unplaced)
     if question.solution:
         text += f"\n\nSolution:\n{question.solution.replace(IMAGE_MARK, '[figure]')}"
     text = text[:MAX_CHARACTERS]
@@ -118,7 +110,11 @@ def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKE
     prompt = template().filled({"fence": fence, "question": text, **_described(subset)})
     return Request(
         key=Key(task=f"subsets/{subset.name}", question_id=question.id),
-        messages=[Message(role="user", content=[Part(type="text", text=prompt), *_pictures(question.images)])],
+        messages=[
+            Message(
+                role="user", content=[Part(type="text", text=prompt), *figure_parts(question.images, "[figure {}]")]
+            )
+        ],
         images={image.sha256: image for image in question.images},
         sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
     )
@@ -143,22 +139,6 @@ def _described(subset: Subset) -> dict[str, str]:
     }
 
 
-def _number_figures(text: str, pictures: int) -> str:
-    pieces = text.split(IMAGE_MARK)
-    numbered = "".join(f"[figure {n}]{piece}" if n else piece for n, piece in enumerate(pieces))
-    unplaced = range(len(pieces), pictures + 1)
-    return numbered + "".join(f"\n[figure {n}]" for n in unplaced)
-
-
-def _pictures(images: Iterable[Image]) -> Iterator[Part]:
-    for number, image in enumerate(images, 1):
-        yield Part(type="text", text=f"\n[figure {number}]\n")
-        yield Part(type="image", image=image.sha256)
-
-
-_ENDINGS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF8": ".gif", b"BM": ".bmp"}
-
-
 def folder_of(sheet: Path) -> Path:
     """Picture folder of a sheet."""
     return sheet.with_name(f"{sheet.stem}.pictures")
@@ -181,11 +161,9 @@ def write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: P
 
 
 def _write_picture(image: Image, folder: Path) -> str:
-    data = image.bytes or b""
-    ending = next((ending for magic, ending in _ENDINGS.items() if data.startswith(magic)), ".bin")
-    file = folder / f"{image.sha256[:20]}{ending}"
+    file = folder / f"{image.sha256[:20]}.{suffix_of(image, 'bin')}"
     if not file.exists():
-        write_atomically(file, data, sync=False)
+        write_atomically(file, image.bytes or b"", sync=False)
     return file.name
 
 
@@ -304,8 +282,9 @@ def _proposals(
     if wanted.engine:
         admitted = {item.id for item in items if subset.admits(item)}
         questions = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
-        annotator = Annotator(wanted.engine(), subset, file, wanted.max_tokens)
-        opinions, made_by = annotator.opinions(questions, begin(len(admitted))), annotator.made_by
+        engine = wanted.engine()
+        made_by = f"{engine.model}, prompt {template().version} {prompt_sha256(subset)[:12]}"
+        opinions = annotate(engine, subset, file, questions, begin(len(admitted)), wanted.max_tokens)
     context = CriteriaContext(Standing.of(items), decided.long_answers(items, answers), decided.lucky(items, answers))
     rows = [_judged(subset, item, context, opinions.get(item.id), made_by) for item in items]
     ranked = _ranked(subset, rows, old, wanted)

@@ -146,11 +146,14 @@ class Names:
 
         scores: NDArray[np.float32] = np.zeros((len(texts), len(self._words)), dtype=np.float32)
         for row, text in zip(scores, texts, strict=True):
-            bare = _bare(text)
-            here = {word for word, pattern in self._all.items() if _has_word(word, pattern, bare)}
+            here = self._here(text)
             for place, own in enumerate(self._words):
                 row[place] = sum(own[word] for word in own.keys() & here)
         return scores
+
+    def _here(self, text: str) -> set[str]:
+        bare, patterns = _bare(text), self._all.items()
+        return {word for word, pattern in patterns if (pattern.search(bare) if pattern else word in bare)}
 
     def subjects(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Scores of the tree's subjects, shape (texts, subjects): each word counts once."""
@@ -163,8 +166,7 @@ class Names:
         shared = Counter(word for own in weights for word in own)
         scores: NDArray[np.float32] = np.zeros((len(texts), len(subjects)), dtype=np.float32)
         for row, text in zip(scores, texts, strict=True):
-            bare = _bare(text)
-            here = {word for word, pattern in self._all.items() if _has_word(word, pattern, bare)}
+            here = self._here(text)
             for place, own in enumerate(weights):
                 row[place] = sum(weight / shared[word] ** 2 for word in here if (weight := own.get(word, 0.0)))
         return scores
@@ -191,10 +193,6 @@ def _pattern(word: str) -> re.Pattern[str] | None:
     return re.compile(before + re.escape(word) + (r"(?![a-z])" if word[-1].isascii() and word[-1].isalpha() else ""))
 
 
-def _has_word(word: str, pattern: re.Pattern[str] | None, text: str) -> bool:
-    return bool(pattern.search(text)) if pattern else word in text
-
-
 RIDGE = 1.0
 """Penalty weight, for centred rows of average length 1."""
 
@@ -213,7 +211,7 @@ class Ridge:
         return scores
 
 
-def fit(rows: NDArray[np.float32], truth: NDArray[np.float32], penalty: float = RIDGE) -> Ridge:
+def fit(rows: NDArray[np.float32], truth: NDArray[np.float32]) -> Ridge:
     """Least squares fit of labels (0 or 1, shape (rows, labels)), with a weight penalty."""
     import numpy as np
 
@@ -224,9 +222,9 @@ def fit(rows: NDArray[np.float32], truth: NDArray[np.float32], penalty: float = 
     a /= scale
     size, columns = a.shape
     if size <= columns:
-        weights = a.T @ np.linalg.solve(a @ a.T + penalty * np.eye(size, dtype=np.float32), b)
+        weights = a.T @ np.linalg.solve(a @ a.T + RIDGE * np.eye(size, dtype=np.float32), b)
     else:
-        weights = np.linalg.solve(a.T @ a + penalty * np.eye(columns, dtype=np.float32), a.T @ b)
+        weights = np.linalg.solve(a.T @ a + RIDGE * np.eye(columns, dtype=np.float32), a.T @ b)
     return Ridge(centre, (weights / scale).astype(np.float32), prior.astype(np.float32))
 
 
@@ -264,9 +262,7 @@ def calibrate(scores: NDArray[np.float32], right: NDArray[np.bool_]) -> Calibrat
             last = pools.pop()
             pools[-1] = [mine + other for mine, other in zip(pools[-1], last, strict=True)]
     return Calibration(
-        [total / count for _, count, total in pools],
-        [(hits + 1) / (count + 2) for hits, count, _ in pools],
-        len(order),
+        [total / count for _, count, total in pools], [(hits + 1) / (count + 2) for hits, count, _ in pools], len(order)
     )
 
 
@@ -291,6 +287,14 @@ class Proposed(Record):
     route: str
     score: float
     confidence: float | None
+
+
+def proposed(point: Point, language: str, score: float, calibration: Calibration | None) -> Proposed:
+    """Builds the proposal of a point with this score."""
+    confidence = round(calibration(score), 3) if calibration else None
+    return Proposed(
+        name=point.name(language), route=point.route(language), score=round(score, 4), confidence=confidence
+    )
 
 
 @dataclass
@@ -342,22 +346,11 @@ class Classifier:
         import numpy as np
 
         best = [int(place) for place in np.argsort(-row, kind="stable")[:most] if row[place] > 0]
-        return [
-            Proposed(
-                name=self.tree.points[place].name(item.language),
-                route=self.tree.points[place].route(item.language),
-                score=round(float(row[place]), 4),
-                confidence=round(self.calibration(float(row[place])), 3) if self.calibration else None,
-            )
-            for place in best
-        ]
+        return [proposed(self.tree.points[place], item.language, float(row[place]), self.calibration) for place in best]
 
 
 def combined(
-    rows: NDArray[np.float32] | None,
-    ridge: Ridge | None,
-    nodes: NDArray[np.float32] | None,
-    named: NDArray[np.float32],
+    rows: NDArray[np.float32] | None, ridge: Ridge | None, nodes: NDArray[np.float32] | None, named: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Learned scores, plus bonuses for named points (as a share of the best-named) and near names."""
     import numpy as np
@@ -405,13 +398,9 @@ def train(
     truth, texts = truth[labelled], [item.text for item in used]
     rows, names = encoder(texts, step), Names(tree)
     named, nodes = names(texts), _nodes(tree, encoder)
-    # Labels without questions cost as much as others and learn nothing.
-    outside = np.zeros_like(truth)
-    fold = np.array(folds(used, FOLDS))
-    for number in range(FOLDS):
-        held_out = fold == number
-        if held_out.any() and (~held_out).any():
-            outside[held_out] = combined(rows[held_out], fit(rows[~held_out], truth[~held_out]), nodes, named[held_out])
+    outside = _out_of_fold(
+        used, truth, lambda own: combined(rows[own], fit(rows[~own], truth[~own]), nodes, named[own])
+    )
     best = outside.argsort(axis=1)[:, -3:]
     calibration = calibrate(
         np.take_along_axis(outside, best, axis=1).ravel(), np.take_along_axis(truth, best, axis=1).ravel() > 0
@@ -422,6 +411,20 @@ def train(
     if unknown:
         notes.append(f"{len(unknown)} labels are not in the tree, such as {unknown[0]!r}")
     return Classifier(tree, names, encoder, fit(rows, truth), calibration, nodes), notes
+
+
+def _out_of_fold(
+    items: Sequence[Item], truth: NDArray[np.float32], score: Callable[[NDArray[np.bool_]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Scores of all items: `score` gets the mask of a fold, and learns from the others."""
+    import numpy as np
+
+    outside, fold = np.zeros_like(truth), np.array(folds(items, FOLDS))
+    for number in range(FOLDS):
+        own = fold == number
+        if own.any() and not own.all():
+            outside[own] = score(own)
+    return outside
 
 
 def truths(tree: Tree, items: Sequence[Item]) -> tuple[NDArray[np.float32], list[str]]:
@@ -497,11 +500,7 @@ def train_difficulty(encoder: Encoder, items: Sequence[Item], least: int = 50) -
         return None
     truth = np.array([[float(item.difficulty == level) for level in levels] for item in used], dtype=np.float32)
     rows = _measured_rows(encoder, used)
-    fold, outside = np.array(folds(used, FOLDS)), np.zeros_like(truth)
-    for number in range(FOLDS):
-        held_out = fold == number
-        if held_out.any() and (~held_out).any():
-            outside[held_out] = fit(rows[~held_out], truth[~held_out])(rows[held_out])
+    outside = _out_of_fold(used, truth, lambda own: fit(rows[~own], truth[~own])(rows[own]))
     best = outside.argmax(axis=1)
     right = truth[np.arange(len(used)), best] > 0
     better = bool(right.mean() > truth.mean(axis=0).max())

@@ -59,18 +59,18 @@ def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = la
 
 
 def trained_figures(
-    classifier: Classifier, held: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
+    classifier: Classifier, items: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
 ) -> dict[str, Any]:
     """`figures`, and the quality of the confidences."""
     import numpy as np
 
-    scores = classifier.scores(held, step)
+    scores = classifier.scores(items, step)
     metrics = figures(scores, truth, classifier.tree)
     if classifier.calibration:
         sure = np.vectorize(classifier.calibration, otypes=[float])(np.sort(scores, axis=1)[:, ::-1][:, :3])
         metrics |= figures(scores, truth, classifier.tree, sure)
         best = scores.argmax(axis=1)
-        metrics["calibration"] = calibration(sure[:, 0], truth[np.arange(len(held)), best] > 0)
+        metrics["calibration"] = calibration(sure[:, 0], truth[np.arange(len(items)), best] > 0)
     return metrics
 
 

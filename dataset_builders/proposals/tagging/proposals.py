@@ -175,11 +175,7 @@ class Tags:
 
 
 def tags_of(
-    items: Sequence[Item],
-    proposer: Proposer,
-    names: Names,
-    difficulty: Difficulty | None,
-    step: Step = lambda: None,
+    items: Sequence[Item], proposer: Proposer, names: Names, difficulty: Difficulty | None, step: Step = lambda: None
 ) -> list[Tags]:
     """Proposes tags; the heuristic if `difficulty` is None."""
     points = proposer.propose(items, step=step)
@@ -364,10 +360,7 @@ def read_reply(text: str, draft: Draft) -> tuple[Said, list[str]]:
         raise Unreadable("has fields that were not asked for")
     sources = [*draft.answer, draft.solution or ""]
     faults: list[str] = []
-    variables, flow = (
-        _variables(reply.get("variables"), sources, faults),
-        _flow(reply.get("steps"), sources, faults),
-    )
+    variables, flow = (_variables(reply.get("variables"), sources, faults), _flow(reply.get("steps"), sources, faults))
     return Said(variables, flow), faults
 
 

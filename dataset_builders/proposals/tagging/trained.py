@@ -19,7 +19,7 @@ from livek12.core.errors import UserError, install
 from livek12.core.files import write_atomically
 from livek12.core.records import Image, Record
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.proposals.tagging.classifier import Calibration, Proposed, Step
+from livek12.dataset_builders.proposals.tagging.classifier import Calibration, Proposed, Step, proposed
 from livek12.dataset_builders.proposals.tagging.labelled import Item
 from livek12.dataset_builders.proposals.tagging.tree import Point, Tree
 from livek12.dataset_builders.reading.pictures import MAX_PIXELS
@@ -159,18 +159,12 @@ class TrainedTagger:
     def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
         """Best points of each question, best first."""
         return [
-            [self._proposed(item, int(place), float(row[place])) for place in (-row).argsort(kind="stable")[:most]]
+            [
+                proposed(self.tree.points[place], item.language, float(row[place]), self._calibration)
+                for place in (-row).argsort(kind="stable")[:most]
+            ]
             for item, row in zip(items, self.scores(items, step), strict=True)
         ]
-
-    def _proposed(self, item: Item, place: int, score: float) -> Proposed:
-        point, sure = self.tree.points[place], self._calibration
-        return Proposed(
-            name=point.name(item.language),
-            route=point.route(item.language),
-            score=round(score, 4),
-            confidence=round(sure(score), 3) if sure else None,
-        )
 
     def _load_head(self, file: Path) -> None:
         from safetensors import SafetensorError

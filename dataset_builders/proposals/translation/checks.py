@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.proposals import number_figures
 from livek12.dataset_builders.reading.text import count_blanks
 
 Texts = dict[str, str]
@@ -55,36 +56,11 @@ _TOLD = re.compile(r"答案|正确的?(?:选项|是)|故选|解[：:]|提示|解
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _CLAUSE_END = re.compile(r"[。！？；，、：.!?;,:\n]")
 _SAME = {
-    "dfrac": "frac",
-    "tfrac": "frac",
-    "cfrac": "frac",
-    "leqslant": "le",
-    "leq": "le",
-    "geqslant": "ge",
-    "geq": "ge",
-    "neq": "ne",
-    "to": "rightarrow",
-    "land": "wedge",
-    "lor": "vee",
-    "lnot": "neg",
-    "ni": "owns",
-    "hspace": "",
-    "left": "",
-    "right": "",
-    "big": "",
-    "Big": "",
-    "bigg": "",
-    "Bigg": "",
-    "displaystyle": "",
-    "textstyle": "",
-    "limits": "",
-    "quad": "",
-    "qquad": "",
-    "rm": "",
-    "mathrm": "",
-    "text": "",
-    "textrm": "",
-    "mathit": "",
+    **dict.fromkeys("dfrac tfrac cfrac".split(), "frac"),
+    **{"leqslant": "le", "leq": "le", "geqslant": "ge", "geq": "ge", "neq": "ne", "to": "rightarrow"},
+    **{"land": "wedge", "lor": "vee", "lnot": "neg", "ni": "owns"},
+    **dict.fromkeys("hspace left right big Big bigg Bigg displaystyle textstyle limits quad qquad".split(), ""),
+    **dict.fromkeys("rm mathrm text textrm mathit".split(), ""),
 }
 """Canonical names of commands that print the same, or only set type."""
 _SPELLED = {
@@ -144,8 +120,7 @@ def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: 
 
 def numbered(text: str) -> str:
     """Replaces image marks by [[figure-1]], [[figure-2]], to check their order; literal ones lose a bracket."""
-    pieces = FIGURE.sub(lambda match: match[0][1:-1], text).split(IMAGE_MARK)
-    return pieces[0] + "".join(f"[[figure-{number}]]{piece}" for number, piece in enumerate(pieces[1:], 1))
+    return number_figures(FIGURE.sub(lambda match: match[0][1:-1], text), "[[figure-{}]]")
 
 
 def marked(text: str) -> str:

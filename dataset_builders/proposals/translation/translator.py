@@ -18,7 +18,7 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.files import copy_file
 from livek12.core.prompts import load_prompt, text_message
-from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
+from livek12.core.questions import CARD
 from livek12.core.records import Failure, Image, Key, Option, Question, Request, Sampling
 from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.core.store import Store
@@ -27,6 +27,7 @@ from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.proposals import every_question, suffix_of
 from livek12.dataset_builders.proposals.translation.checks import MAX_TEXT, Texts, marked, numbered, problems
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine, Outcome
@@ -103,15 +104,15 @@ def solution_of(draft: Draft) -> Texts:
     return {SOLUTION: numbered(draft.solution)} if draft.solution and needs_translation(draft.solution) else {}
 
 
-def with_texts(draft: Draft, said: Mapping[str, str]) -> Draft:
+def with_texts(draft: Draft, translated: Mapping[str, str]) -> Draft:
     """Replaces a draft's texts by translated ones."""
     options = [
-        Option(label=option.label, text=marked(said.get(f"option_{option.label}", option.text)))
+        Option(label=option.label, text=marked(translated.get(f"option_{option.label}", option.text)))
         for option in draft.options
     ]
-    answer = [marked(said.get(f"answer_{number}", text)) for number, text in enumerate(draft.answer, 1)]
-    solution = marked(said[SOLUTION]) if SOLUTION in said else draft.solution
-    question = marked(said.get("question", draft.question))
+    answer = [marked(translated.get(f"answer_{number}", text)) for number, text in enumerate(draft.answer, 1)]
+    solution = marked(translated[SOLUTION]) if SOLUTION in translated else draft.solution
+    question = marked(translated.get("question", draft.question))
     return draft.model_copy(update={"question": question, "options": options, "answer": answer, "solution": solution})
 
 
@@ -129,7 +130,7 @@ class Piece:
     """Texts of one request and their translation.
 
     Attributes:
-        said: translation without faults.
+        translation: without faults.
         faults: of the last reply.
         failed: no reply; repeatable.
         rounds: number of requests.
@@ -137,7 +138,7 @@ class Piece:
 
     id: str
     texts: Texts
-    said: Texts | None = None
+    translation: Texts | None = None
     faults: list[str] = field(default_factory=list)
     failed: bool = False
     rounds: int = 0
@@ -149,18 +150,15 @@ def translate_pieces(
     asker: Asker,
     glossary: Mapping[str, str] | None = None,
     retries: int = RETRIES,
-    step: Callable[[], None] = lambda: None,
 ) -> None:
     """Translates the pieces in place, with retries of faulty replies."""
     open_pieces = {piece.id: piece for piece in pieces if _can_be_asked(piece)}
     for round_ in range(retries + 1):
         for outcome in asker.outcomes(_requests(open_pieces, glossary or {}, round_)):
             _take(open_pieces[outcome.key.question_id], outcome)
-        open_pieces = {id: piece for id, piece in open_pieces.items() if piece.said is None and not piece.failed}
+        open_pieces = {id: piece for id, piece in open_pieces.items() if piece.translation is None and not piece.failed}
         if not open_pieces:
             break
-    for _ in pieces:
-        step()
 
 
 def read_reply(text: str, texts: Texts) -> tuple[Texts | None, list[str]]:
@@ -209,8 +207,8 @@ def _take(piece: Piece, outcome: Outcome) -> None:
         piece.failed = True
         return
     piece._reply = outcome.text
-    piece.said, piece.faults = read_reply(outcome.text, piece.texts)
-    if piece.said is None and outcome.finish_reason == "length":
+    piece.translation, piece.faults = read_reply(outcome.text, piece.texts)
+    if piece.translation is None and outcome.finish_reason == "length":
         piece.faults.insert(0, "the reply was cut at its token limit")
 
 
@@ -221,10 +219,10 @@ def _can_be_asked(piece: Piece) -> bool:
     return size <= MAX_TEXT and bool(piece.texts)
 
 
-def instructions(to: str = "en") -> str:
+def instructions() -> str:
     """System prompt of the translator."""
     prompt = load_prompt("livek12.dataset_builders.proposals.translation", "translate.txt")
-    return prompt.filled({"language": LANGUAGES[to]}).strip()
+    return prompt.filled({"language": LANGUAGES["en"]}).strip()
 
 
 CHECKED = 0.6
@@ -314,7 +312,7 @@ def _translate_paper(
     requests = [piece for piece in pieces.values() if piece.texts]
     translate_pieces(requests, asker, glossary, retries)
     report.failed += sum(piece.failed for piece in requests)
-    report.retried += sum(piece.said is not None and piece.rounds > 1 for piece in requests)
+    report.retried += sum(piece.translation is not None and piece.rounds > 1 for piece in requests)
     done = [_translated(draft, pieces, to, asker.model, report) for draft in drafts]
     pictures = {figure.name: source.images(figure.name) for draft in done for figure in draft.figures}
     paper_id = new_id(source.paper.paper_id, drafts[0].language, to)
@@ -338,15 +336,15 @@ def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, 
     base = {"id": new_id(draft.id, draft.language, to), "translation_of": draft.id, "page_numbers": []}
     base["markdown"] = draft.question
     doubts = [doubt for doubt in draft.doubts if doubt.kind != "translation"]
-    if main.texts and main.said is None:
+    if main.texts and main.translation is None:
         why = "; ".join(main.faults[:4])
         report.untranslated[draft.id] = why
         doubts.append(
             Doubt(kind="translation", text=one_line(f"not translated by {model}: {why}", 600), confidence=0.0)
         )
         return draft.model_copy(update={**base, "doubts": doubts})
-    translations = {**(main.said or {}), **(solution.said or {})}
-    if solution.texts and solution.said is None:
+    translations = {**(main.translation or {}), **(solution.translation or {})}
+    if solution.texts and solution.translation is None:
         why = "; ".join(solution.faults[:4])
         report.solutions[draft.id] = why
         text = f"the solution is not translated by {model}: {why}"
@@ -385,22 +383,17 @@ def _ingested(root: Path, paper: IngestedPaper) -> Paper:
 def _built(data: Path) -> list[Paper]:
     pictures: dict[str, Image] = {}
     papers: dict[str, list[tuple[Question, Draft]]] = {}
-    seen, ids = set[str](), UniqueIds()
-    for config, splits in read_card(data).items():
-        files = [file for patterns in splits.values() for file in data_files(data, patterns)]
-        for file in files if config != PAGES_CONFIG else ():
-            for question in read_records(Question, file):
-                if question.benchmark == "livek12" and question.id not in seen:
-                    seen.add(question.id)
-                    name = safe_name(question.paper_id or f"{question.language}_{question.release or data.name}")
-                    papers.setdefault(name, []).append((question, _draft(question, pictures, ids)))
+    ids = UniqueIds()
+    for question in every_question(data, "livek12"):
+        name = safe_name(question.paper_id or f"{question.language}_{question.release or data.name}")
+        papers.setdefault(name, []).append((question, _draft(question, pictures, ids)))
     return [Paper(_paper(name, questions, data), pictures.__getitem__) for name, questions in papers.items()]
 
 
 def _draft(question: Question, pictures: dict[str, Image], ids: UniqueIds) -> Draft:
     figures = []
     for number, image in enumerate(question.images, 1):
-        name = f"{ids.claim(safe_name(f'{question.id}_{number}'))}.{_suffix(image)}"
+        name = f"{ids.claim(safe_name(f'{question.id}_{number}'))}.{suffix_of(image, 'png')}"
         pictures[name] = image
         figures.append(Figure(name=name))
     names = (Draft.model_fields.keys() & Question.model_fields.keys()) - {"boxes"}  # a translation is on no page
@@ -408,12 +401,6 @@ def _draft(question: Question, pictures: dict[str, Image], ids: UniqueIds) -> Dr
     return Draft.model_validate(
         {**shared, "number": question.number or "", "figures": figures, "answer_from": "data set", "markdown": ""}
     )
-
-
-def _suffix(image: Image) -> str:
-    data = image.bytes or b""
-    kinds = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp", b"GIF8": "gif", b"BM": "bmp"}
-    return next((kind for magic, kind in kinds.items() if data.startswith(magic)), "png")
 
 
 def _paper(name: str, questions: Sequence[tuple[Question, Draft]], data: Path) -> IngestedPaper:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.prompts import (
     fenced,
     harmless,
-    image_part,
     joined_parts,
     load_prompt,
     text_message,
@@ -34,6 +33,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Key, Message, Option, Part, Question, Request, Sampling
 from livek12.core.replies import Json, Unreadable, a_bool, a_list, a_text, fields_of, object_schema, parse_object
 from livek12.core.text import one_line
+from livek12.dataset_builders.proposals import figure_parts, number_figures, whole_text
 from livek12.dataset_builders.proposals.translation.checks import (
     MAX_TEXT,
     Texts,
@@ -419,8 +419,7 @@ def judging_request(source: Question, variant: Question, transforms: Sequence[st
     }
     parts: list[Part] = [text_part(load_prompt(PACKAGE, "judge.txt").filled(values).strip())]
     for name, question in (("question", source), ("variant", variant)):
-        for number, image in enumerate(question.images, 1):
-            parts += [text_part(f"\n[{name}, figure {number}]\n"), image_part(image)]
+        parts += figure_parts(question.images, f"[{name}, figure {{}}]")
     return Request(
         key=Key(task="vary/judge", question_id=key),
         messages=[Message(role="user", content=joined_parts(parts))],
@@ -438,9 +437,6 @@ def read_judgement(reply: str) -> Sameness:
 
 
 def _described(question: Question, name: str) -> str:
-    lines = [f"Type: {question.question_type}", question.question]
-    lines += [f"{option.label}. {option.text}" for option in question.options]
-    lines.append(f"Key: {json.dumps(question.answer, ensure_ascii=False)}")
-    pieces = "\n".join(lines).split(IMAGE_MARK)
-    text = pieces[0] + "".join(f"[{name}, figure {number}]{piece}" for number, piece in enumerate(pieces[1:], 1))
-    return fenced(harmless(text))[1]
+    key = json.dumps(question.answer, ensure_ascii=False)
+    text = f"Type: {question.question_type}\n{whole_text(question.question, question.options)}\nKey: {key}"
+    return fenced(harmless(number_figures(text, f"[{name}, figure {{}}]")))[1]

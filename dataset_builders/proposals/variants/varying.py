@@ -218,23 +218,23 @@ class Maker:
             _take_judgement(waiting.pop(reply.key.question_id), reply)
             step()
 
-    def variant(self, one: Made) -> Question | None:
-        """The complete variant; None if dropped, with the reason in `one`."""
-        if one.dropped or one.text is None:
+    def variant(self, item: Made) -> Question | None:
+        """The complete variant; None if dropped, with the reason in `item`."""
+        if item.dropped or item.text is None:
             return None
         try:
-            images = [self._picture(one, number, image) for number, image in enumerate(one.text.images, 1)]
+            images = [self._picture(item, number, image) for number, image in enumerate(item.text.images, 1)]
         except BadImage as error:
-            one.drop(NO_PICTURE, f"{one.plan.picture}: a picture {error}")
+            item.drop(NO_PICTURE, f"{item.plan.picture}: a picture {error}")
             return None
-        source = one.question
-        return one.text.model_copy(
+        source = item.question
+        return item.text.model_copy(
             update={
-                "id": one.id,
+                "id": item.id,
                 "images": images,
                 "subsets": [*(name for name in source.subsets if name != KIND), KIND],
                 "review": Review(),
-                "variant": Variant(of=source.id, kind=KIND, transforms=one.plan.transforms),
+                "variant": Variant(of=source.id, kind=KIND, transforms=item.plan.transforms),
             }
         )
 
@@ -336,10 +336,7 @@ class VaryReport:
 
 
 def vary(
-    data: str,
-    out: Path,
-    options: VaryOptions,
-    begin: Callable[[str, int], Step] = lambda what, total: lambda: None,
+    data: str, out: Path, options: VaryOptions, begin: Callable[[str, int], Step] = lambda what, total: lambda: None
 ) -> VaryReport:
     """Writes a data set with a variant of each drawn question."""
     if Path(data).is_dir() and Path(data).resolve() == out.resolve():
@@ -367,7 +364,9 @@ def vary(
             log,
             begin("writing", len(made) + sum(not item.dropped for item in made)),
             data,
-            beside=lambda folder: _write_rows(folder / VARIANTS, made),
+            beside=lambda folder: write_atomically(
+                folder / VARIANTS, (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(made))
+            ),
         )
     return _counted(report, made)
 
@@ -438,10 +437,6 @@ def _records(made: Sequence[Made], maker: Maker) -> Records:
         variant = maker.variant(item)
         if variant is not None:
             yield variant
-
-
-def _write_rows(file: Path, made: Sequence[Made]) -> None:
-    write_atomically(file, (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(made)))
 
 
 def _rows(made: Sequence[Made]) -> Iterator[dict[str, Any]]:
