@@ -12,8 +12,8 @@ questions are thinned: see `joining.CROWD`. Plain numpy: a library would bring s
 
 from __future__ import annotations
 
-from livek12.dataset_builders.duplicates.figures import distance
 from livek12.dataset_builders.duplicates.finding import CROWD, THRESHOLD, DuplicateIndex, Match, Pairs, find_pairs
+from livek12.dataset_builders.duplicates.hashing import distance
 from livek12.dataset_builders.duplicates.library import SHORT, Library, Stem, sketch, stem, stem_of
 
 __all__ = [

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from livek12.dataset_builders.duplicates.figures import SAME_ALONE, distance, figure_keys, is_same
+from livek12.dataset_builders.duplicates.hashing import SAME_ALONE, distance, figure_keys, is_same, jaccards, spread
 from livek12.dataset_builders.duplicates.library import BANDS, SHINGLE, Library, Stem, ask_of, levels, sketch
-from livek12.dataset_builders.duplicates.shingling import jaccards, spread
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,8 +20,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Language, Option, Question
 from livek12.core.text import compatible
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.duplicates.figures import Figure, figure_of
-from livek12.dataset_builders.duplicates.shingling import BREAK, mixed, shingles, signatures
+from livek12.dataset_builders.duplicates.hashing import BREAK, Figure, figure_of, mixed, shingles, signatures
 
 if TYPE_CHECKING:
     import numpy as np

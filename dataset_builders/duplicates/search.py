@@ -26,8 +26,8 @@ from livek12.core.records import Image, Question
 from livek12.core.tables import csv_rows, csv_text
 from livek12.dataset_builders import builder
 from livek12.dataset_builders.base import Log, one_line
-from livek12.dataset_builders.duplicates.figures import distance
 from livek12.dataset_builders.duplicates.finding import LOOSE, THRESHOLD, Pairs, find_pairs
+from livek12.dataset_builders.duplicates.hashing import distance
 from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, Stem, hash_of, sketch, stem, stem_of
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
 from livek12.dataset_builders.reading.workers import Workers

@@ -1,7 +1,11 @@
-"""livek12 reader: local files in both key languages of upstream, and reviewed papers.
+"""livek12 reader: local files in both key languages of upstream, reviewed papers, and collected exam papers.
 
 Contract: pages are `pages/PAPER_N.png` next to the rows. Rows without a question, or with a wrong type or image, are
-skipped with a log line.
+skipped with a log line. A reviewed row holds `question.content`, `answer.standard`, `answer.analysis`, `score`,
+`question_type` and `question_number`; the paper is the id without its number. In a collected row ({keywords, example:
+[...]}) a list key has one entry a sub-question, with `score` points each; `questions` separates them if their passage
+splits unambiguously. A text key and its `score` are of the whole question. These papers are Chinese, whatever a text's
+language; the year is the release. Pictures that are options stay at the end: their printed letters may be out of order.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -17,12 +22,12 @@ from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, set
 from livek12.core.records import Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
 from livek12.dataset_builders.benchmarks import free_key, solution_of
-from livek12.dataset_builders.benchmarks.livek12 import upstream
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.choice_keys import chosen
 from livek12.dataset_builders.reading.fields import (
     LANGUAGES,
     Data,
+    as_text,
     boxes_of,
     joined_of,
     knowledge_of,
@@ -36,6 +41,7 @@ from livek12.dataset_builders.reading.fields import (
     units_of,
     whole_of,
 )
+from livek12.dataset_builders.reading.groups import split_group
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore, unboxed
@@ -50,6 +56,138 @@ from livek12.dataset_builders.reading.text import (
     trim_part,
     unlabelled,
 )
+
+_REVIEWED = {"id", "year", "subject", "question_type", "score", "question", "answer", "question_number", "paper"}
+_NO_PLACE = {"country", "province", "requires_vision", "grading", "extraction"}
+"""Provenance and grading fields without a place in a Question."""
+
+
+def rows(row: SourceRow) -> list[SourceRow]:
+    """Converts a row of a known form to rows in our keys, one a question."""
+    if is_reviewed(row.data):
+        return [replace(row, data=of_reviewed(row.data), found=row.data)]
+    if is_collected(row):
+        gaokao_row = replace(row, context={}, found=row.data)
+        return [replace(gaokao_row, data=data) for data in questions(row)]
+    return [row]
+
+
+def is_reviewed(row: Mapping[str, Any]) -> bool:
+    """Tests a row for this shape."""
+    question, answer = row.get("question"), row.get("answer")
+    return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
+
+
+def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts a row to our keys; the number is cut from the text."""
+    question, answer = row["question"], row["answer"]
+    number = str(row.get("question_number") or "") or None
+    content = question["content"]
+    if number and isinstance(content, str):
+        content = re.sub(rf"^\s*{re.escape(number)}\s*[.．、]\s*", "", content)
+    year = row.get("year")
+    paper = re.fullmatch(r"(.+?)-q\d+", str(row.get("id") or ""))
+    return {
+        "id": row.get("id"),
+        "set": None if year is None else str(year),
+        "subject": row.get("subject"),
+        "question_type": row.get("question_type"),
+        "points": row.get("score"),
+        "question": content,
+        "answer": answer.get("standard"),
+        "solution": answer.get("analysis"),
+        "images": question.get("assets"),
+        "number": number,
+        "year": year,
+        "exam": row.get("paper"),
+        "paper_id": paper[1] if paper else None,
+        **{key: value for key, value in row.items() if key not in _REVIEWED | _NO_PLACE},
+    }
+
+
+_COLLECTED_SUBJECTS = {
+    **{
+        name: name for name in ("math", "physics", "chemistry", "biology", "chinese", "english", "history", "geography")
+    },
+    **{"political": "politics", "politics": "politics", "mathematics": "math"},
+}
+_COLLECTED = {"year", "category", "question", "answer", "analysis", "index", "score", "picture"}
+_ONLY_LETTERS = re.compile(r"[A-Ga-g]+")
+_YEARS = re.compile(r"^\d{4}(?:-\d{4})?_")
+
+
+def is_collected(row: SourceRow) -> bool:
+    """Tests a row for this shape."""
+    return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
+
+
+def of_collected(row: SourceRow) -> dict[str, Any]:
+    """Converts a row to our keys."""
+    data, keywords = row.data, str(row.context["keywords"])
+    key = data["answer"]
+    entries = [as_text(entry).strip() for entry in parse_list(key)]
+    listed = isinstance(key, list) and len(entries) > 1
+    score = data["score"]
+    year, category = as_text(data.get("year")).strip(), as_text(data.get("category")).strip()
+    points = {"points": score}
+    if listed and isinstance(score, int | float) and not isinstance(score, bool):
+        points = {"points": score * len(entries), "part_points": [score] * len(entries)}
+    return {
+        "id": f"{keywords}_{data['index']}" if data.get("index") is not None else None,
+        "set": year or None,
+        "language": "zh",
+        "subject": _subject_of_collected(keywords),
+        "question_type": _type_of_collected(row),
+        "question_type_raw": _YEARS.sub("", keywords).replace("_", " "),
+        "question": data["question"],
+        "answer": entries,
+        "solution": data.get("analysis"),
+        "images": parse_list(data.get("picture")),
+        "year": year or None,
+        "exam": category.strip("()（） ") or None,
+        **points,
+        **{name: value for name, value in data.items() if name not in _COLLECTED},
+    }
+
+
+def questions(row: SourceRow) -> list[dict[str, Any]]:
+    """Converts a row to our keys: its passage's questions if the key has letters for each, else itself."""
+    whole = of_collected(row)
+    entries = whole["answer"]
+    several = isinstance(row.data["answer"], list) and len(entries) > 1 and all(map(_ONLY_LETTERS.fullmatch, entries))
+    parts = split_group(restore(as_text(row.data["question"])), entries) if several else []
+    shared = {name: value for name, value in whole.items() if name != "part_points"}
+    return [
+        {
+            **shared,
+            "id": f"{whole['id']}_{place}" if whole["id"] else None,
+            "upstream_id": whole["id"],
+            "question": part.text,
+            "options": [{"label": option.label, "text": option.text} for option in part.options],
+            "number": part.number,
+            "answer": [entry],
+            "question_type": CHOICE,
+            "points": row.data["score"],
+        }
+        for place, (part, entry) in enumerate(zip(parts, entries, strict=False), start=1)
+    ] or [whole]
+
+
+def _subject_of_collected(keywords: str) -> str:
+    words = keywords.lower().split("_")
+    return next((_COLLECTED_SUBJECTS[word] for word in words if word in _COLLECTED_SUBJECTS), "")
+
+
+def _type_of_collected(row: SourceRow) -> str:
+    """Question type: a choice for a list of letters, else from the file's name."""
+    keywords, key = str(row.context["keywords"]), row.data["answer"]
+    if isinstance(key, list) and all(_ONLY_LETTERS.fullmatch(as_text(entry).strip()) for entry in key):
+        entries = [as_text(entry).strip() for entry in key]
+        if len(entries) == 1:
+            return CHOICE
+        return "multiple_choice" if any(len(entry) > 1 for entry in entries) else "single_choice"
+    return "fill_in_blank" if re.search(r"fill[-_ ]in|cloze", keywords, re.IGNORECASE) else FREE
+
 
 SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
 _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
@@ -275,5 +413,5 @@ BUILDER = Builder(
     month="2026-05",
     pages=pages,
     keys=KEYS,
-    rows=upstream.rows,
+    rows=rows,
 )

@@ -26,12 +26,7 @@ from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals import figure_parts, number_figures, suffix_of, whole_text
 from livek12.dataset_builders.proposals.subsets import decided, sheet
-from livek12.dataset_builders.proposals.subsets.candidates import (
-    MAX_CHARACTERS,
-    Candidate,
-    Standing,
-    candidate,
-)
+from livek12.dataset_builders.proposals.subsets.candidates import MAX_CHARACTERS, Candidate, Standing, candidate
 from livek12.dataset_builders.proposals.subsets.criteria import (
     RULES_VERSION,
     SUBSETS,

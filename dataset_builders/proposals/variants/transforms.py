@@ -20,15 +20,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.prompts import (
-    fenced,
-    harmless,
-    joined_parts,
-    load_prompt,
-    text_message,
-    text_part,
-    without_marks,
-)
+from livek12.core.prompts import fenced, harmless, joined_parts, load_prompt, text_message, text_part, without_marks
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Key, Message, Option, Part, Question, Request, Sampling
 from livek12.core.replies import Json, Unreadable, a_bool, a_list, a_text, fields_of, object_schema, parse_object

@@ -17,8 +17,8 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE
 from livek12.dataset_builders.review.board import Board
+from livek12.dataset_builders.review.page import agreements
 from livek12.dataset_builders.review.store import ReviewStore
-from livek12.dataset_builders.review.view import agreements
 from tests.dataset_builders.review.folders import make_folder
 
 IDS = ("alpha-q1", "alpha-q2", "alpha-q3", "alpha-q1-s2")
