@@ -200,7 +200,8 @@ class ReviewStore:
         ranked = sorted(self.actions.values(), key=lambda action: action.rank)
         mine = [action for action in ranked if action.by == by and action.id not in gone]
         if kind == "redo":
-            while mine and _is_redo(mine[-1], self.actions):
+            undos = {action.id for action in ranked if action.kind == "undo"}
+            while mine and mine[-1].kind == "undo" and undos.intersection(mine[-1].targets):  # a redo
                 mine.pop()
             if not mine or mine[-1].kind != "undo":
                 raise UserError("there is nothing to do again")
@@ -274,7 +275,3 @@ def _settling(entry: Entry, payload: Mapping[str, Any], text: str) -> dict[str, 
     if verdict == "accepted" and (problems := problems_of(copy)):
         raise UserError(f"cannot be accepted: {'; '.join(problems.values())}")
     return {"kind": "settle", "other": other, "verdict": verdict, "digest": copy.digest, "text": text}
-
-
-def _is_redo(action: Action, actions: Mapping[str, Action]) -> bool:
-    return action.kind == "undo" and any(id in actions and actions[id].kind == "undo" for id in action.targets)

@@ -136,7 +136,7 @@ def of_collected(row: SourceRow) -> dict[str, Any]:
         "id": f"{keywords}_{data['index']}" if data.get("index") is not None else None,
         "set": year or None,
         "language": "zh",
-        "subject": _subject_of_collected(keywords),
+        "subject": next(filter(None, map(_COLLECTED_SUBJECTS.get, keywords.lower().split("_"))), ""),
         "question_type": _type_of_collected(row),
         "question_type_raw": _YEARS.sub("", keywords).replace("_", " "),
         "question": data["question"],
@@ -171,11 +171,6 @@ def questions(row: SourceRow) -> list[dict[str, Any]]:
         }
         for place, (part, entry) in enumerate(zip(parts, entries, strict=False), start=1)
     ] or [whole]
-
-
-def _subject_of_collected(keywords: str) -> str:
-    words = keywords.lower().split("_")
-    return next((_COLLECTED_SUBJECTS[word] for word in words if word in _COLLECTED_SUBJECTS), "")
 
 
 def _type_of_collected(row: SourceRow) -> str:

@@ -233,10 +233,6 @@ def _korean(category: str) -> Rule:
     return rule
 
 
-def _is_visual(item: Candidate) -> bool:
-    return any((item.features[name] or 0) >= least for name, least in (("images", 1), ("table_rows", 2), ("pages", 2)))
-
-
 _FAR = 2.5
 """Printed lines that count as apart."""
 _KOREAN = {
@@ -276,7 +272,9 @@ SUBSETS: dict[str, Subset] = {
                     _graph_or_table,
                 ),
             ),
-            _is_visual,
+            lambda item: any(
+                (item.features[name] or 0) >= least for name, least in (("images", 1), ("table_rows", 2), ("pages", 2))
+            ),
             least=1,
             per_subject=50,
         ),

@@ -215,7 +215,9 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
         raise UserError(f"{file.parent}: cannot be made ({error.strerror}); choose another --out") from None
     report = _proposals(subset, wanted, file, old, begin)
     if wanted.pictures:
-        report.rows = _illustrated(report.rows, whole_set(wanted.data, _benchmark(subset, wanted)), file)
+        questions = whole_set(wanted.data, _benchmark(subset, wanted))
+        files = write_pictures(questions, {row.id for row in report.rows}, file)
+        report.rows = [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in report.rows]
     report.rows = sheet.merged(report.rows, [row for row in old if row.subset == subset.name])
     others = [row for row in old if row.subset != subset.name]
     place = {name: number for number, name in enumerate(SUBSETS)}
@@ -255,11 +257,6 @@ def _benchmark(subset: Subset, wanted: Wanted) -> BenchmarkName:
     if benchmark is None:
         raise UserError(f"{subset.name} is for any benchmark: say which with --benchmark")
     return benchmark
-
-
-def _illustrated(rows: Sequence[sheet.SheetRow], questions: Iterator[Question], file: Path) -> list[sheet.SheetRow]:
-    files = write_pictures(questions, {row.id for row in rows}, file)
-    return [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in rows]
 
 
 def _proposals(

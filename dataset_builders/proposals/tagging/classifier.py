@@ -450,6 +450,7 @@ def _nodes(tree: Tree, encoder: Encoder | None) -> NDArray[np.float32] | None:
 
 
 LEVELS = ("easy", "medium", "hard")
+MIN_RATED = 50
 _PART = re.compile(r"[（(]\s*(?:\d|[ⅰ-ⅸ]|i{1,3})\s*[)）]|[①②③④⑤⑥]")
 _WRITTEN = ("open_ended", "proof")
 
@@ -490,13 +491,13 @@ class Difficulty:
         ]
 
 
-def train_difficulty(encoder: Encoder, items: Sequence[Item], least: int = 50) -> Difficulty | None:
-    """Trains a model; None with fewer than `least` difficulties, or a single level."""
+def train_difficulty(encoder: Encoder, items: Sequence[Item]) -> Difficulty | None:
+    """Trains a model; None with fewer than `MIN_RATED` difficulties, or a single level."""
     import numpy as np
 
     used = [item for item in items if item.difficulty]
     levels = sorted({item.difficulty for item in used})
-    if len(used) < least or not 1 < len(levels) <= 10:
+    if len(used) < MIN_RATED or not 1 < len(levels) <= 10:
         return None
     truth = np.array([[float(item.difficulty == level) for level in levels] for item in used], dtype=np.float32)
     rows = _measured_rows(encoder, used)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -177,10 +176,12 @@ class TrainedTagger:
 
 
 def _picture(image: Image) -> Any:
+    import warnings
+
     from PIL import Image as Pillow
 
     try:
-        with _quiet(), Pillow.open(io.BytesIO(image.bytes or b"")) as opened:
+        with warnings.catch_warnings(action="ignore"), Pillow.open(io.BytesIO(image.bytes or b"")) as opened:
             if opened.width * opened.height > MAX_PIXELS:
                 return None
             picture = opened.convert("RGB")
@@ -192,12 +193,3 @@ def _picture(image: Image) -> Any:
     short = max(width, height) // 100 + 1
     least = max(short, 32)
     return picture if min(width, height) >= least else picture.resize((max(width, least), max(height, least)))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

@@ -187,13 +187,14 @@ class Maker:
         """Redraws `style` pictures by the model; raises UserError if it cannot run."""
         if self._editor is None:
             return
-        owners = ((item, edit) for item in made if item.redrawn for edit in self._edits(item))
         waiting: list[Made] = []
 
         def edits() -> Iterator[Edit]:
-            for item, edit in owners:
-                waiting.append(item)
-                yield edit
+            for item in made:
+                images = item.text.images if item.text and item.redrawn else ()
+                for number, image in enumerate(images, 1):
+                    waiting.append(item)
+                    yield self._edit(item, number, image)
 
         for _, came in self._editor.redraw(edits()):
             item = waiting.pop(0)
@@ -263,10 +264,6 @@ class Maker:
         changed, drawn = _DRAWN[transform](image, random_of(self._seed, item.question.id, "picture", str(number)))
         item.drawn.setdefault("pictures", {})[str(number)] = drawn
         return changed
-
-    def _edits(self, item: Made) -> Iterator[Edit]:
-        for number, image in enumerate(item.text.images if item.text else (), 1):
-            yield self._edit(item, number, image)
 
     def _edit(self, item: Made, number: int, image: Image) -> Edit:
         return Edit(image, random_of(self._seed, item.question.id, "picture", str(number)).randrange(2**31))
