@@ -33,6 +33,14 @@ DIFFERENCES = (
     "other wording",
 )
 """Reason for a variant; empty for a duplicate."""
+CROWD = 16
+"""Members of one bucket that are all compared with each other.
+
+In larger buckets a row meets the first member, and those that share a narrower key. A pair in a crowd of lookalikes may
+be missed.
+"""
+AT_ONCE = 4_096
+"""Pairs compared together: about 50 MB."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +152,6 @@ def _ask_something_else(stems: Sequence[Stem], first: NDArray[np.int64], other: 
     return differs
 
 
-CROWD = 16
-"""Members of one bucket that are all compared with each other.
-
-In larger buckets a row meets the first member, and those that share a narrower key. A pair in a crowd of lookalikes may
-be missed.
-"""
-
-
 class Buckets:
     """Members by key, in ascending order; default: 0, 1, 2, ….
 
@@ -188,10 +188,6 @@ class Buckets:
             if not len(rows):
                 break
         return np.concatenate(askers), np.concatenate(matches)
-
-
-AT_ONCE = 4_096
-"""Pairs compared together: about 50 MB."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,32 @@ _SHINGLE_BITS = 44
 _FEW = 1_024
 """Shingles that pass all permutations in one step: those of a single text."""
 _FACTOR = 0x100000001B3
+Figure = tuple[int, float]
+"""Hash of `BITS` bits, and width / height without margins."""
+FREQUENCIES, GREYS = 12, 32
+BITS = FREQUENCIES**2 - 1
+"""All but the mean grey."""
+SAME_FIGURE = 0.2
+"""Largest share of differing bits for one figure, with shapes within `SAME_SHAPE`."""
+SAME_ALONE = 0.12
+"""The bound if the texts have little in common: charts and sketches of one kind look alike."""
+SAME_SHAPE = 1.2
+SMALLEST = 32
+"""Pixels a side; smaller pictures are symbols in a line."""
+LARGEST = 512
+"""Pixels a side, to which larger pictures are reduced."""
+CONTRAST = 40
+"""Smallest difference from the margin's grey, of 256, that is no margin."""
+TABLES = 32
+LEVELS = (12, 18, 24)
+"""Bits that two figures must share in one of `TABLES` draws; more for crowds.
+
+Missed pairs: 1 in 10^4 at a tenth of the bits differing, 8 in 1000 at 15 %, 10 in 100 at the bound.
+"""
+_MARGINS = 6
+MOST_KNOWN = 10_000
+_KNOWN: dict[bytes, Figure | None] = {}
+"""Hashes of recent pictures by content: a figure may belong to every question of a group."""
 
 
 class Ragged(NamedTuple):
@@ -132,34 +158,6 @@ def _permutations(size: int) -> tuple[Any, Any]:
 
     numbers = (mixed(np.arange(1, 2 * size + 1, dtype=np.uint64)) >> np.uint64(32)).astype(np.uint32)
     return numbers[:size] | np.uint32(1), numbers[size:]
-
-
-Figure = tuple[int, float]
-"""Hash of `BITS` bits, and width / height without margins."""
-FREQUENCIES, GREYS = 12, 32
-BITS = FREQUENCIES**2 - 1
-"""All but the mean grey."""
-SAME_FIGURE = 0.2
-"""Largest share of differing bits for one figure, with shapes within `SAME_SHAPE`."""
-SAME_ALONE = 0.12
-"""The bound if the texts have little in common: charts and sketches of one kind look alike."""
-SAME_SHAPE = 1.2
-SMALLEST = 32
-"""Pixels a side; smaller pictures are symbols in a line."""
-LARGEST = 512
-"""Pixels a side, to which larger pictures are reduced."""
-CONTRAST = 40
-"""Smallest difference from the margin's grey, of 256, that is no margin."""
-TABLES = 32
-LEVELS = (12, 18, 24)
-"""Bits that two figures must share in one of `TABLES` draws; more for crowds.
-
-Missed pairs: 1 in 10^4 at a tenth of the bits differing, 8 in 1000 at 15 %, 10 in 100 at the bound.
-"""
-_MARGINS = 6
-MOST_KNOWN = 10_000
-_KNOWN: dict[bytes, Figure | None] = {}
-"""Hashes of recent pictures by content: a figure may belong to every question of a group."""
 
 
 def figure_of(image: Image) -> Figure | None:

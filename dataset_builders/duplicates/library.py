@@ -41,6 +41,14 @@ _TYPESETTING = re.compile(
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _DIGITS = re.compile(r"\d+")
 _MINUS = str.maketrans({"−": "-", "–": "-", "—": "-"})
+SHINGLE: dict[Language, int] = {"zh": 3, "ko": 3, "en": 5}
+"""Characters a shingle: about a word."""
+ENDING: dict[Language, int] = {"zh": 40, "ko": 60, "en": 120}
+"""Characters at the end of a stem that state the question."""
+BANDS, ROWS = 24, 5
+"""MinHash bands: a pair at the threshold is missed with probability (1 - 0.75^5)^24 = 0.15 %."""
+BATCH = 512
+"""Stems a sketch: their shingles fit a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -140,14 +148,6 @@ def _plain(text: str) -> str:
     return "".join(text.casefold().split()).replace("$", "")
 
 
-SHINGLE: dict[Language, int] = {"zh": 3, "ko": 3, "en": 5}
-"""Characters a shingle: about a word."""
-ENDING: dict[Language, int] = {"zh": 40, "ko": 60, "en": 120}
-"""Characters at the end of a stem that state the question."""
-BANDS, ROWS = 24, 5
-"""MinHash bands: a pair at the threshold is missed with probability (1 - 0.75^5)^24 = 0.15 %."""
-BATCH = 512
-"""Stems a sketch: their shingles fit a core's cache."""
 _FIELDS = attrgetter(*(field.name for field in fields(Stem)))
 
 

@@ -36,6 +36,17 @@ from livek12.dataset_builders.registry import builder_of
 FEWEST = 4_096
 """Questions sketched in this process before workers start."""
 Parts = Question | Stem
+DECISIONS = ("same", "different", "newer wins")
+COLUMNS = (
+    *("id", "other", "kind", "why", "similarity", "figures", "text", "other_text", "release", "other_release"),
+    *("texts", "decision", "by", "at", "reason"),
+)
+_REVIEWED = ("decision", "by", "at", "reason")
+Key = tuple[str, ...]
+PAIRS = "duplicates.jsonl"
+IN_FOLDER = Path(".ingest") / PAIRS
+"""Pair file of an ingested folder, where `build` reads no rows."""
+_DOUBTS = {"duplicate": 0.3, "variant": 0.6}
 
 
 def is_ingested(place: str) -> bool:
@@ -123,15 +134,6 @@ def _picture(root: Path, name: str, id: str, log: Log) -> Image:
     except OSError as error:
         log.skip(root.name, id, f"figure {Path(name).name} cannot be read ({error.strerror}): not compared")
         return Image()
-
-
-DECISIONS = ("same", "different", "newer wins")
-COLUMNS = (
-    *("id", "other", "kind", "why", "similarity", "figures", "text", "other_text", "release", "other_release"),
-    *("texts", "decision", "by", "at", "reason"),
-)
-_REVIEWED = ("decision", "by", "at", "reason")
-Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -260,12 +262,6 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
 
 def _csv_line(row: Mapping[str, Any]) -> str:
     return csv_text([[row.get(name) for name in COLUMNS]])
-
-
-PAIRS = "duplicates.jsonl"
-IN_FOLDER = Path(".ingest") / PAIRS
-"""Pair file of an ingested folder, where `build` reads no rows."""
-_DOUBTS = {"duplicate": 0.3, "variant": 0.6}
 
 
 class _Log(Log):

@@ -40,6 +40,9 @@ _HOW: Mapping[Form, tuple[dict[str, Any], dict[str, Any]]] = {
     "value": (_GENERATE, {"name": "math"}),
 }
 """Solver and scorer of each form."""
+ENVIRONMENT_VERSION = "hf-env-0.1"
+_VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
+"""The environment package `livek12-exam`, whose reward is our judge."""
 
 
 def render_eval_yaml(name: str, description: str, flat: Sequence[FlatConfig]) -> str:
@@ -123,11 +126,6 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
             yield f"{key} is no list of names"
         elif wrong := [name for name in names if name not in allowed]:
             yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(allowed))}"
-
-
-ENVIRONMENT_VERSION = "hf-env-0.1"
-_VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
-"""The environment package `livek12-exam`, whose reward is our judge."""
 
 
 def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:

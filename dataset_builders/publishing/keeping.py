@@ -31,6 +31,8 @@ from livek12.dataset_builders.writing.withheld import FIELDS
 _COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow")
 _PICTURES = ("answer_images", "solution_images")
 _DATED = re.compile(r"\d{4}(?:[-.]?\d{2})?")
+Head = tuple[Repository, State]
+_PICTURE = ".bytes"
 
 
 def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
@@ -89,10 +91,6 @@ def _answered_there(repository: Repository, path: str, commit: str) -> set[Quest
             return answered(file)
         except pa.ArrowException:
             return set()  # no table at all, so nothing to read in it
-
-
-Head = tuple[Repository, State]
-_PICTURE = ".bytes"
 
 
 @dataclass

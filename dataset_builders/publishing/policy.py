@@ -34,6 +34,7 @@ Texts = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
     Field(min_length=1),
 ]
+COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source", "translation_of", "variant")
 
 
 class Rows(BaseModel):
@@ -112,9 +113,6 @@ def _first(error: ValidationError) -> str:
     name = ".".join(str(part) for part in place if not isinstance(part, int))
     hint = "; put numbers in quotes" if first["type"] == "string_type" else ""
     return one_line(f"{where}{name + ': ' if name else ''}{first['msg']}{hint}; see docs/publish.md")
-
-
-COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source", "translation_of", "variant")
 
 
 @dataclass

@@ -29,6 +29,10 @@ T = TypeVar("T")
 WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between the attempts of a call while the Hub is busy."""
 _BUSY = (429, 500, 502, 503, 504)
+HUBS_OWN = frozenset({".gitattributes"})
+_TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
+_BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
+"""Files that may accompany any data: a licence, a discussion, a citation."""
 
 
 class Changed(UserError):
@@ -269,12 +273,6 @@ def local_operation(path: str, file: Path) -> CommitOperationAdd:
     from huggingface_hub import CommitOperationAdd
 
     return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)
-
-
-HUBS_OWN = frozenset({".gitattributes"})
-_TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
-_BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
-"""Files that may accompany any data: a licence, a discussion, a citation."""
 
 
 def with_owner(repository: Repository, state: State) -> State:

@@ -42,6 +42,11 @@ from livek12.dataset_builders.writing.published import FILE, SHARED, Gate
 
 Kind = Literal["added", "changed", "removed", "unchanged"]
 _BLOCK = 1 << 20
+BATCH_FILES = 8
+BATCH_BYTES = 256 << 20
+ATTEMPTS = 3
+"""Attempts of a commit whose answer was lost."""
+_TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
 
 
 @dataclass(frozen=True)
@@ -240,11 +245,6 @@ def _quiet() -> Iterator[None]:
             datasets.enable_progress_bars()
 
 
-BATCH_FILES = 8
-BATCH_BYTES = 256 << 20
-ATTEMPTS = 3
-"""Attempts of a commit whose answer was lost."""
-_TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
 Files = dict[str, LocalFile]
 
 

@@ -24,6 +24,7 @@ STEM = "reviews"
 Kind = Literal["edit", "split", "merge", "accept", "reject", "reopen", "comment", "settle", "undo"]
 Decided = Literal["accepted", "rejected"]
 DECISIONS: dict[str, Decided] = {"accept": "accepted", "reject": "rejected"}
+State = Literal["open", "accepted", "rejected", "conflict"]
 
 
 class Action(Record):
@@ -65,9 +66,6 @@ class Action(Record):
     def rank(self) -> tuple[int, str, str]:
         """Sort key among all actions."""
         return self.order, self.by, self.id
-
-
-State = Literal["open", "accepted", "rejected", "conflict"]
 
 
 class ReviewDecision(Record):

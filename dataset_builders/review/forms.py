@@ -26,6 +26,7 @@ LONGEST = 200_000
 """Characters of a form; a page holds a few thousand."""
 SAME_CROP = 0.8
 """Overlap (IoU) from which two crops are one figure."""
+_LEADING_NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
 class QuestionForm(Record):
@@ -191,9 +192,6 @@ def _number(text: str) -> float | None:
 
 def _letters(text: str) -> str:
     return re.sub(r"[\s,，、;；.()（）]", "", text)
-
-
-_LEADING_NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
 def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:

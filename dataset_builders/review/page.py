@@ -35,6 +35,11 @@ from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStor
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+BASE = "review"
+"""Prefix of the page's own addresses."""
+_TITLE = 60
+STATIC = Path(__file__).resolve().parent / "static"
+
 
 class ReviewAgreement(Record):
     """Agreement of two reviewers.
@@ -85,11 +90,6 @@ def agreements(board: Board) -> list[ReviewAgreement]:
             )
         )
     return pairs
-
-
-BASE = "review"
-"""Prefix of the page's own addresses."""
-_TITLE = 60
 
 
 @dataclass(frozen=True)
@@ -252,9 +252,6 @@ def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering)
         "figures": [figure.model_dump() for figure in copy.figures],
         "html": rendered(root, entry, copy, rendering),
     }
-
-
-STATIC = Path(__file__).resolve().parent / "static"
 
 
 def serve(

@@ -23,6 +23,10 @@ _KINDS = (
     (b"GIF8", "image/gif"),
     (b"RIFF", "image/webp"),
 )
+DPI = 200
+"""Equal to that of `ingest`."""
+SAME = 2.0
+"""Largest mean difference, of 255 greys, between pictures of one page."""
 
 
 def kind_of(data: bytes) -> str | None:
@@ -82,12 +86,6 @@ def _inside(folder: Path, name: str) -> Path | None:
         return None
     file = folder / name
     return file if file.is_file() and not file.is_symlink() else None
-
-
-DPI = 200
-"""Equal to that of `ingest`."""
-SAME = 2.0
-"""Largest mean difference, of 255 greys, between pictures of one page."""
 
 
 class Originals:

@@ -48,6 +48,17 @@ _SETS = {"R": "RR", "N": "NN", "Z": "ZZ", "C": "CC"}
 _UNIT_DOT = 'class("normal", dot.op)'
 # Special in typst, bare characters in LaTeX.
 _ESCAPED = set('(),;/"#&')
+HERE = Path(__file__).resolve().parent
+FIGURE_PPI = 160
+FIGURE_SCALE = 0.85
+PAGE_PPI = 115
+GREYS = 16
+MARGIN = 6
+"""White pixels around a figure."""
+PAGE, PAGE_MARGIN = (595.28, 841.89), (59.53, 53.86)
+"""Page size and margins in points (paper.typ)."""
+SIDES = ("left", "top", "right", "bottom")
+BREAKABLE = {"short_answer", "open_ended", "proof"}
 
 
 class _Parser:
@@ -196,19 +207,6 @@ def _paragraph(line: str, images: Iterator[str]) -> list[dict[str, object]]:
         if piece.strip():
             pieces.append({"kind": "text", "body": inline(piece.strip())})
     return pieces
-
-
-HERE = Path(__file__).resolve().parent
-FIGURE_PPI = 160
-FIGURE_SCALE = 0.85
-PAGE_PPI = 115
-GREYS = 16
-MARGIN = 6
-"""White pixels around a figure."""
-PAGE, PAGE_MARGIN = (595.28, 841.89), (59.53, 53.86)
-"""Page size and margins in points (paper.typ)."""
-SIDES = ("left", "top", "right", "bottom")
-BREAKABLE = {"short_answer", "open_ended", "proof"}
 
 
 def read(name: str) -> list[dict[str, Any]]:

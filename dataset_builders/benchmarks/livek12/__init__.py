@@ -60,6 +60,34 @@ from livek12.dataset_builders.reading.text import (
 _REVIEWED = {"id", "year", "subject", "question_type", "score", "question", "answer", "question_number", "paper"}
 _NO_PLACE = {"country", "province", "requires_vision", "grading", "extraction"}
 """Provenance and grading fields without a place in a Question."""
+_COLLECTED_SUBJECTS = {
+    **{
+        name: name for name in ("math", "physics", "chemistry", "biology", "chinese", "english", "history", "geography")
+    },
+    **{"political": "politics", "politics": "politics", "mathematics": "math"},
+}
+_COLLECTED = {"year", "category", "question", "answer", "analysis", "index", "score", "picture"}
+_ONLY_LETTERS = re.compile(r"[A-Ga-g]+")
+_YEARS = re.compile(r"^\d{4}(?:-\d{4})?_")
+SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
+_SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
+SUBSETS = {"long_reason": "long_horizon"}
+_KNOWN_SUBJECTS = {*SUBJECTS.values()}
+_LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
+KEYS = frozenset(
+    {
+        *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
+        *("passage", "question", "answer", "solution", "marking", "images", "solution_images", "options", "subsets"),
+        *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
+        *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
+        *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
+    }
+)
+"""Row keys read, by our names."""
+_CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
+"""Keys of older local files, which are Chinese even with text in other scripts."""
+_CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-jＡ-Ｊａ-ｊ](?:[\s,，、;；.()（）\[\]]*[A-Ja-jＡ-Ｊａ-ｊ])*[\s.。)）\]]*")
+_LONGEST_NAME = 32
 
 
 def rows(row: SourceRow) -> list[SourceRow]:
@@ -103,17 +131,6 @@ def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
         "paper_id": paper[1] if paper else None,
         **{key: value for key, value in row.items() if key not in _REVIEWED | _NO_PLACE},
     }
-
-
-_COLLECTED_SUBJECTS = {
-    **{
-        name: name for name in ("math", "physics", "chemistry", "biology", "chinese", "english", "history", "geography")
-    },
-    **{"political": "politics", "politics": "politics", "mathematics": "math"},
-}
-_COLLECTED = {"year", "category", "question", "answer", "analysis", "index", "score", "picture"}
-_ONLY_LETTERS = re.compile(r"[A-Ga-g]+")
-_YEARS = re.compile(r"^\d{4}(?:-\d{4})?_")
 
 
 def is_collected(row: SourceRow) -> bool:
@@ -182,27 +199,6 @@ def _type_of_collected(row: SourceRow) -> str:
             return CHOICE
         return "multiple_choice" if any(len(entry) > 1 for entry in entries) else "single_choice"
     return "fill_in_blank" if re.search(r"fill[-_ ]in|cloze", keywords, re.IGNORECASE) else FREE
-
-
-SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
-_SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
-SUBSETS = {"long_reason": "long_horizon"}
-_KNOWN_SUBJECTS = {*SUBJECTS.values()}
-_LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
-KEYS = frozenset(
-    {
-        *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
-        *("passage", "question", "answer", "solution", "marking", "images", "solution_images", "options", "subsets"),
-        *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
-        *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
-        *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
-    }
-)
-"""Row keys read, by our names."""
-_CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
-"""Keys of older local files, which are Chinese even with text in other scripts."""
-_CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-jＡ-Ｊａ-ｊ](?:[\s,，、;；.()（）\[\]]*[A-Ja-jＡ-Ｊａ-ｊ])*[\s.。)）\]]*")
-_LONGEST_NAME = 32
 
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:

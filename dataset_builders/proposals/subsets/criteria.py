@@ -53,17 +53,15 @@ KOREAN_WORDS: dict[str, tuple[str, ...]] = {
 }
 _PATTERNS = {category: re.compile(rf"(?<![가-힣])(?:{'|'.join(words)})") for category, words in KOREAN_WORDS.items()}
 _MOST_WORDS = 6
+RULES_VERSION = 2
+KOREAN_SPECIFIC = "korean_specific"
+"""The flag `is_korean_specific`, not a name in `subsets`."""
 
 
 def korean_words(category: str, text: str) -> list[str]:
     """Distinct words of a category, in text order; at most six."""
     words = dict.fromkeys(" ".join(match.group().split()) for match in _PATTERNS[category].finditer(text))
     return list(words)[:_MOST_WORDS]
-
-
-RULES_VERSION = 2
-KOREAN_SPECIFIC = "korean_specific"
-"""The flag `is_korean_specific`, not a name in `subsets`."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ from livek12.engines.base import Engine
 
 MAX_TOKENS = 2048
 _LONGEST_WHY = 1_000
+Begin = Callable[[int], Callable[[], None]]
+"""Starts progress over a number of questions; returns the step function."""
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,6 @@ class ProposalReport:
     questions: int
     lines: list[str] = field(default_factory=list)
     failed: int = 0
-
-
-Begin = Callable[[int], Callable[[], None]]
-"""Starts progress over a number of questions; returns the step function."""
 
 
 def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: None) -> ProposalReport:

@@ -40,6 +40,7 @@ DECISIONS = {"accept": True, "accepted": True, "reject": False, "rejected": Fals
 _AFTER_SEPARATOR = re.compile(r"([;,\t\r\n])(?=[=+\-@＝＋－＠])")
 _DATE = re.compile(r"(\d{4})[-/.]\s?(\d{1,2})[-/.]\s?(\d{1,2})\.?(?:[T ]\s?\d{1,2}:\d{2}(?::\d{2})?.{0,12})?")
 _MAX_BYTES = 512 << 20
+_OWN = {"subset", "state", "id", "text_sha256", "score", "language", "subject", *REVIEW}
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,6 @@ def _row(cells: Mapping[str | None, str | list[str] | None], line: int, file: Pa
         extra={name: text for name, text in texts.items() if name not in COLUMNS},
         line=line,
     )
-
-
-_OWN = {"subset", "state", "id", "text_sha256", "score", "language", "subject", *REVIEW}
 
 
 def _cells(row: SheetRow) -> dict[str, str]:

@@ -34,6 +34,19 @@ _BATCH = 16
 _NOISE = re.compile(r"[\s$~()。.,{}]+")
 _DIGITS = re.compile(r"\d+")
 Step = Callable[[], None]
+_JOINTS = re.compile(r"[、,，()（）/]|与|和|及其|的")
+_LATIN = re.compile(r"[a-z]")
+RIDGE = 1.0
+"""Penalty weight, for centred rows of average length 1."""
+FOLDS = 5
+NAMED = 0.1
+"""Bonus for a named point: at most this, as a share of the best-named point's."""
+MIN_LABELLED = 20
+"""Smallest number to learn from and to measure on."""
+LEVELS = ("easy", "medium", "hard")
+MIN_RATED = 50
+_PART = re.compile(r"[（(]\s*(?:\d|[ⅰ-ⅸ]|i{1,3})\s*[)）]|[①②③④⑤⑥]")
+_WRITTEN = ("open_ended", "proof")
 
 
 class Encoder(Protocol):
@@ -121,10 +134,6 @@ def _grams(text: str) -> Counter[str]:
     )
 
 
-_JOINTS = re.compile(r"[、,，()（）/]|与|和|及其|的")
-_LATIN = re.compile(r"[a-z]")
-
-
 class Names:
     """Word matcher of a tree."""
 
@@ -191,10 +200,6 @@ def _pattern(word: str) -> re.Pattern[str] | None:
         return None
     before = r"(?<![a-z\\])" if _LATIN.match(word) else ""
     return re.compile(before + re.escape(word) + (r"(?![a-z])" if word[-1].isascii() and word[-1].isalpha() else ""))
-
-
-RIDGE = 1.0
-"""Penalty weight, for centred rows of average length 1."""
 
 
 @dataclass(frozen=True)
@@ -264,13 +269,6 @@ def calibrate(scores: NDArray[np.float32], right: NDArray[np.bool_]) -> Calibrat
     return Calibration(
         [total / count for _, count, total in pools], [(hits + 1) / (count + 2) for hits, count, _ in pools], len(order)
     )
-
-
-FOLDS = 5
-NAMED = 0.1
-"""Bonus for a named point: at most this, as a share of the best-named point's."""
-MIN_LABELLED = 20
-"""Smallest number to learn from and to measure on."""
 
 
 class Proposed(Record):
@@ -447,12 +445,6 @@ def _nodes(tree: Tree, encoder: Encoder | None) -> NDArray[np.float32] | None:
     if encoder is None or encoder.name != EMBEDDING:
         return None
     return encoder([f"{point.name()} {' '.join(point.terms)}" for point in tree.points])
-
-
-LEVELS = ("easy", "medium", "hard")
-MIN_RATED = 50
-_PART = re.compile(r"[（(]\s*(?:\d|[ⅰ-ⅸ]|i{1,3})\s*[)）]|[①②③④⑤⑥]")
-_WRITTEN = ("open_ended", "proof")
 
 
 class Level(Record):

@@ -57,6 +57,28 @@ _UNIT = (
 _NUMERIC = re.compile(rf"(?:{_RATIO}|{_MANTISSA}{_POWER}){_UNIT}")
 _FORMULA_MARK = re.compile(r"\\[A-Za-z]+|[\^_+*/<>≤≥√πθ]|\d\s*[A-Za-z]|^[A-Za-z]$|[A-Za-z]\s*-\s*\w")
 _WORDS = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]{2,}|[A-Za-z]{3,}\s+[A-Za-z]{2,}")
+_UNIT_LETTERS = frozenset("m s g N J W V A K C F T L h Hz Pa eV kg km cm mm nm mL kJ kW mV mA kV MW GW mg ms".split())
+UNMEASURED = 0.9
+"""Confidence of doubts on unmeasured proposals: too high to change the order of review, as all have it."""
+SUBJECT_MARGIN = 1.5
+"""Lead over the next subject's words that a proposal needs."""
+TAGS = ("knowledge_points", "difficulty", "subject")
+PROPOSED = "proposed"
+"""Prefix of doubts on proposals, recognised when proposing again."""
+_FIELDS: dict[str, Any] = {
+    "knowledge_points": [],
+    "difficulty": None,
+    "subject": "",
+    "variables": [],
+    "reasoning_flow": [],
+}
+"""Proposable fields and their empty values."""
+TASK = "tags/structure"
+MOST_STEPS = 30
+LONGEST_NAME, LONGEST_VALUE, LONGEST_TEXT = 80, 300, 600
+MAX_SHOWN = 12_000
+MAX_TOKENS = 4096
+_TYPES = ("numeric", "formula", "other")
 
 
 def variables_of(kind: QuestionType, answer: Sequence[str]) -> list[Variable]:
@@ -126,20 +148,8 @@ def _is_product(bare: str) -> bool:
     return bool(match) and match["unit"] not in _UNIT_LETTERS and not re.search(r"\d\s+[A-Za-z]", bare)  # type: ignore[index]
 
 
-_UNIT_LETTERS = frozenset("m s g N J W V A K C F T L h Hz Pa eV kg km cm mm nm mL kJ kW mV mA kV MW GW mg ms".split())
-
-
 def _kept(match: re.Match[str]) -> str:
     return "\\" if match[0] in ("\\d", "\\t") else ""
-
-
-UNMEASURED = 0.9
-"""Confidence of doubts on unmeasured proposals: too high to change the order of review, as all have it."""
-SUBJECT_MARGIN = 1.5
-"""Lead over the next subject's words that a proposal needs."""
-TAGS = ("knowledge_points", "difficulty", "subject")
-PROPOSED = "proposed"
-"""Prefix of doubts on proposals, recognised when proposing again."""
 
 
 class Proposer(Protocol):
@@ -285,24 +295,6 @@ def _shown(entry: Any) -> str:
     if isinstance(entry, Variable):
         return f"{entry.name} = {entry.value} [{entry.type}]"
     return f"{entry.step} → {entry.answer}" if isinstance(entry, FlowStep) else str(entry)
-
-
-_FIELDS: dict[str, Any] = {
-    "knowledge_points": [],
-    "difficulty": None,
-    "subject": "",
-    "variables": [],
-    "reasoning_flow": [],
-}
-"""Proposable fields and their empty values."""
-
-
-TASK = "tags/structure"
-MOST_STEPS = 30
-LONGEST_NAME, LONGEST_VALUE, LONGEST_TEXT = 80, 300, 600
-MAX_SHOWN = 12_000
-MAX_TOKENS = 4096
-_TYPES = ("numeric", "formula", "other")
 
 
 @dataclass

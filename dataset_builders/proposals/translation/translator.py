@@ -35,6 +35,18 @@ from livek12.engines.base import Engine, Outcome
 MAX_BYTES = 2 << 20
 MAX_TERM = 120
 MOST_SHOWN = 40
+SOLUTION = "solution"
+_FOREIGN = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]")
+TASK = "translate"
+LANGUAGES = {"en": "English"}
+RETRIES = 2
+MAX_TOKENS = 8192
+_MOST_PROBLEMS = 12
+_LONGEST_SHOWN = 60_000
+"""Characters of a faulty reply shown to the model."""
+CHECKED = 0.6
+"""Confidence of a checked translation that was not read by a person."""
+_APART = f"/{SOLUTION}"
 
 
 def read_glossary(file: Path) -> dict[str, str]:
@@ -82,10 +94,6 @@ def _table(file: Path) -> dict[str, str]:
     return terms
 
 
-SOLUTION = "solution"
-_FOREIGN = re.compile(r"[\u3400-\u9fff\uac00-\ud7a3]")
-
-
 def needs_translation(text: str) -> bool:
     """True for a text with Chinese or Korean."""
     return bool(_FOREIGN.search(text))
@@ -114,15 +122,6 @@ def with_texts(draft: Draft, translated: Mapping[str, str]) -> Draft:
     solution = marked(translated[SOLUTION]) if SOLUTION in translated else draft.solution
     question = marked(translated.get("question", draft.question))
     return draft.model_copy(update={"question": question, "options": options, "answer": answer, "solution": solution})
-
-
-TASK = "translate"
-LANGUAGES = {"en": "English"}
-RETRIES = 2
-MAX_TOKENS = 8192
-_MOST_PROBLEMS = 12
-_LONGEST_SHOWN = 60_000
-"""Characters of a faulty reply shown to the model."""
 
 
 @dataclass
@@ -223,11 +222,6 @@ def instructions() -> str:
     """System prompt of the translator."""
     prompt = load_prompt("livek12.dataset_builders.proposals.translation", "translate.txt")
     return prompt.filled({"language": LANGUAGES["en"]}).strip()
-
-
-CHECKED = 0.6
-"""Confidence of a checked translation that was not read by a person."""
-_APART = f"/{SOLUTION}"
 
 
 @dataclass

@@ -46,6 +46,54 @@ LEAST_NOISE, MOST_NOISE = 0.01, 0.05
 """Shares of pixels that become black or white. The article names no bounds: these keep print legible."""
 _SMALLEST = 5
 """With fewer pixels, no whole number is within 10 % to 20 %."""
+Conversion = Callable[[Question, Random], Question]
+FILL, TRUE_FALSE, CHOICE = "fill_in_blank", "true_false", "single_choice"
+_TRUTH = {"zh": ("对", "错"), "en": ("True", "False")}
+_ONE = {
+    "zh": "{stem}\n\n有人这样回答这道题：{option}\n\n判断：这个回答是正确的。",
+    "en": "{stem}\n\nSomebody answers this question: {option}\n\nTrue or false: this answer is right.",
+}
+_AMONG = {
+    "zh": "{stem}\n\n有人从这道题的选项中选了这一项：{option}\n\n判断：这一项是正确选项之一。",
+    "en": "{stem}\n\nSomebody picks this option: {option}\n\nTrue or false: it is one of the right options.",
+}
+_BY_RANK = re.compile(
+    r"最|更|接近|大约|约为|估计|以上|\b(?:best|most|least|closest|nearest|better|approximately|about|estimate)\b", re.I
+)
+"""Stems whose answer is relative to the others, or approximate."""
+_ABOUT_OPTIONS = re.compile(
+    r"选项|[A-J]\s*[、,，和与或]\s*[A-J]|[A-J]\s*(?:项|图|选)|\b(?:options?|choices?|answers?)\b|\bdiagrams?\s+[A-J]\b",
+    re.I,
+)
+_OTHERS = re.compile(
+    r"以上|上述|[都均](?:对|正确|错|不)|无法确定|不能确定|\b(?:above|none|neither|both|all of|cannot be)\b"
+    r"|\b[A-J]\s*(?:,|、|and|or|和|与|或)\s*[A-J]\b",
+    re.I,
+)
+"""Options about other options."""
+_OF_THOSE = re.compile(
+    r"下列|以下|下面|下图|如下|其中|哪|可能|可以|不|错|说法|正确|\b(?:which|following|could|may|might|can|possible|not|except"
+    r"|incorrect|false|true|statements?)\b|n't\b",
+    re.I,
+)
+"""Stems that need their options for a unique answer."""
+_MATHS = re.compile(r"\$[^$=<>≤≥≠,，;；、\u3400-\u9fff]{1,120}\$")
+_VALUE = re.compile(r"[-+−]?\d[\d./]*\s*(?:%|[A-Za-zμΩ°℃/²³·^-]{0,12}|[\u4e00-\u9fff]{0,2})")
+_RELATION = re.compile(r"\\(?:[lg]eq?(?:slant)?|neq?|approx|sim|in|cup|cap|text|begin|to)\b")
+_ASKS = re.compile(r"(?:为|是|等于|有|值|[=＝])\s*\$?\s*$|\b(?:is|are|was|equals?|has|to be)\s*\$?\s*$|[?？]\s*$", re.I)
+"""Endings of stems that ask for a value."""
+_BLANK = re.compile(r"[(（]\s*[)）]|_{2,}")
+_END_BLANK = re.compile(r"\s*(?:[(（]\s*[)）]|_{2,})?\s*[.。:：?？]?\s*$")
+_LONGEST = 400
+WORDS, PARAPHRASE, TYPE = "words", "paraphrase", "type"
+PACKAGE = "livek12.dataset_builders.proposals.variants"
+_TEXT = {"type": "string"}
+_REPHRASED = (WORDS, PARAPHRASE)
+_LONGEST_ANSWER = 200
+_UNDERSCORES = re.compile(r"_{2,}")
+_SAYS_SOMETHING = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff\uac00-\ud7a3]{2,}")
+MAX_TOKENS = 4096
+_BOOL = {"type": "boolean"}
 
 
 @dataclass(frozen=True)
@@ -134,47 +182,6 @@ def png(picture: Picture) -> Image:
     data = io.BytesIO()
     picture.save(data, "PNG")
     return Image(bytes=data.getvalue())
-
-
-Conversion = Callable[[Question, Random], Question]
-FILL, TRUE_FALSE, CHOICE = "fill_in_blank", "true_false", "single_choice"
-_TRUTH = {"zh": ("对", "错"), "en": ("True", "False")}
-_ONE = {
-    "zh": "{stem}\n\n有人这样回答这道题：{option}\n\n判断：这个回答是正确的。",
-    "en": "{stem}\n\nSomebody answers this question: {option}\n\nTrue or false: this answer is right.",
-}
-_AMONG = {
-    "zh": "{stem}\n\n有人从这道题的选项中选了这一项：{option}\n\n判断：这一项是正确选项之一。",
-    "en": "{stem}\n\nSomebody picks this option: {option}\n\nTrue or false: it is one of the right options.",
-}
-_BY_RANK = re.compile(
-    r"最|更|接近|大约|约为|估计|以上|\b(?:best|most|least|closest|nearest|better|approximately|about|estimate)\b", re.I
-)
-"""Stems whose answer is relative to the others, or approximate."""
-_ABOUT_OPTIONS = re.compile(
-    r"选项|[A-J]\s*[、,，和与或]\s*[A-J]|[A-J]\s*(?:项|图|选)|\b(?:options?|choices?|answers?)\b|\bdiagrams?\s+[A-J]\b",
-    re.I,
-)
-_OTHERS = re.compile(
-    r"以上|上述|[都均](?:对|正确|错|不)|无法确定|不能确定|\b(?:above|none|neither|both|all of|cannot be)\b"
-    r"|\b[A-J]\s*(?:,|、|and|or|和|与|或)\s*[A-J]\b",
-    re.I,
-)
-"""Options about other options."""
-_OF_THOSE = re.compile(
-    r"下列|以下|下面|下图|如下|其中|哪|可能|可以|不|错|说法|正确|\b(?:which|following|could|may|might|can|possible|not|except"
-    r"|incorrect|false|true|statements?)\b|n't\b",
-    re.I,
-)
-"""Stems that need their options for a unique answer."""
-_MATHS = re.compile(r"\$[^$=<>≤≥≠,，;；、\u3400-\u9fff]{1,120}\$")
-_VALUE = re.compile(r"[-+−]?\d[\d./]*\s*(?:%|[A-Za-zμΩ°℃/²³·^-]{0,12}|[\u4e00-\u9fff]{0,2})")
-_RELATION = re.compile(r"\\(?:[lg]eq?(?:slant)?|neq?|approx|sim|in|cup|cap|text|begin|to)\b")
-_ASKS = re.compile(r"(?:为|是|等于|有|值|[=＝])\s*\$?\s*$|\b(?:is|are|was|equals?|has|to be)\s*\$?\s*$|[?？]\s*$", re.I)
-"""Endings of stems that ask for a value."""
-_BLANK = re.compile(r"[(（]\s*[)）]|_{2,}")
-_END_BLANK = re.compile(r"\s*(?:[(（]\s*[)）]|_{2,})?\s*[.。:：?？]?\s*$")
-_LONGEST = 400
 
 
 def conversions(question: Question) -> dict[str, Conversion]:
@@ -267,15 +274,6 @@ def _shown(question: Question, option: Option) -> list[Any]:
             shown += question.images[place : place + count]
         place += count
     return shown
-
-
-WORDS, PARAPHRASE, TYPE = "words", "paraphrase", "type"
-PACKAGE = "livek12.dataset_builders.proposals.variants"
-_TEXT = {"type": "string"}
-_REPHRASED = (WORDS, PARAPHRASE)
-_LONGEST_ANSWER = 200
-_UNDERSCORES = re.compile(r"_{2,}")
-_SAYS_SOMETHING = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
 def can_be_asked(question: Question, transform: str) -> bool:
@@ -381,10 +379,6 @@ def _with_options(question: Question, reply: Json, random: Random) -> Question:
     options = [Option(label=label, text=text) for label, text in zip("ABCD", texts, strict=True)]
     letter = "ABCD"[texts.index(key)]
     return in_type(question, CHOICE, options=options, answer=[letter])
-
-
-MAX_TOKENS = 4096
-_BOOL = {"type": "boolean"}
 
 
 @dataclass(frozen=True)

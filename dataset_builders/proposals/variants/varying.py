@@ -55,6 +55,14 @@ TRANSFORMS = (*OF_PICTURES, *OF_TEXT)
 """MDK12-Bench, "Dynamic evaluation": three of pictures, three of text."""
 SHARE = 0.5
 """Half of the questions ("Dynamic evaluation results")."""
+KIND = "dynamic"
+_DRAWN = {PAD: pad, INVERT: invert}
+Step = Callable[[], None]
+NO_REPLY, UNUSABLE, NO_PICTURE = "no reply", "unusable reply", "unusable picture"
+MEANING, UNJUDGED = "meaning changed", "not judged"
+BENCHMARK = "mdk12"
+CONFIG = "mini"
+_NOTHING = "no transform"
 
 
 @dataclass(frozen=True)
@@ -119,11 +127,6 @@ def why_none(question: Question, offered: Collection[str], model: bool) -> str:
     return " and ".join(reasons) or "nothing is offered"
 
 
-KIND = "dynamic"
-_DRAWN = {PAD: pad, INVERT: invert}
-Step = Callable[[], None]
-
-
 @dataclass
 class Made:
     """A question and its variant.
@@ -156,10 +159,6 @@ class Made:
     def id(self) -> str:
         """Id of the variant."""
         return f"{self.question.id}:{KIND}"
-
-
-NO_REPLY, UNUSABLE, NO_PICTURE = "no reply", "unusable reply", "unusable picture"
-MEANING, UNJUDGED = "meaning changed", "not judged"
 
 
 class Maker:
@@ -284,11 +283,6 @@ def _take_judgement(item: Made, reply: Reply[Sameness]) -> None:
     elif not reply.value.stays:
         fault = "its key does not hold" if reply.value.same_meaning else "its meaning changed"
         item.drop(MEANING, f"judge: {fault}: {reply.value.why}")
-
-
-BENCHMARK = "mdk12"
-CONFIG = "mini"
-_NOTHING = "no transform"
 
 
 @dataclass(frozen=True)
