@@ -308,7 +308,7 @@ class StructureReport:
 
 
 @dataclass(frozen=True)
-class Said:
+class StructureReply:
     """Accepted parts of a model's reply."""
 
     variables: list[Variable]
@@ -342,7 +342,7 @@ def propose_structure(
     return report
 
 
-def read_reply(text: str, draft: Draft) -> tuple[Said, list[str]]:
+def read_reply(text: str, draft: Draft) -> tuple[StructureReply, list[str]]:
     """Returns the accepted parts of a reply, and the faults of the rest.
 
     Raises Unreadable if it is not the requested object.
@@ -353,7 +353,7 @@ def read_reply(text: str, draft: Draft) -> tuple[Said, list[str]]:
     sources = [*draft.answer, draft.solution or ""]
     faults: list[str] = []
     variables, flow = (_variables(reply.get("variables"), sources, faults), _flow(reply.get("steps"), sources, faults))
-    return Said(variables, flow), faults
+    return StructureReply(variables, flow), faults
 
 
 def build_request(draft: Draft) -> Request:
@@ -374,7 +374,7 @@ def build_request(draft: Draft) -> Request:
     )
 
 
-def _ask(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[str, Said]:
+def _ask(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[str, StructureReply]:
     by_id = {draft.id: draft for draft in drafts if draft.answer or draft.solution}
     replies = {}
     with closing(asker):
@@ -392,7 +392,12 @@ def _ask(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[str
 
 
 def _with_structure(
-    draft: Draft, reply: Said | None, engine: Engine | None, variables: bool, flows: bool, report: StructureReport
+    draft: Draft,
+    reply: StructureReply | None,
+    engine: Engine | None,
+    variables: bool,
+    flows: bool,
+    report: StructureReport,
 ) -> Draft:
     new = draft
     if variables:
