@@ -182,9 +182,9 @@ def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | 
 
 def _in_subsets(records: Records, files: Sequence[Path], log: Log, members: list[MemberRow]) -> Records:
     if files:
-        from livek12.dataset_builders.proposals.subsets import reviewed
+        from livek12.dataset_builders.proposals.subsets import sheet
 
-        return reviewed.apply(records, files, log, members)
+        return sheet.apply(records, files, log, members)
     return records
 
 

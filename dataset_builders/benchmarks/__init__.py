@@ -1,1 +1,21 @@
 """Benchmark readers, one folder each: source rows to Questions."""
+
+from __future__ import annotations
+
+from livek12.dataset_builders.reading.fields import Data, joined_of, scheme_of
+from livek12.dataset_builders.reading.latex import restore
+from livek12.dataset_builders.reading.text import count_blanks, split_blanks, split_parts, unlabelled
+
+
+def free_key(text: str, key: list[str], question_type: str) -> list[str]:
+    """Splits the only entry of a key that is no choice, by the blanks or parts of the text."""
+    if len(key) != 1:
+        return unlabelled(key)
+    if question_type == "fill_in_blank":
+        return split_blanks(key[0], count_blanks(text))
+    return split_parts(text, key[0]) if question_type == "short_answer" else key
+
+
+def solution_of(data: Data) -> str:
+    """Solution and marking scheme of a row."""
+    return "\n\n".join(filter(None, (restore(joined_of(data, "solution")), scheme_of(data))))

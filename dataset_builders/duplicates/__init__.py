@@ -12,12 +12,9 @@ questions are thinned: see `joining.CROWD`. Plain numpy: a library would bring s
 
 from __future__ import annotations
 
-from livek12.dataset_builders.duplicates.comparing import THRESHOLD
-from livek12.dataset_builders.duplicates.figures import distance
-from livek12.dataset_builders.duplicates.finding import DuplicateIndex, Match, Pairs, find_pairs
-from livek12.dataset_builders.duplicates.joining import CROWD
-from livek12.dataset_builders.duplicates.library import Library, sketch
-from livek12.dataset_builders.duplicates.stems import SHORT, Stem, stem, stem_of
+from livek12.dataset_builders.duplicates.finding import CROWD, THRESHOLD, DuplicateIndex, Match, Pairs, find_pairs
+from livek12.dataset_builders.duplicates.hashing import distance
+from livek12.dataset_builders.duplicates.library import SHORT, Library, Stem, sketch, stem, stem_of
 
 __all__ = [
     "CROWD",

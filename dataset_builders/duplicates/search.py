@@ -1,29 +1,267 @@
-"""The duplicate search: reads sources, finds pairs, writes them for decision, marks drafts.
+"""The duplicate search: reads sources, finds pairs, writes them to a file for human decisions, marks drafts.
 
-Contract: sources are compared with each other and with earlier releases, those not among themselves. Decisions are
-kept. Drafts get a "duplicate" doubt for each pair that is open or decided the same; older such doubts are removed.
+Contract: sources are an ingested folder, a built data set or rows, read as by `build` and `ingest`; only stems stay in
+memory. They are compared with each other and with earlier releases, those not among themselves. The pair file is JSONL
+or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A decision belongs to two exact texts: a
+change reopens the pair with a warning. Decided pairs that no longer match go last. Drafts get a "duplicate" doubt for
+each pair that is open or decided the same; older such doubts are removed.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.duplicates.comparing import LOOSE, THRESHOLD
-from livek12.dataset_builders.duplicates.finding import Pairs, find_pairs
-from livek12.dataset_builders.duplicates.library import Library
-from livek12.dataset_builders.duplicates.pair_file import Decided, pair_rows, read_decisions, write_pairs
-from livek12.dataset_builders.duplicates.sources import add_questions, is_ingested, read_source
+from livek12.core.files import write_atomically
+from livek12.core.process import cores
+from livek12.core.records import Image, Question
+from livek12.core.tables import csv_rows, csv_text
+from livek12.dataset_builders import builder
+from livek12.dataset_builders.base import Log, one_line
+from livek12.dataset_builders.duplicates.finding import LOOSE, THRESHOLD, Pairs, find_pairs
+from livek12.dataset_builders.duplicates.hashing import distance
+from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, Stem, hash_of, sketch, stem, stem_of
+from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
+from livek12.dataset_builders.reading.making import Workers
+from livek12.dataset_builders.registry import builder_of
 
+FEWEST = 4_096
+"""Questions sketched in this process before workers start."""
+Parts = Question | Stem
+DECISIONS = ("same", "different", "newer wins")
+COLUMNS = (
+    *("id", "other", "kind", "why", "similarity", "figures", "text", "other_text", "release", "other_release"),
+    *("texts", "decision", "by", "at", "reason"),
+)
+_REVIEWED = ("decision", "by", "at", "reason")
+Key = tuple[str, ...]
 PAIRS = "duplicates.jsonl"
 IN_FOLDER = Path(".ingest") / PAIRS
 """Pair file of an ingested folder, where `build` reads no rows."""
 _DOUBTS = {"duplicate": 0.3, "variant": 0.6}
+
+
+def is_ingested(place: str) -> bool:
+    """Test for a folder made by `livek12 ingest`."""
+    return (Path(place) / ".ingest").is_dir()
+
+
+def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
+    """Yields the questions of a source, without withdrawn ones.
+
+    `place` is an ingested folder, a built data set, ORG/NAME[@REVISION], or a file or folder of rows. The log gets a
+    line for each skipped row.
+    """
+    if is_ingested(place):
+        yield from _drafts(Path(place), log, pictures=pictures)
+        return
+    path = Path(place)
+    if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
+        records = builder.read(builder_of("livek12"), path, log)
+    elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
+        raise UserError(f"{place}: no such file or folder; give an ingested folder, a data set, or a file of rows")
+    else:
+        records = (record for record, _, _ in stored(tables_of(open_data_set(place))[1]))
+    for record in records:
+        if isinstance(record, Question) and record.removed_in is None:
+            yield record if pictures else record.model_copy(update={"images": []})
+
+
+def add_questions(
+    library: Library, questions: Iterable[Parts], *, pictures: bool, step: Callable[[], None] = lambda: None
+) -> None:
+    """Adds questions to a library in their order, beyond `FEWEST` with worker processes."""
+    rest = iter(questions)
+    first = list(islice(rest, FEWEST))
+    for batch in _batches(first):
+        library.add(_sketched(pictures, batch))
+    _steps(step, len(first))
+    more = list(islice(rest, 1))
+    if not more:
+        return
+    pieces = ((len(batch), batch) for batch in _batches(chain(more, rest)))
+    with Workers(_sketched, pictures, max(1, cores() - 1)) as workers:
+        for size, made in workers.answers(pieces):
+            library.add(made)
+            _steps(step, size)
+
+
+def _batches(questions: Iterable[Parts]) -> Iterator[list[Parts]]:
+    rest = iter(questions)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
+
+
+def _steps(step: Callable[[], None], count: int) -> None:
+    for _ in range(count):
+        step()
+
+
+def _sketched(pictures: bool, batch: Iterable[Parts]) -> Sketch:
+    return sketch([part if isinstance(part, Stem) else stem(part, pictures=pictures) for part in batch])
+
+
+def _drafts(root: Path, log: Log, *, pictures: bool) -> Iterator[Stem]:
+    from livek12.dataset_builders.ingest.folder import Folder
+
+    for paper in Folder(root).papers():
+        for draft in paper.drafts:
+            log.read += 1
+            yield stem_of(
+                draft.id,
+                "livek12",
+                draft.language,
+                paper.release,
+                draft.question,
+                draft.options,
+                draft.answer,
+                [_picture(root, figure.name, draft.id, log) for figure in draft.figures] if pictures else [],
+                pictures=pictures,
+            )
+
+
+def _picture(root: Path, name: str, id: str, log: Log) -> Image:
+    try:
+        return Image(bytes=(root / "images" / Path(name).name).read_bytes())
+    except OSError as error:
+        log.skip(root.name, id, f"figure {Path(name).name} cannot be read ({error.strerror}): not compared")
+        return Image()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Recorded decisions by ids, releases and texts, and a line for each invalid one."""
+
+    rows: dict[Key, dict[str, Any]]
+    problems: list[str]
+
+    def on(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Returns the decision on a pair with these exact texts, if any."""
+        return self.rows.get(_key(row))
+
+    def outdated(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Returns a decision on other texts of the pair if there is none on these."""
+        *pair, _ = key = _key(row)
+        return None if key in self.rows else self._pairs.get(tuple(pair))
+
+    @cached_property
+    def _pairs(self) -> dict[Key, dict[str, Any]]:
+        return {key[:-1]: row for key, row in self.rows.items()}
+
+
+def read_decisions(file: Path) -> Decided:
+    """Reads the decisions of a pair file; none if it does not exist."""
+    decided = Decided({}, [])
+    if not file.is_file():
+        return decided
+    try:
+        rows = list(_rows(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"{file}: cannot be read as pairs ({one_line(error, 120)}); mend it or give another") from None
+    for number, row in enumerate(rows, start=1):
+        decision = " ".join(str(row.get("decision") or "").split()).lower()
+        if not decision:
+            continue
+        shown = f"{file}: row {number} ({one_line(row.get('id'), 60)}, {one_line(row.get('other'), 60)})"
+        if decision not in DECISIONS:
+            decided.problems.append(f"{shown}: decision {one_line(decision, 40)!r} is none of {', '.join(DECISIONS)}")
+        else:
+            decided.rows[_key(row)] = {**row, "decision": decision}
+    return decided
+
+
+def pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict[str, Any]]:
+    """Yields the rows of the pairs, the later question first, with their decisions."""
+    for place, other_place, similarity, difference in pairs:
+        later, earlier = library.stem(other_place), library.stem(place)
+        apart = distance(later.figures, earlier.figures)
+        row = {
+            "id": later.id,
+            "other": earlier.id,
+            "kind": "variant" if difference else "duplicate",
+            "why": difference or _same(later.text == earlier.text, similarity),
+            "similarity": round(similarity, 4),
+            "figures": None if apart is None else round(apart, 4),
+            "text": later.shown,
+            "other_text": earlier.shown,
+            "release": later.release or "",
+            "other_release": earlier.release or "",
+            "texts": f"{hash_of(later.text):016x}{hash_of(earlier.text):016x}",
+            **dict.fromkeys(_REVIEWED, ""),
+        }
+        before = decided.on(row)
+        yield {**row, **{name: before.get(name) or "" for name in _REVIEWED}} if before else row
+
+
+def write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) -> dict[str, int]:
+    """Writes the pairs, then decided pairs that no longer match.
+
+    Returns the numbers of duplicates, variants, open duplicates and decided pairs.
+    """
+    counts = {"duplicates": 0, "variants": 0, "open": 0, "decided": 0}
+    unmatched = dict(decided.rows)
+
+    def lines() -> Iterator[str]:
+        as_csv = file.suffix.lower() == ".csv"
+        if as_csv:
+            yield _csv_line(dict(zip(COLUMNS, COLUMNS, strict=True)))
+        for row in pair_rows(library, pairs, decided):
+            unmatched.pop(_key(row), None)
+            if (old := decided.outdated(row)) is not None:
+                shown = f"{one_line(row['id'], 60)}, {one_line(row['other'], 60)}"
+                decided.problems.append(f"{shown}: {old['decision']!r} was decided on other texts; decide again")
+            counts["variants" if row["kind"] == "variant" else "duplicates"] += 1
+            counts["decided"] += bool(row["decision"])
+            counts["open"] += row["kind"] == "duplicate" and not row["decision"]
+            yield _csv_line(row) if as_csv else json.dumps(row, ensure_ascii=False) + "\n"
+        for row in unmatched.values():
+            yield _csv_line(row) if as_csv else json.dumps(row, ensure_ascii=False) + "\n"
+
+    _write(file, lines())
+    return counts
+
+
+def _write(file: Path, lines: Iterator[str]) -> None:
+    if file.suffix.lower() not in (".jsonl", ".csv"):
+        raise UserError(f"{file}: give a name that ends in .jsonl or .csv")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written ({error.strerror}); choose another place") from None
+    write_atomically(file, lines)
+
+
+def _same(identical: bool, similarity: float) -> str:
+    return "same text" if identical else f"{similarity:.0%} of the text is the same"
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return tuple(str(row.get(name) or "") for name in ("id", "release", "other", "other_release", "texts"))
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    text = file.read_text(encoding="utf-8-sig")
+    if file.suffix.lower() == ".csv":
+        yield from csv_rows(text)
+        return
+    for line in text.splitlines():
+        if line.strip():
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("a line is no object")
+            yield row
+
+
+def _csv_line(row: Mapping[str, Any]) -> str:
+    return csv_text([[row.get(name) for name in COLUMNS]])
 
 
 class _Log(Log):

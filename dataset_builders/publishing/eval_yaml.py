@@ -1,7 +1,9 @@
-"""`eval.yaml`, which registers a dataset on the Hub as a benchmark, and tells Inspect how to run it.
+"""`eval.yaml`, by which the Hub knows a dataset as a benchmark and Inspect how to run it, and `environment.yaml`.
 
 Contract: names come from the closed lists of the Hub (huggingface.js, packages/tasks/src/eval.ts) and of Inspect
-(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed.
+(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed. `environment.yaml` registers a reinforcement
+learning environment (draft `hf-env-0.1` of the Hub's documentation), one per flat config, for `verifiers`; the split is
+`test`, since these questions are not for training.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError
 from livek12.core.features import SPLIT, Form
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.publishing.policy import read_yaml
 from livek12.dataset_builders.writing.parquet import FlatConfig
 
 FRAMEWORK = "inspect-ai"
@@ -28,7 +31,6 @@ SOLVERS = frozenset(
 )
 SCORERS = frozenset("includes match pattern answer exact f1 model_graded_qa model_graded_fact choice math".split())
 TASK_KEYS = frozenset("id config split field_spec shuffle_choices epochs epoch_reducer solvers scorers".split())
-MAX_BYTES = 1 << 20
 BOXED = r"\A(?s:.*)\\boxed(?!(?s:.*)\\boxed)\s*\{\s*(?:\\[a-z]+\s*\{\s*)?[(（]?\s*([A-Za-z0-9]+)\s*[)）.]?\s*\}"
 """Captures the letters that are alone in the last box."""
 _GENERATE = {"name": "generate"}
@@ -38,6 +40,9 @@ _HOW: Mapping[Form, tuple[dict[str, Any], dict[str, Any]]] = {
     "value": (_GENERATE, {"name": "math"}),
 }
 """Solver and scorer of each form."""
+ENVIRONMENT_VERSION = "hf-env-0.1"
+_VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
+"""The environment package `livek12-exam`, whose reward is our judge."""
 
 
 def render_eval_yaml(name: str, description: str, flat: Sequence[FlatConfig]) -> str:
@@ -72,15 +77,7 @@ def _task(config: FlatConfig) -> dict[str, Any]:
 
 def check_eval_yaml(file: Path, configs: Mapping[str, Sequence[str]]) -> None:
     """Refuses a file that the Hub or Inspect would refuse; `configs` are the splits of each config."""
-    import yaml
-
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {file.name}")
-        read = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
-    if problem := next(_problems(read, configs), None):
+    if problem := next(_problems(read_yaml(file, file.name), configs), None):
         raise UserError(one_line(f"{file}: {problem}; see docs/publish.md"))
 
 
@@ -129,3 +126,21 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
             yield f"{key} is no list of names"
         elif wrong := [name for name in names if name not in allowed]:
             yield f"{key}: {wrong[0]!r} is none of {', '.join(sorted(allowed))}"
+
+
+def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:
+    """Renders the file for the flat configs of a dataset."""
+    import yaml
+
+    environments = [
+        {
+            "id": config.task.replace("_", "-"),
+            "title": config.description,
+            "config_name": config.name,
+            "splits": [SPLIT],
+            "frameworks": {"verifiers": dict(_VERIFIERS)},
+        }
+        for config in flat
+    ]
+    described = {"spec_version": ENVIRONMENT_VERSION, "environments": environments}
+    return yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=110)

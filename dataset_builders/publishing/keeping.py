@@ -1,12 +1,18 @@
-"""Losses of a publish: rows, keys, other fields and configs that a head on the Hub has and the dataset lacks.
+"""Answers and losses of a publish: withheld answers, and content that a head on the Hub has and the dataset lacks.
 
-Contract: public and private heads together are compared with all that is published, so that an answer may move between
-the repositories. A question is kept if each of its columns has as many entries as before; if text and key both differ
-it is another question; the same text with another key has lost its key. The bytes of pictures are never read.
+Contract: in the public rows of the newest release every field that tells the answer is empty, and fields derived from
+the key (single or multiple choice, short answer, option or statement) have the value they have without it: two builds
+that differ only in keys give the same public rows. A translation of one of its questions is withheld with it, whatever
+its release; a variant remains private. The private dataset has the complete rows and pages of the release, and those it
+kept before, in the same configs. Public and private heads together are compared with all that is published, so that an
+answer may move between the repositories. A question is kept if each of its columns has as many entries as before; if
+text and key both differ it is another question; the same text with another key has lost its key. The bytes of pictures
+are never read.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,13 +23,74 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
 from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.publishing.plan import LocalFile, holds_records
-from livek12.dataset_builders.publishing.policy import QuestionId, read_columns
+from livek12.dataset_builders.publishing.policy import QuestionId, name_of, read_columns
 from livek12.dataset_builders.publishing.remote import Repository, State
+from livek12.dataset_builders.publishing.shipping import LocalFile, holds_records, table_of
 from livek12.dataset_builders.writing.withheld import FIELDS
 
+_COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow")
+_PICTURES = ("answer_images", "solution_images")
+_DATED = re.compile(r"\d{4}(?:[-.]?\d{2})?")
 Head = tuple[Repository, State]
 _PICTURE = ".bytes"
+
+
+def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
+    """The last release of livek12, or of the only other benchmark; releases are named by year and month (2605)."""
+    names = set(releases.get("livek12", ())) or {name for named in releases.values() for name in named}
+    if not names:
+        raise UserError("no question names its release, so there is no newest one")
+    if len(names) > 1 and (len({len(name) for name in names}) > 1 or not all(map(_DATED.fullmatch, names))):
+        raise UserError(
+            f"which release is the newest cannot be told from their names: {', '.join(sorted(names))}; name them by"
+            " year and month, such as 2605"
+        )
+    return max(names)
+
+
+def check_history(
+    repository: Repository, state: State, local: Mapping[str, LocalFile], questions: set[QuestionId]
+) -> None:
+    """Refuses to withhold answers that an earlier commit of the repository shows.
+
+    Only answer columns are fetched, and each content only once.
+    """
+    looked = {file.sha256 for file in local.values()}
+    for commit in dict.fromkeys(commit for tip in sorted(state.tips) for commit in repository.history(tip)):
+        for path, file in repository.files(commit).items():
+            if not path.endswith(".parquet") or (file.sha256 or file.sha1) in looked:
+                continue
+            looked.add(file.sha256 or file.sha1)
+            shown = _answered_there(repository, path, commit) & questions
+            if shown:
+                raise UserError(
+                    f"{repository.name}: commit {commit[:12]} already shows the answers of {len(shown)} questions that"
+                    f" are to be held back ({min(shown)[1]}), and a commit stays readable: publish to a new --repo, or"
+                    " remove its history and tags first"
+                )
+
+
+def answered(file: Any) -> set[QuestionId]:
+    """The questions of a table (a path or an open file) whose row tells the answer in any way."""
+    # Of pictures only the names are read.
+    names = (f"{column}.list.{inner}.path" for column in _PICTURES for inner in ("element", "item"))
+    return {
+        name_of(row)
+        for row in read_columns(file, (*_COLUMNS, *names))
+        if any(variable["value"] for variable in row["variables"] or ())
+        or row["solution"]
+        or any(any(row[name] or ()) for name in ("answer", "reasoning_flow", *_PICTURES))
+    }
+
+
+def _answered_there(repository: Repository, path: str, commit: str) -> set[QuestionId]:
+    import pyarrow as pa
+
+    with repository.open(path, commit) as file:
+        try:
+            return answered(file)
+        except pa.ArrowException:
+            return set()  # no table at all, so nothing to read in it
 
 
 @dataclass
@@ -67,7 +134,7 @@ class Content:
             self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
             return
         for row in _rows(file):
-            name = (row["benchmark"], row["id"])
+            name = name_of(row)
             if wanted is None or name in wanted:
                 self.questions[name].add(row)
 
@@ -123,7 +190,7 @@ def losses(
         for folder, files in outgoing.items():
             for path in files:
                 if holds_records(path):
-                    has.add(folder / path, _table(path), {*had.questions, *unseen})
+                    has.add(folder / path, table_of(path), {*had.questions, *unseen})
     dropped = _compared(had, has)
     dropped.answers |= {question for question in unseen - dropped.rows if not has.questions[question].keys}
     for folder, head in replaced.items():
@@ -138,9 +205,9 @@ def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
     questions = set[QuestionId]()
     for repository, state in heads:
         for path in state.files:
-            if holds_records(path) and _table(path) != PAGES:
+            if holds_records(path) and table_of(path) != PAGES:
                 with repository.open(path, state.head) as file, suppress(pa.ArrowException):
-                    questions |= {(row["benchmark"], row["id"]) for row in read_columns(file, ("benchmark", "id"))}
+                    questions |= {name_of(row) for row in read_columns(file, ("benchmark", "id"))}
     return questions
 
 
@@ -181,7 +248,7 @@ def _add(content: Content, repository: Repository, state: State, path: str) -> N
     import pyarrow as pa
 
     with repository.open(path, state.head) as file, suppress(pa.ArrowException):  # what is no table holds nothing
-        content.add(file, _table(path))
+        content.add(file, table_of(path))
 
 
 def _configs(repository: Repository, state: State) -> set[str]:
@@ -191,10 +258,6 @@ def _configs(repository: Repository, state: State) -> set[str]:
         return set(configs_of(repository.read(CARD, state.head).decode("utf-8", errors="replace"), repository.name))
     except UserError:
         return set()
-
-
-def _table(path: str) -> str:
-    return path.partition("/")[0]
 
 
 def _many(items: set[Any], what: str) -> str:

@@ -1,23 +1,118 @@
-"""Publishing policy: reviewed rows with a sufficient licence or a permission.
+"""Publishing policy: which rows have a sufficient licence or a permission, and are reviewed.
 
-Contract: refusals are listed with the reason, together with the pages that show them.
+Contract: refusals are listed with the reason, together with the pages that show them. To show a question, as on a site,
+licences are judged alike, and reviews are ignored. A rights file is YAML, a list of permissions for rows whose source
+states no licence. Each says who gave it (`by`), in what words (`permission`), and for which `rows`: any of `id`,
+`paper`, `release`, `benchmark`, `source` (the beginning of the source's address), each a text or a list of texts. A row
+is covered when it fits every key that is named. Anything else in the file is an error:
+
+    - permission: Reproduced for research with leave, letter of 3 October 2026
+      by: Example Education Authority
+      rows: {release: "2605", paper: [zh_2605_math, zh_2605_physics]}
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from livek12.core.errors import UserError, why
+from livek12.core.records import Question
 from livek12.core.rights import REVIEWED, licence_refusal, with_made
-from livek12.dataset_builders.base import PAGES, PageKey
-from livek12.dataset_builders.publishing.rights import Permission, covering
+from livek12.dataset_builders.base import PAGES, PageKey, one_line
 
-COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source", "translation_of", "variant")
+MAX_BYTES = 1 << 20
 QuestionId = tuple[str, str]
 """Benchmark and id of a question."""
+Texts = Annotated[
+    list[Annotated[str, Field(min_length=1)]],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    Field(min_length=1),
+]
+COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "source", "translation_of", "variant")
+
+
+class Rows(BaseModel):
+    """The rows that a permission is for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: Texts | None = None
+    paper: Texts | None = None
+    release: Texts | None = None
+    benchmark: Texts | None = None
+    source: Texts | None = None
+
+    def cover(self, row: dict[str, Any]) -> bool:
+        """True if a row (columns id, paper_id, release, benchmark, source) fits every key that is named."""
+        equal = ((self.id, row["id"]), (self.paper, row["paper_id"]), (self.release, row["release"]))
+        named = (*equal, (self.benchmark, row["benchmark"]))
+        url = (row["source"] or {}).get("url") or ""
+        from_there = self.source is None or any(url.startswith(start) for start in self.source)
+        return from_there and all(wanted is None or value in wanted for wanted, value in named)
+
+
+class Permission(BaseModel):
+    """One permission, as the file states it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    permission: Annotated[str, Field(min_length=1)]
+    by: Annotated[str, Field(min_length=1)]
+    rows: Rows
+
+    @property
+    def licence(self) -> str:
+        """The licence of the rows it covers."""
+        return one_line(f"by permission of {self.by}: {self.permission}")
+
+
+def read_yaml(file: Path, what: str) -> Any:
+    """Reads a YAML file as plain data; `what` names its kind in errors."""
+    import yaml
+
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {what}")
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+
+
+def read_rights(file: Path) -> list[Permission]:
+    """Reads the permissions of a rights file."""
+    try:
+        permissions = TypeAdapter(list[Permission]).validate_python(read_yaml(file, "rights file"))
+    except ValidationError as error:
+        raise UserError(f"{file}: {_first(error)}") from None
+    for number, permission in enumerate(permissions, start=1):
+        if not permission.rows.model_fields_set:
+            raise UserError(f"{file}: entry {number}: rows names no row: give {', '.join(Rows.model_fields)}")
+    return permissions
+
+
+def covering(permissions: Sequence[Permission], row: dict[str, Any]) -> Permission | None:
+    """The first permission that covers a row."""
+    return next((permission for permission in permissions if permission.rows.cover(row)), None)
+
+
+def name_of(row: Mapping[str, Any]) -> QuestionId:
+    """The question of a row."""
+    return row["benchmark"], row["id"]
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    number, *place = first["loc"] or (None,)
+    where = f"entry {number + 1}: " if isinstance(number, int) else ""
+    name = ".".join(str(part) for part in place if not isinstance(part, int))
+    hint = "; put numbers in quotes" if first["type"] == "string_type" else ""
+    return one_line(f"{where}{name + ': ' if name else ''}{first['msg']}{hint}; see docs/publish.md")
 
 
 @dataclass
@@ -56,10 +151,10 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
     placed: dict[str, list[QuestionId]] = defaultdict(list)
     unplaced: dict[str, list[QuestionId]] = defaultdict(list)
     for row in _questions(folder):
-        question = (row["benchmark"], row["id"])
+        question = name_of(row)
         ruling.questions += 1
         permission = covering(permissions, row) if _against(row) else None
-        if reason := _refusal(row, permission):
+        if reason := _withholding(row, permission):
             ruling.withheld[question] = reason
         elif row["release"]:
             ruling.releases.setdefault(row["benchmark"], {}).setdefault(row["release"], set()).add(question)
@@ -84,7 +179,7 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
     return ruling
 
 
-def _refusal(row: dict[str, Any], permission: Permission | None) -> str:
+def _withholding(row: dict[str, Any], permission: Permission | None) -> str:
     state = (row["review"] or {}).get("state") or "unreviewed"
     if state not in REVIEWED:
         return "rejected in review" if state == "rejected" else "nobody reviewed it"
@@ -100,8 +195,8 @@ def _questions(folder: Path) -> Iterator[dict[str, Any]]:
     seen = set[QuestionId]()
     for file in sorted(folder.rglob("*.parquet")):
         for row in () if file.parent.name == PAGES else read_columns(file, COLUMNS):
-            if (row["benchmark"], row["id"]) not in seen:
-                seen.add((row["benchmark"], row["id"]))
+            if name_of(row) not in seen:
+                seen.add(name_of(row))
                 yield row
 
 
@@ -120,3 +215,9 @@ def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
         for batch in parquet.iter_batches(columns=present):
             for row in batch.to_pylist():
                 yield {name.split(".")[0]: row.get(name.split(".")[0]) for name in columns}
+
+
+def refusal(question: Question, permissions: Sequence[Permission] = ()) -> str:
+    """The reason why a question may not be shown; "" if it may."""
+    row = question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})
+    return "" if covering(permissions, row) else licence_refusal(question.source.licence)

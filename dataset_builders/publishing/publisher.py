@@ -1,31 +1,255 @@
-"""The steps of a publish: check the set, choose its content, and ship it.
+"""The steps of a publish: check the set, copy and complete its content, and ship it.
 
 Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
-before the public one changes: at every moment one of the two heads has them.
+before the public one changes: at every moment one of the two heads has them. The same rows give the same bytes. A page
+that shows something withheld is left out, and so is an `image_only` row that needs it. Variants of a question without
+its answer, and the values drawn for them, are never published. Flat configs, `eval.yaml` and `published.json` are made
+from the published rows, after withholding. Files of other people on the Hub are not overwritten, nor is the
+maintainer's `eval.yaml`.
 """
 
 from __future__ import annotations
 
+import datetime
+import json
+import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from livek12.core.errors import UserError
-from livek12.core.questions import read_card
-from livek12.dataset_builders.publishing.answers import check_history, newest_release
-from livek12.dataset_builders.publishing.completing import Extras, complete, data_hash
-from livek12.dataset_builders.publishing.copying import copy_held, copy_public
-from livek12.dataset_builders.publishing.keeping import Head, Losses, kept_by, losses
-from livek12.dataset_builders.publishing.owning import check_free_places, with_owner
-from livek12.dataset_builders.publishing.plan import data_set_files
-from livek12.dataset_builders.publishing.policy import PolicyRuling, QuestionId, judge_rows
-from livek12.dataset_builders.publishing.remote import Repository, State
-from livek12.dataset_builders.publishing.rights import read_rights
-from livek12.dataset_builders.publishing.shipping import Shipment, Shipping
-from livek12.dataset_builders.writing.withheld import FILE, Withheld, parse_withheld
+from livek12.core.features import SPLIT, Flatten
+from livek12.core.questions import CARD, read_card, read_records
+from livek12.core.records import Page, Question, Record, Source
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
+from livek12.dataset_builders.publishing.eval_yaml import check_eval_yaml, render_environment_yaml, render_eval_yaml
+from livek12.dataset_builders.publishing.keeping import Head, Losses, check_history, kept_by, losses, newest_release
+from livek12.dataset_builders.publishing.policy import (
+    PolicyRuling,
+    QuestionId,
+    judge_rows,
+    name_of,
+    read_columns,
+    read_rights,
+)
+from livek12.dataset_builders.publishing.remote import Repository, State, with_owner
+from livek12.dataset_builders.publishing.shipping import (
+    Files,
+    Shipment,
+    Shipping,
+    check_free_places,
+    content_hash,
+    data_set_files,
+    local_files,
+)
+from livek12.dataset_builders.reading.built import tables_of
+from livek12.dataset_builders.writing.card import CARD_FILES, METADATA, VARIANTS, describe_again, rewrite_metadata
+from livek12.dataset_builders.writing.listings import (
+    ENVIRONMENT,
+    EVAL,
+    SHARED,
+    Gate,
+    Publication,
+    members_of,
+    parse_published,
+    read_members,
+    write_members,
+)
+from livek12.dataset_builders.writing.parquet import FlatConfig, TableWriters, flat_rows, write_flat
+from livek12.dataset_builders.writing.statistics import FILE
+from livek12.dataset_builders.writing.statistics import FILE as MEMBERS
+from livek12.dataset_builders.writing.withheld import FILE as WITHHELD
+from livek12.dataset_builders.writing.withheld import Withheld, parse_withheld, without_answers
+
+Fate = Literal["keep", "change", "drop"]
+_COLUMNS: dict[bool, tuple[str, ...]] = {
+    True: ("paper_id", "page_number"),
+    False: ("benchmark", "id", "paper_id", "page_numbers", "variant"),
+}
+
+
+def copy_public(
+    folder: Path, out: Path, ruling: PolicyRuling, keyless: Collection[QuestionId], withheld: Withheld | None
+) -> None:
+    """Copies the public part: nothing withheld, and the questions of `keyless` without their answers."""
+
+    def fate(table: str, row: dict[str, Any]) -> Fate:
+        outcome = _fate(table, row, ruling)
+        if outcome == "drop" or table == PAGES or name_of(row) not in keyless:
+            return outcome
+        return "drop" if row["variant"] else "change"
+
+    def change(question: Question) -> Question:
+        licensed = _licensed(question, ruling)
+        return without_answers(licensed) if (question.benchmark, question.id) in keyless else licensed
+
+    _copy(folder, out, fate, change, withheld, keyless)
+
+
+def copy_held(folder: Path, out: Path, ruling: PolicyRuling, wanted: Collection[QuestionId]) -> None:
+    """Copies the complete rows of some questions, and their pages."""
+    pages = set[PageKey]()
+
+    def fate(table: str, row: dict[str, Any]) -> Fate:
+        if table == PAGES:
+            return _fate(table, row, ruling) if (row["paper_id"], row["page_number"]) in pages else "drop"
+        if name_of(row) not in wanted:
+            return "drop"
+        pages.update(_page_keys(row))
+        return _fate(table, row, ruling)
+
+    _copy(folder, out, fate, lambda question: _licensed(question, ruling), None)
+
+
+def _fate(table: str, row: dict[str, Any], ruling: PolicyRuling) -> Fate:
+    if table == PAGES:
+        return "drop" if (row["paper_id"], row["page_number"]) in ruling.pages else "keep"
+    if name_of(row) in ruling.withheld or (table == IMAGE_ONLY and ruling.pages.intersection(_page_keys(row))):
+        return "drop"
+    return "change" if name_of(row) in ruling.permitted else "keep"
+
+
+def _licensed(question: Question, ruling: PolicyRuling) -> Question:
+    permission = ruling.permitted.get((question.benchmark, question.id))
+    if permission is None:
+        return question
+    source = Source(**{**question.source.model_dump(), "licence": permission.licence})
+    return question.model_copy(update={"source": source})
+
+
+def _copy(
+    folder: Path,
+    out: Path,
+    fate: Callable[[str, dict[str, Any]], Fate],
+    change: Callable[[Question], Question],
+    withheld: Withheld | None,
+    keyless: Collection[QuestionId] = (),
+) -> None:
+    out.mkdir()
+    _, tables = tables_of(folder)
+    kept, whole = set[QuestionId](), True
+    # Pages come last: the wanted ones are known only after the questions.
+    for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == PAGES):
+        for split, files in splits.items():
+            rows = [row for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
+            fates = [fate(table, row) for row in rows]
+            whole = whole and set(fates) <= {"keep"}
+            if table != PAGES:
+                kept.update(name_of(row) for row, outcome in zip(rows, fates, strict=True) if outcome != "drop")
+            if set(fates) <= {"keep"}:
+                (out / table).mkdir(exist_ok=True)
+                for file in files:
+                    (out / table / file.name).symlink_to(file.resolve())
+            elif set(fates) != {"drop"}:
+                _rewrite(table, split, files, out, fates, change)
+    for name in set(METADATA) - {MEMBERS, VARIANTS}:
+        if (folder / name).is_file():
+            shutil.copyfile(folder / name, out / name)
+    _copy_drawn(folder, out, {id for _, id in kept.difference(keyless)})
+    write_members(out, members_of(read_members(folder), kept))
+    if withheld:
+        withheld.write(out)
+    if withheld or not whole:
+        rewrite_metadata(out)
+
+
+def _copy_drawn(folder: Path, out: Path, ids: Collection[str]) -> None:
+    if (folder / VARIANTS).is_file():
+        lines = (folder / VARIANTS).read_text(encoding="utf-8").splitlines(keepends=True)
+        (out / VARIANTS).write_text("".join(line for line in lines if json.loads(line).get("of") in ids), "utf-8")
+
+
+def _rewrite(
+    table: str, split: str, files: list[Path], out: Path, fates: list[Fate], change: Callable[[Question], Question]
+) -> None:
+    kind: type[Record] = Page if table == PAGES else Question
+    records = (record for file in files for record in read_records(kind, file))
+    with TableWriters(out) as writers:
+        for outcome, record in zip(fates, records, strict=True):
+            if outcome != "drop":
+                changed = change(record) if outcome == "change" and isinstance(record, Question) else record
+                writers.write(table, split, changed)
+
+
+def _page_keys(row: dict[str, Any]) -> list[PageKey]:
+    return [(row["paper_id"], number) for number in row["page_numbers"] or ()] if row["paper_id"] else []
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Additions to the questions; `gated` None leaves the access unchanged."""
+
+    flatten: Flatten | None = None
+    environment: bool = False
+    gated: Gate | None = None
+
+
+def data_hash(folder: Path) -> str:
+    """A hash of the questions and lists of a dataset, without its metadata."""
+    files = local_files(folder)
+    return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, FILE, *SHARED}})
+
+
+def complete(
+    folder: Path, built: Path, repository: Repository, before: State | None, tag: str, extras: Extras, notes: list[str]
+) -> Files:
+    """Writes the additions into the folder to publish; returns all files of that folder.
+
+    `built` is the maintainer's dataset, which may hold an `eval.yaml`.
+    """
+    published = _published(repository, before, tag, data_hash(folder), extras)
+    published.write(folder)
+    flat = write_flat(folder, extras.flatten(folder)) if extras.flatten else []
+    _add_eval_yaml(folder, built, before, flat, notes)
+    if extras.environment and flat and not (before and ENVIRONMENT in before.theirs):
+        (folder / ENVIRONMENT).write_text(render_environment_yaml(flat), encoding="utf-8")
+    describe_again(folder)
+    files = local_files(folder)
+    listed = {path: file.sha256 for path, file in files.items() if path != FILE}
+    replace(published, files=listed).write(folder)
+    return files | local_files(folder, only=FILE)
+
+
+def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Publication:
+    was = before.published if before else None
+    if before and tag in before.tags and FILE in repository.files(before.tags[tag]):
+        was = parse_published(repository.read(FILE, before.tags[tag])) or was
+    same = was is not None and (was.tag, was.content) == (tag, content)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Publication(
+        repo=repository.name,
+        url=repository.url,
+        tag=tag,
+        date=was.date if was and same else today,
+        content=content,
+        gated=extras.gated if extras.gated is not None else was.gated if was else "",
+    )
+
+
+def _add_eval_yaml(
+    folder: Path, built: Path, before: State | None, flat: Sequence[FlatConfig], notes: list[str]
+) -> None:
+    if (built / EVAL).is_file():
+        splits = {config: tuple(splits) for config, splits in read_card(folder).items()}
+        check_eval_yaml(built / EVAL, splits | dict.fromkeys(flat_rows(folder), (SPLIT,)))
+        shutil.copyfile(built / EVAL, folder / EVAL)
+    elif before and EVAL in before.theirs:
+        notes.append(f"{before.name} has an {EVAL} of its own, which stays; the flat configs are there for it")
+    elif flat:
+        rows = sum(config.rows for config in flat)
+        described = f"{rows} exam questions that one letter, number or expression decides, of {len(flat)} tasks."
+        (folder / EVAL).write_text(render_eval_yaml(_pretty_name(folder), described, flat), encoding="utf-8")
+        check_eval_yaml(folder / EVAL, {config.name: (SPLIT,) for config in flat})
+
+
+def _pretty_name(folder: Path) -> str:
+    import yaml
+
+    front = (folder / CARD).read_text(encoding="utf-8").split("---\n")[1]
+    return str(yaml.safe_load(front)["pretty_name"])
 
 
 class NotSound(UserError):
@@ -95,7 +319,7 @@ class Publisher:
         vault_before = self._look(vault, dry_run, private=True) if vault else None
         if before and vault_before and before.name.lower() == vault_before.name.lower():
             raise UserError(f"--hold-answers {hold_answers} and --repo {repo} are one repository: {before.name}")
-        was = parse_withheld(target.read(FILE, before.head)) if before and FILE in before.files else None
+        was = parse_withheld(target.read(WITHHELD, before.head)) if before and WITHHELD in before.files else None
         self._check_reveal(target, was, withheld, ruling, reveal_answers)
         extras = extras or Extras()
         keepers, unseen = _keepers(vault, vault_before, was, ruling)
@@ -108,7 +332,8 @@ class Publisher:
             replaced = {public: (target, before)} if before else {}
             if secret and vault and vault_before:
                 replaced[secret] = (vault, vault_before)
-            _check_removed(public, remove)
+            if present := sorted(set(remove) & set(read_card(public))):
+                raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
             self._drop(target, was, losses(heads, folders, unseen, replaced), drop, remove)
             if before:
                 check_free_places(target.name, files, before)
@@ -208,11 +433,6 @@ class Publisher:
                     " make room, or set TMPDIR"
                 ) from None
             yield public, secret if withheld else None
-
-
-def _check_removed(folder: Path, remove: Collection[str]) -> None:
-    if present := sorted(set(remove) & set(read_card(folder))):
-        raise UserError(f"--remove {','.join(present)}: the data set has it; name only configs that it has not")
 
 
 def _keepers(

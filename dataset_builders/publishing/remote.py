@@ -1,21 +1,32 @@
-"""A dataset repository of the Hub, and the few calls that change it.
+"""A dataset repository of the Hub, the few calls that change it, and which of its files are ours.
 
 Contract: every failure of the Hub or the network becomes a UserError of one line. Reads are retried while the Hub is
 busy; `commit` may be repeated after a lost answer, since it names its parent. The token is removed from all messages.
+Files listed in the repository's `published.json` are ours; without that file, tables and metadata are, by their names.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from livek12.core import hub
 from livek12.core.errors import UserError
+from livek12.core.questions import CARD
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.writing.listings import Gate, Publication
+from livek12.dataset_builders.writing.card import MARK, METADATA
+from livek12.dataset_builders.writing.listings import (
+    SHARED,
+    Gate,
+    Publication,
+    parse_published,
+)
+from livek12.dataset_builders.writing.statistics import FILE
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, GitRefs
@@ -24,6 +35,10 @@ T = TypeVar("T")
 WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between the attempts of a call while the Hub is busy."""
 _BUSY = (429, 500, 502, 503, 504)
+HUBS_OWN = frozenset({".gitattributes"})
+_TABLE = re.compile(r"\w+/[\w.]+-\d{5}-of-\d{5}\.parquet")
+_BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[cs]e\.txt)", re.IGNORECASE)
+"""Files that may accompany any data: a licence, a discussion, a citation."""
 
 
 class Changed(UserError):
@@ -211,7 +226,9 @@ class Repository:
                 raise
             except Exception as error:  # the Hub's client raises its own, those of its HTTP library, and OSErrors
                 failure = self._said(error)
-                if wait is None or not isinstance(failure, Unanswered) or _unreachable(error):
+                cause = hub.root(error)
+                unreachable = "Connect" in type(cause).__name__ or isinstance(cause, ConnectionRefusedError)
+                if wait is None or not isinstance(failure, Unanswered) or unreachable:
                     raise failure from None
                 time.sleep(wait)
         raise AssertionError("unreachable")
@@ -257,12 +274,43 @@ class Repository:
         return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {message}")
 
 
-def _unreachable(error: Exception) -> bool:
-    return "Connect" in type(hub.root(error)).__name__ or isinstance(hub.root(error), ConnectionRefusedError)
-
-
 def local_operation(path: str, file: Path) -> CommitOperationAdd:
     """The operation that adds a file to a commit."""
     from huggingface_hub import CommitOperationAdd
 
     return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)
+
+
+def with_owner(repository: Repository, state: State) -> State:
+    """The state with our files in `files` and all others in `theirs`."""
+    published = parse_published(repository.read(FILE, state.head)) if FILE in state.files else None
+    card = repository.read(CARD, state.head).decode("utf-8", errors="replace") if CARD in state.files else ""
+    if published is None and MARK not in card:
+        _check_free(repository.name, state.files)
+    mine = {path for path in state.files if _is_ours(path, published)} - HUBS_OWN
+    if published:
+        hashes = {path: hashlib.sha256(repository.read(path, state.head)).hexdigest() for path in mine & SHARED}
+        mine -= {path for path, digest in hashes.items() if digest != published.files[path]}
+    return replace(
+        state,
+        files={path: file for path, file in state.files.items() if path in mine},
+        theirs={path: file for path, file in state.files.items() if path not in mine | HUBS_OWN},
+        published=published,
+    )
+
+
+def _check_free(name: str, paths: Iterable[str]) -> None:
+    foreign = sorted(path for path in paths if path not in {CARD, *SHARED} and not _BESIDE.fullmatch(path))
+    if foreign:
+        raise UserError(
+            f"{name} holds other data ({foreign[0]}) and no card of livek12: publishing would replace its card; give"
+            " another repository, or empty it first"
+        )
+
+
+def _is_ours(path: str, published: Publication | None) -> bool:
+    if path in (CARD, FILE):
+        return True
+    if published is not None:
+        return path in published.files
+    return path in METADATA or bool(_TABLE.fullmatch(path))

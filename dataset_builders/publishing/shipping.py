@@ -1,28 +1,251 @@
 """Brings one repository of the Hub to the state of a folder: compare, send, commit, tag, load back.
 
-Contract: a restart skips what was sent; one commit changes all files together.
+Contract: contents are compared by the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files.
+Only files of an earlier publish (see `remote.with_owner`) are removed. A restart skips what was sent; one commit
+changes all files together. Then the Hub must list every file with its local hash, and `datasets` streams each config by
+commit into a temporary cache: each split must have the same ids in the same order and an equal first record.
 """
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import re
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 from livek12.core.errors import UserError
+from livek12.core.features import SPLIT, FlatRow, from_row, is_flat
 from livek12.core.progress import Progress
-from livek12.dataset_builders.publishing.plan import Change, LocalFile, changes, free_tag, is_published
-from livek12.dataset_builders.publishing.readback import read_back
-from livek12.dataset_builders.publishing.remote import WAITS, Changed, Repository, State, Unanswered, local_operation
-from livek12.dataset_builders.writing.listings import Gate
+from livek12.core.questions import CARD, data_files, read_card, read_records
+from livek12.core.records import Page, Question, Record
+from livek12.dataset_builders.base import PAGES, one_line
+from livek12.dataset_builders.publishing.policy import read_columns
+from livek12.dataset_builders.publishing.remote import (
+    HUBS_OWN,
+    WAITS,
+    Changed,
+    RemoteFile,
+    Repository,
+    State,
+    Unanswered,
+    local_operation,
+)
+from livek12.dataset_builders.writing.card import METADATA
+from livek12.dataset_builders.writing.listings import SHARED, Gate
+from livek12.dataset_builders.writing.parquet import flat_rows
+from livek12.dataset_builders.writing.statistics import FILE
 
+Kind = Literal["added", "changed", "removed", "unchanged"]
+_BLOCK = 1 << 20
 BATCH_FILES = 8
 BATCH_BYTES = 256 << 20
 ATTEMPTS = 3
 """Attempts of a commit whose answer was lost."""
 _TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file of the dataset with the hashes the Hub may list for it."""
+
+    file: Path
+    size: int
+    sha256: str
+    sha1: str
+
+    def is_same(self, remote: RemoteFile | None) -> bool:
+        """True if the Hub has the same content."""
+        if remote is None:
+            return False
+        return remote.sha256 == self.sha256 if remote.sha256 else remote.sha1 == self.sha1
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one file; `bytes` is its size (the old size if it is removed)."""
+
+    path: str
+    kind: Kind
+    bytes: int
+
+
+def local_files(folder: Path, only: str = "*") -> dict[str, LocalFile]:
+    """The visible files of a dataset by their path in the repository; `only` is a glob of names."""
+    return {path: _hashed(file) for path, file in data_set_files(folder, only).items()}
+
+
+def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
+    """The same without hashes."""
+    by_path = {}
+    for file in sorted(folder.rglob(only)):
+        path = file.relative_to(folder)
+        if not file.is_file() or any(part.startswith(".") for part in path.parts):
+            continue
+        if file.suffix != ".parquet" and path.as_posix() not in {*METADATA, FILE, *SHARED}:
+            raise UserError(f"{folder}: {path} is no file of a data set: move it elsewhere before publishing")
+        by_path[path.as_posix()] = file
+    return by_path
+
+
+def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
+    """The change of each file in the order of the paths, the card last; `remote` holds our files only."""
+    planned = []
+    for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
+        mine, theirs = local.get(path), remote.get(path)
+        if mine is None:
+            planned.append(Change(path, "removed", theirs.size if theirs else 0))
+        else:
+            kind: Kind = "unchanged" if mine.is_same(theirs) else "changed" if theirs else "added"
+            planned.append(Change(path, kind, mine.size))
+    return planned
+
+
+def check_free_places(name: str, files: dict[str, LocalFile], state: State) -> None:
+    """Refuses to overwrite a file of others."""
+    for path, file in files.items():
+        if path in state.theirs and not file.is_same(state.theirs[path]):
+            raise UserError(
+                f"{name} has a file {path} that livek12 did not publish: it stays as it is; move it on the Hub, or take"
+                " that of the folder away"
+            )
+
+
+def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:
+    """True if a revision with these files has this dataset."""
+    return all(file.is_same(remote.get(path)) for path, file in local.items())
+
+
+def holds_records(path: str) -> bool:
+    """True for tables of questions or pages; flat tables are regenerated at each publish."""
+    return path.endswith(".parquet") and not is_flat(table_of(path))
+
+
+def table_of(path: str) -> str:
+    """The table of a file in a repository."""
+    return path.partition("/")[0]
+
+
+def free_tag(name: str, taken: Iterable[str]) -> str:
+    """The first of NAME.1, NAME.2, … that is not taken."""
+    taken, number = set(taken), 1
+    while f"{name}.{number}" in taken:
+        number += 1
+    return f"{name}.{number}"
+
+
+def content_hash(local: dict[str, LocalFile]) -> str:
+    """The first 12 digits of a hash of the dataset's files."""
+    lines = (f"{path} {file.sha256}\n" for path, file in sorted(local.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
+
+
+def _hashed(file: Path) -> LocalFile:
+    size = file.stat().st_size
+    sha256, sha1 = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    with file.open("rb") as content:
+        while block := content.read(_BLOCK):
+            sha256.update(block)
+            sha1.update(block)
+    return LocalFile(file, size, sha256.hexdigest(), sha1.hexdigest())
+
+
+def read_back(
+    repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile]
+) -> dict[str, dict[str, int]]:
+    """Returns the rows of each config and split as loaded."""
+    for change in changes(local, repository.files(commit)):
+        if change.kind in ("added", "changed"):
+            _differs(repository, f"{change.path} is {change.kind} against the folder")
+    configs = read_card(folder) | {name: {SPLIT: [f"{name}/{SPLIT}-*.parquet"]} for name in flat_rows(folder)}
+    counts: dict[str, dict[str, int]] = {}
+    with (
+        _quiet(),
+        tempfile.TemporaryDirectory(prefix="livek12-") as cache,
+        Progress("loading back", len(configs)) as bar,
+    ):
+        for config, splits in configs.items():
+            loaded = _load(repository, commit, config, Path(cache))
+            if set(loaded) != set(splits):
+                _differs(repository, f"config {config} has splits {', '.join(sorted(loaded))}")
+            for split, patterns in splits.items():
+                where, files = f"config {config}, split {split}", data_files(folder, patterns)
+                keys = _keys_on_the_hub(repository, commit, folder, files, config)
+                _compare(repository, where, files, loaded[split], keys, config)
+                counts.setdefault(config, {})[split] = len(keys)
+            bar.step()
+    return counts
+
+
+def _keys_on_the_hub(
+    repository: Repository, commit: str, folder: Path, files: list[Path], config: str
+) -> list[tuple[Any, ...]]:
+    keys = []
+    for file in files:
+        with repository.open(file.relative_to(folder).as_posix(), commit) as remote:
+            keys += [tuple(row.values()) for row in read_columns(remote, _key_columns(config))]
+    return keys
+
+
+def _compare(repository: Repository, where: str, files: list[Path], rows: Any, theirs: list[Any], config: str) -> None:
+    record: type[Record] = FlatRow if is_flat(config) else Page if config == PAGES else Question
+    mine = [tuple(row.values()) for file in files for row in read_columns(file, _key_columns(config))]
+    if mine != theirs:
+        _differs(repository, f"{where}: {len(theirs)} rows for {len(mine)}, or other ids")
+    first = next((streamed for file in files for streamed in read_records(record, file)), None)
+    streamed = _first(rows.decode(False))
+    if (streamed is None) != (first is None) or (streamed is not None and from_row(record, streamed) != first):
+        _differs(repository, f"{where}: the first row is another")
+
+
+def _first(rows: Any) -> Any:
+    """The first row. Ends the reader: Arrow threads that still read abort a process that exits."""
+    reading = iter(rows)
+    try:
+        return next(reading, None)
+    finally:
+        reading.close()
+        gc.collect()
+
+
+def _load(repository: Repository, commit: str, config: str, cache: Path) -> Any:
+    from datasets import load_dataset
+
+    try:
+        return load_dataset(repository.name, config, revision=commit, streaming=True, cache_dir=str(cache))
+    except Exception as error:  # datasets raises its own, the Hub's and OSErrors
+        raise UserError(
+            f"{repository.name}: published, but config {config} does not load ({one_line(error, 160)}); run the same"
+            " command again"
+        ) from None
+
+
+def _key_columns(config: str) -> list[str]:
+    return ["paper_id", "page_number"] if config == PAGES else ["id"]
+
+
+def _differs(repository: Repository, what: str) -> None:
+    raise UserError(f"{repository.name}: published, but not the same when loaded back: {what}; run the command again")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    import datasets
+
+    shown = datasets.utils.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
+
+
 Files = dict[str, LocalFile]
 
 

@@ -1,7 +1,9 @@
-"""Review state: all actions replayed over the papers.
+"""Review state: actions, one a journal line, replayed over the papers.
 
-Contract: `Board(papers, actions)` depends on the set of actions alone; `apply` of a last-ranked action equals a replay.
-A decision is valid while its copy is unchanged: an edit reopens the question, as does an ingest with another outcome.
+Contract: actions are ordered by (`order`, `by`, `id`); `order` is a Lamport clock, so responses follow causes whatever
+the machines' clocks. `Board(papers, actions)` depends on the set of actions alone; `apply` of a last-ranked action
+equals a replay. A decision is valid while its copy is unchanged: an edit reopens the question, as does an ingest with
+another outcome.
 """
 
 from __future__ import annotations
@@ -15,10 +17,55 @@ from livek12.core.errors import UserError
 from livek12.core.records import Record
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.actions import DECISIONS, Action, Decided
 from livek12.dataset_builders.review.forms import Copy, copy_of, difference, patched
 
+STEM = "reviews"
+"""Journal name in `.ingest/`."""
+Kind = Literal["edit", "split", "merge", "accept", "reject", "reopen", "comment", "settle", "undo"]
+Decided = Literal["accepted", "rejected"]
+DECISIONS: dict[str, Decided] = {"accept": "accepted", "reject": "rejected"}
 State = Literal["open", "accepted", "rejected", "conflict"]
+
+
+class Action(Record):
+    """One action.
+
+    Attributes:
+        id: made by the page, so that resent actions are stored once.
+        at: ISO 8601, UTC.
+        draft: the question; for an undo, that of the undone action.
+        group: shared by edits that are undone together.
+        fields: changed form fields.
+        boxes, figures: complete new values (None: unchanged).
+        replaces, drafts: old and new questions of a split or merge.
+        digest: of the decided copy.
+        text: a reason or a comment.
+        other: reviewer whose copy a settlement takes.
+        targets: undone actions.
+    """
+
+    id: str
+    order: int
+    by: str
+    at: str
+    kind: Kind
+    draft: str
+    group: str = ""
+    fields: dict[str, Any] = {}
+    boxes: list[Box] | None = None
+    figures: list[Figure] | None = None
+    replaces: list[str] = []
+    drafts: list[Draft] = []
+    digest: str = ""
+    text: str = ""
+    other: str = ""
+    verdict: Decided | None = None
+    targets: list[str] = []
+
+    @property
+    def rank(self) -> tuple[int, str, str]:
+        """Sort key among all actions."""
+        return self.order, self.by, self.id
 
 
 class ReviewDecision(Record):

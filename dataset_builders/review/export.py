@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,10 +24,9 @@ from livek12.core.records import Record
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.folder import ROWS, STATE, Folder, row
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.board import Board, Entry, ReviewDecision
+from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import to_draft
-from livek12.dataset_builders.review.originals import Originals
-from livek12.dataset_builders.review.pictures import cut_name, figure_file, is_cut_anew, page_file
+from livek12.dataset_builders.review.pictures import Originals, cut_name, figure_file, is_cut_anew, page_file
 from livek12.dataset_builders.review.store import ReviewStore
 
 MARK = "export.json"
@@ -124,12 +123,9 @@ def _fill(root: Path, folder: Folder, board: Board, originals: Originals) -> tup
             copy, decisions = entry.final()
             draft, new = _with_pictures(root, folder, entry, to_draft(entry.draft, copy), partial(originals.cut, paper))
             cut += new
-            made = {
-                key: value
-                for key, value in row(paper, draft, _review(decisions)).items()
-                if value not in (None, "", [])
-            }
-            rows.append(made)
+            names = dict.fromkeys(made.by for made in decisions)
+            review = {"state": "accepted", "by": ", ".join(names), "at": max(made.at for made in decisions)}
+            rows.append({k: value for k, value in row(paper, draft, review).items() if value not in (None, "", [])})
     return cut, rows
 
 
@@ -147,11 +143,6 @@ def _with_pictures(
             copy_file(figure_file(root, figure.name), folder.root / "images" / figure.name)
         figures.append(target)
     return draft.model_copy(update={"figures": figures}), cut
-
-
-def _review(decisions: Sequence[ReviewDecision]) -> dict[str, str]:
-    names = dict.fromkeys(made.by for made in decisions)
-    return {"state": "accepted", "by": ", ".join(names), "at": max(made.at for made in decisions)}
 
 
 def _reason(entry: Entry) -> str:

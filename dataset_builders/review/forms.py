@@ -1,13 +1,15 @@
-"""Form of a question on the page.
+"""Form of a question on the page, and splits and merges of questions.
 
-Contract: the form keeps typed text, valid or not; `problems_of` reports problems.
+Contract: the form keeps typed text, valid or not; `problems_of` reports problems. A split or merge keeps every text,
+option, figure and box; figures follow their marks. Keys and solutions stay with the first half of a split, with a doubt
+on the second.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,13 +17,8 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.question_types import CHOICE_TYPES, type_names
-from livek12.core.records import (
-    IMAGE_MARK,
-    Option,
-    Record,
-    canonical_json,
-)
-from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.core.records import IMAGE_MARK, Option, Record, canonical_json
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.reading.marks import take_inline
 
@@ -29,6 +26,7 @@ LONGEST = 200_000
 """Characters of a form; a page holds a few thousand."""
 SAME_CROP = 0.8
 """Overlap (IoU) from which two crops are one figure."""
+_LEADING_NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
 class QuestionForm(Record):
@@ -97,9 +95,7 @@ def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figu
     if fields and len(form.model_dump_json()) > LONGEST:
         raise UserError(f"edit: a question of more than {LONGEST:,} characters is none; split it")
     return Copy(
-        form=form,
-        boxes=copy.boxes if boxes is None else boxes,
-        figures=copy.figures if figures is None else figures,
+        form=form, boxes=copy.boxes if boxes is None else boxes, figures=copy.figures if figures is None else figures
     )
 
 
@@ -196,3 +192,81 @@ def _number(text: str) -> float | None:
 
 def _letters(text: str) -> str:
     return re.sub(r"[\s,，、;；.()（）]", "", text)
+
+
+def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:
+    """Splits a question in two, at `offset` characters of an option's text, or of the question's (`option` None).
+
+    Raises UserError for an empty side or a missing place.
+    """
+    draft = as_draft(base, copy)
+    question, options = copy.form.question, list(copy.form.options)
+    if option is None:
+        head, tail = question[:offset], question[offset:]
+        remaining, moved = [], options
+    elif 0 <= option < len(options):
+        text = options[option].text
+        head, tail = question, text[offset:]
+        remaining = [*options[:option], Option(label=options[option].label, text=text[:offset].strip())]
+        moved = options[option + 1 :]
+    else:
+        raise UserError(f"{base.id}: there is no option {option + 1} to split in")
+    if offset < 0:
+        raise UserError(f"{base.id}: a text is not split before it begins")
+    if not head.strip() or not tail.strip():
+        raise UserError(f"{base.id}: put the cursor where the second question begins: one side would be empty")
+    marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in remaining)
+    number = _LEADING_NUMBER.match(tail)
+    new_id = _free(base.id, taken)
+    doubt = Doubt(kind="number", text=f"split from {base.id}: check number, points, key and place", confidence=0.0)
+    first = draft.model_copy(update={"question": head.strip(), "options": remaining, "figures": copy.figures[:marks]})
+    second = draft.model_copy(
+        update={
+            "id": new_id,
+            "number": number[1] if number else "",
+            "question": (tail[number.end() :] if number else tail).strip(),
+            "options": moved,
+            "figures": copy.figures[marks:],
+            "answer": [],
+            "answer_from": "",
+            "solution": None,
+            "points": None,
+            "part_points": [],
+            "variables": [],
+            "reasoning_flow": [],
+            "doubts": [doubt],
+        }
+    )
+    return [first, second]
+
+
+def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
+    """Merges two consecutive questions under the first's id and number."""
+    first, second = as_draft(base, copy), as_draft(next_base, next_copy)
+    inside = copy.form.question.count(IMAGE_MARK), next_copy.form.question.count(IMAGE_MARK)
+    texts = [draft.question for draft in (first, second) if draft.question]
+    points = [draft.points for draft in (first, second) if draft.points is not None]
+    pictures, others = copy.figures, next_copy.figures
+    return first.model_copy(
+        update={
+            "question": "\n".join(texts),
+            "options": [*first.options, *second.options],
+            "figures": [*pictures[: inside[0]], *others[: inside[1]], *pictures[inside[0] :], *others[inside[1] :]],
+            "boxes": [*first.boxes, *second.boxes],
+            "page_numbers": sorted({*first.page_numbers, *second.page_numbers}),
+            "answer": [*first.answer, *second.answer],
+            "solution": "\n\n".join(text for text in (first.solution, second.solution) if text) or None,
+            "points": sum(points) if points else None,
+            "part_points": [],
+            "knowledge_points": list(dict.fromkeys([*first.knowledge_points, *second.knowledge_points])),
+            "markdown": "\n".join(text for text in (first.markdown, second.markdown) if text),
+            "doubts": [*first.doubts, *second.doubts],
+        }
+    )
+
+
+def _free(id: str, taken: Collection[str]) -> str:
+    stem, number = re.sub(r"-s\d+$", "", id), 2
+    while f"{stem}-s{number}" in taken:
+        number += 1
+    return f"{stem}-s{number}"

@@ -1,7 +1,8 @@
-"""Pictures of a reviewed folder: pages, figures, and crops of pages.
+"""Pictures of a reviewed folder: pages, figures, and crops of pages or of the original PDFs, which are finer.
 
 Contract: only files directly in `pages/` and `images/` are read, whatever a name says, and only PNG, JPEG, GIF and
-WebP.
+WebP. A PDF is used only if its SHA-256 is the ingested one, which passed the limits of `ingest`, and only for unchanged
+pages, not for straightened scans.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from io import BytesIO
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.forms import copy_of
 
 LARGEST = 100_000_000
 """Largest page to cut from, in pixels."""
@@ -23,6 +23,10 @@ _KINDS = (
     (b"GIF8", "image/gif"),
     (b"RIFF", "image/webp"),
 )
+DPI = 200
+"""Equal to that of `ingest`."""
+SAME = 2.0
+"""Largest mean difference, of 255 greys, between pictures of one page."""
 
 
 def kind_of(data: bytes) -> str | None:
@@ -66,7 +70,8 @@ def crop(root: Path, paper_id: str, box: Box) -> bytes:
 
 def is_cut_anew(base: Draft, figure: Figure) -> bool:
     """True if a reviewer moved the figure's box, so that its file is outdated."""
-    return figure.box is not None and figure not in copy_of(base).figures and not _only_caption(base, figure)
+    is_original = any(figure.name == original.name and figure.box == original.box for original in base.figures)
+    return figure.box is not None and not is_original
 
 
 def cut_name(draft_id: str, figure: Figure) -> str:
@@ -75,13 +80,44 @@ def cut_name(draft_id: str, figure: Figure) -> str:
     return f"{draft_id}-cut-{digest[:10]}.png"
 
 
-def _only_caption(base: Draft, figure: Figure) -> bool:
-    return any(figure.name == original.name and figure.box == original.box for original in base.figures)
-
-
 def _inside(folder: Path, name: str) -> Path | None:
     """Returns a plain file directly in the folder, or None."""
     if not name or name != Path(name).name or name.startswith(".") or "\x00" in name:
         return None
     file = folder / name
     return file if file.is_file() and not file.is_symlink() else None
+
+
+class Originals:
+    """Figure cutter over a reviewed folder, with the PDFs in `pdfs` if given."""
+
+    def __init__(self, root: Path, pdfs: Path | None = None) -> None:
+        self._root = root
+        self._files: dict[str, Path] = {}
+        for file in sorted(pdfs.glob("*.pdf")) if pdfs else ():
+            with file.open("rb") as stream:
+                self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
+
+    def cut(self, paper: IngestedPaper, box: Box) -> bytes:
+        """Returns the content of the box as PNG; raises UserError for an unreadable page."""
+        file = self._files.get(paper.sha256)
+        return (file and self._from_pdf(file, paper, box)) or crop(self._root, paper.paper_id, box)
+
+    def _from_pdf(self, file: Path, paper: IngestedPaper, box: Box) -> bytes | None:
+        from PIL import Image, ImageChops, ImageStat
+
+        from livek12.dataset_builders.ingest.pages import pdf
+
+        shown = page_file(self._root, paper.paper_id, box.page)
+        try:
+            with pdf.opened(file) as document, Image.open(shown) as seen:
+                page = document[box.page - 1]
+                width, height = page.get_size()
+                whole = pdf.drawn(page, 72 * seen.width / width).convert("L").resize(seen.size)
+                difference: float = ImageStat.Stat(ImageChops.difference(whole, seen.convert("L"))).mean[0]
+                if difference > SAME:
+                    return None
+                edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
+                return pdf.png(pdf.drawn(page, DPI, edges))
+        except (UserError, OSError, IndexError, ValueError):
+            return None  # use the page picture

@@ -23,10 +23,8 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE, Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.actions import DECISIONS, STEM, Action
-from livek12.dataset_builders.review.board import Board, Entry
-from livek12.dataset_builders.review.forms import patched, problems_of
-from livek12.dataset_builders.review.structure import merge, split
+from livek12.dataset_builders.review.board import DECISIONS, STEM, Action, Board, Entry
+from livek12.dataset_builders.review.forms import merge, patched, problems_of, split
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 40
@@ -92,16 +90,16 @@ class ReviewStore:
                 self._last = max(self._last, new[-1].rank)
             return self.board
 
-    def act(self, by: str, kind: str, draft: str, said: Mapping[str, Any], id: str = "") -> Action | None:
+    def act(self, by: str, kind: str, draft: str, payload: Mapping[str, Any], id: str = "") -> Action | None:
         """Stores and applies an action; returns None if its id is stored already.
 
-        `kind` is of `Action`, or "redo"; `said` holds the rest: fields, boxes, figures, text, group, option and offset
-        (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action that is
-        invalid now.
+        `kind` is of `Action`, or "redo"; `payload` holds the rest: fields, boxes, figures, text, group, option and
+        offset (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action
+        that is invalid now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")
-        _check_texts({"reviewer": by, "draft": draft, "kind": kind}, said)
+        _check_texts({"reviewer": by, "draft": draft, "kind": kind}, payload)
         if not by.strip() or len(by) > LONGEST_NAME or not by.isprintable():
             raise UserError(f"a reviewer has a name of 1 to {LONGEST_NAME} printable characters")
         if len(id) > 64 or (id and not id.isalnum()):
@@ -110,7 +108,7 @@ class ReviewStore:
             self.refresh()
             if id and id in self.actions:
                 return None
-            made = self._make(by.strip(), kind, draft, said)
+            made = self._make(by.strip(), kind, draft, payload)
             action = Action.model_validate(
                 {
                     "id": id or uuid.uuid4().hex,
@@ -202,7 +200,8 @@ class ReviewStore:
         ranked = sorted(self.actions.values(), key=lambda action: action.rank)
         mine = [action for action in ranked if action.by == by and action.id not in gone]
         if kind == "redo":
-            while mine and _is_redo(mine[-1], self.actions):
+            undos = {action.id for action in ranked if action.kind == "undo"}
+            while mine and mine[-1].kind == "undo" and undos.intersection(mine[-1].targets):  # a redo
                 mine.pop()
             if not mine or mine[-1].kind != "undo":
                 raise UserError("there is nothing to do again")
@@ -276,7 +275,3 @@ def _settling(entry: Entry, payload: Mapping[str, Any], text: str) -> dict[str, 
     if verdict == "accepted" and (problems := problems_of(copy)):
         raise UserError(f"cannot be accepted: {'; '.join(problems.values())}")
     return {"kind": "settle", "other": other, "verdict": verdict, "digest": copy.digest, "text": text}
-
-
-def _is_redo(action: Action, actions: Mapping[str, Action]) -> bool:
-    return action.kind == "undo" and any(id in actions and actions[id].kind == "undo" for id in action.targets)

@@ -1,8 +1,9 @@
 """Rebuilds the sample's figures, papers and page pictures.
 
 Contract: `python -m livek12.dataset_builders.sample.render` writes figures/*.png, papers/*.pdf and pages/*.png here,
-and in each jsonl only `page_numbers` and `boxes`. Needs typst, pypdfium2, pillow and Debian's fonts-noto-cjk.
-Reproducible with the same tools.
+and in each jsonl only `page_numbers` and `boxes`. Texts (plain, LaTeX, images, pipe tables, code) become typst; only
+the sample's LaTeX is supported, anything else raises UserError. Needs typst, pypdfium2, pillow and Debian's
+fonts-noto-cjk. Reproducible with the same tools.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +20,35 @@ from livek12.core.errors import UserError
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.sample import PAPERS
-from livek12.dataset_builders.sample.markup import blocks
 
 if TYPE_CHECKING:
     import PIL.Image
 
+MAX_DEPTH = 20
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|[^\s]", re.DOTALL)
+_MATH = re.compile(r"(\$\$.+?\$\$|\$.+?\$|_{3,})", re.DOTALL)
+
+_SYMBOLS = {
+    **{name: name for name in "Delta Omega alpha beta gamma eta theta lambda mu pi rho sigma tau omega".split()},
+    **{name: name for name in "sin cos tan ln max sum approx quad in angle perp %".split()},
+    **{"int": "integral", "infty": "infinity", "cdot": "dot.op", "times": "times", "pm": "plus.minus"},
+    **{"le": "lt.eq", "ge": "gt.eq", "ne": "eq.not", "to": "arrow.r", "rightarrow": "arrow.r"},
+    **{"uparrow": 'class("normal", arrow.t)', "circ": "compose", "triangle": "triangle.stroke.t"},
+    **{"cdots": "dots.h.c", "dots": "dots.h", ",": "thin", "{": r"\{", "}": r"\}"},
+}
+_ACCENTS = {
+    "vec": "arrow",
+    "overrightarrow": "arrow",
+    "bar": "macron",
+    "hat": "hat",
+    "dot": "dot",
+    "ddot": "dot.double",
+}
+_SETS = {"R": "RR", "N": "NN", "Z": "ZZ", "C": "CC"}
+# A product of units must neither spread nor wrap.
+_UNIT_DOT = 'class("normal", dot.op)'
+# Special in typst, bare characters in LaTeX.
+_ESCAPED = set('(),;/"#&')
 HERE = Path(__file__).resolve().parent
 FIGURE_PPI = 160
 FIGURE_SCALE = 0.85
@@ -34,6 +60,154 @@ PAGE, PAGE_MARGIN = (595.28, 841.89), (59.53, 53.86)
 """Page size and margins in points (paper.typ)."""
 SIDES = ("left", "top", "right", "bottom")
 BREAKABLE = {"short_answer", "open_ended", "proof"}
+
+
+class _Parser:
+    """Recursive-descent parser of one formula."""
+
+    def __init__(self, latex: str) -> None:
+        self.latex = latex
+        self.tokens = _TOKEN.findall(latex)
+        self.at = 0
+        self.depth = 0
+
+    def peek(self) -> str | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def take(self, expected: str | None = None) -> str:
+        token = self.peek()
+        if token is None or (expected is not None and token != expected):
+            actual = token or "its end"
+            raise UserError(f"formula {self.latex!r}: expected {expected or 'more'}, found {actual}; mend the text")
+        self.at += 1
+        return token
+
+    def row(self, *ends: str) -> str:
+        """Parses up to one of the end tokens, which remains."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UserError(f"formula {self.latex[:60]!r}: nested deeper than {MAX_DEPTH}; simplify it")
+        parts: list[str] = []
+        while (token := self.peek()) is not None and token not in ends:
+            if token in ("^", "_"):
+                self.take()
+                parts.append((parts.pop() if parts else '""') + f"{token}({self.argument()})")
+            elif token == "'":
+                self.take()
+                parts.append((parts.pop() if parts else '""') + "'")
+            else:
+                parts.append(self.atom())
+        self.depth -= 1
+        return " ".join(parts)
+
+    def argument(self) -> str:
+        """Parses one braced group or one atom."""
+        if self.peek() != "{":
+            return self.atom()
+        self.take("{")
+        inner = self.row("}")
+        self.take("}")
+        return inner
+
+    def atom(self) -> str:
+        token = self.take()
+        if token == "}":
+            raise UserError(f"formula {self.latex!r}: a brace closes that was not opened; mend the text")
+        if token == "{":
+            self.at -= 1
+            return f"#[${self.argument()}$]"
+        if token.startswith("\\"):
+            return self.command(token[1:])
+        return f"\\{token}" if token in _ESCAPED else token
+
+    def command(self, name: str) -> str:
+        if name in _SYMBOLS:
+            return _SYMBOLS[name]
+        if name in _ACCENTS:
+            return f"{_ACCENTS[name]}({self.argument()})"
+        if name in ("frac", "dfrac"):
+            fraction = f"frac({self.argument()}, {self.argument()})"
+            return f"display({fraction})" if name == "dfrac" else fraction
+        if name == "sqrt":
+            return f"sqrt({self.argument()})"
+        if name == "mathrm":
+            return f"upright({self.argument().replace('dot.op', _UNIT_DOT)})"
+        if name == "mathbb":
+            return _SETS[self.argument()]
+        if name == "left":
+            opening, inner = self.take(), self.row(r"\right")
+            self.take(r"\right")
+            return f"lr({_delimiter(opening)} {inner} {_delimiter(self.take())})"
+        raise UserError(f"formula {self.latex!r}: \\{name} is not among the LaTeX of the sample; add it to render.py")
+
+
+def _delimiter(token: str) -> str:
+    return {"(": r"\(", ")": r"\)", r"\{": r"\{", r"\}": r"\}", ".": ""}.get(token, token)
+
+
+def math(latex: str) -> str:
+    """Converts a LaTeX formula (without dollars) to typst."""
+    parser = _Parser(latex)
+    result = parser.row()
+    if parser.peek() is not None:
+        raise UserError(f"formula {latex!r}: {parser.peek()!r} is out of place; mend the text")
+    return result
+
+
+def inline(text: str) -> str:
+    """Converts one paragraph to typst markup; `____` becomes a blank."""
+    parts = []
+    for piece in _MATH.split(text):
+        if piece.startswith("$$"):
+            parts.append(f"$ {math(piece[2:-2])} $")
+        elif piece.startswith("$"):
+            formula = math(piece[1:-1])
+            parts.append(f"$display({formula})$" if "frac(" in formula else f"${formula}$")
+        elif piece.startswith("___"):
+            parts.append("#blank")
+        elif piece := piece if not parts or not parts[-1].startswith("$ ") else piece.lstrip():
+            parts.append(f"#{json.dumps(piece, ensure_ascii=False)};")
+    return "".join(parts)
+
+
+def blocks(text: str, images: Iterator[str]) -> list[dict[str, object]]:
+    """Splits a text into blocks for `paper.typ`; every image mark takes the next of `images`.
+
+    Returns dictionaries with `kind` text (`body`: markup), image (`path`), table (`rows` of markup) or code (`body`).
+    """
+    result: list[dict[str, object]] = []
+    lines = text.split("\n")
+    while lines:
+        line = lines.pop(0)
+        if line.startswith("```"):
+            end = lines.index("```")
+            result.append({"kind": "code", "body": "\n".join(lines[:end])})
+            del lines[: end + 1]
+        elif line.startswith("|"):
+            table = [line]
+            while lines and lines[0].startswith("|"):
+                table.append(lines.pop(0))
+            result.append({"kind": "table", "rows": [_cells(row) for row in table if set(row) - set("|-: ")]})
+        else:
+            result += _paragraph(line, images)
+    return result
+
+
+def _cells(row: str) -> list[str]:
+    return [inline(cell.strip()) for cell in row.strip("|").split("|")]
+
+
+def _paragraph(line: str, images: Iterator[str]) -> list[dict[str, object]]:
+    pieces: list[dict[str, object]] = []
+    for index, piece in enumerate(line.split(IMAGE_MARK)):
+        if index:
+            path = next(images, None)
+            if path is None:
+                raise UserError(f"text {line[:40]!r}: more {IMAGE_MARK} marks than images; mend the record")
+            pieces.append({"kind": "image", "path": path})
+        if piece.strip():
+            pieces.append({"kind": "text", "body": inline(piece.strip())})
+    return pieces
 
 
 def read(name: str) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from livek12.core.records import Image, Option, Page, Question
 from livek12.core.text import folded
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey, page_keys
 from livek12.dataset_builders.duplicates import SHORT, Library, Stem, find_pairs, stem_of
-from livek12.dataset_builders.duplicates.sources import add_questions
+from livek12.dataset_builders.duplicates.search import add_questions
 from livek12.dataset_builders.reading.built import stored, tables_of
 from livek12.dataset_builders.reading.images import Look, Picture, look_of, opened, picture_of
 from livek12.dataset_builders.reading.making import Workers

@@ -36,7 +36,7 @@ def demo(
         return
     from livek12.core.records import Question
     from livek12.dataset_builders import build
-    from livek12.dataset_builders.publishing.showing import refusal
+    from livek12.dataset_builders.publishing.policy import refusal
     from livek12.engines.small_model import fetch_small_model, serve_gguf
     from livek12.evaluation.asking import ask
     from livek12.evaluation.marking import judge

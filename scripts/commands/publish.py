@@ -61,8 +61,7 @@ def publish(
 ) -> None:
     """Publish a data set to the Hub."""
     from livek12.core.arguments import one_of
-    from livek12.dataset_builders.publishing.completing import Extras
-    from livek12.dataset_builders.publishing.publisher import NotSound, Publisher
+    from livek12.dataset_builders.publishing.publisher import Extras, NotSound, Publisher
     from livek12.evaluation.flat import flat_tasks
 
     one_of("--gated", gated or "off", tuple(_GATES))

@@ -33,8 +33,7 @@ def push(
     as_json: options.Json = False,
 ) -> None:
     """Send a finished run to a data set of the Hub or to a bucket, where every command that reads runs can read it."""
-    from livek12.dataset_builders.publishing.rights import read_rights
-    from livek12.dataset_builders.publishing.showing import refusal
+    from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation import pushing
 
     permissions = read_rights(rights) if rights else []

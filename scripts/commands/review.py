@@ -58,8 +58,8 @@ def review(
             f"{folder}: is no run folder (no run.json): --rater, --plan, --data, --show-verdict are for runs"
         )
     from livek12.dataset_builders.review.export import export as run
+    from livek12.dataset_builders.review.page import summary
     from livek12.dataset_builders.review.store import ReviewStore
-    from livek12.dataset_builders.review.view import summary
 
     with ReviewStore(folder, read_only=status or export is not None) as store:
         for line in store.problems:
@@ -75,8 +75,7 @@ def review(
 def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> None:
     import json
 
-    from livek12.dataset_builders.review.server import serve
-    from livek12.dataset_builders.review.view import Rendering
+    from livek12.dataset_builders.review.page import Rendering, serve
     from livek12.report.markup import render, render_answer
 
     def ready(address: str) -> None:

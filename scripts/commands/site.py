@@ -31,8 +31,7 @@ def site(
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
-    from livek12.dataset_builders.publishing.rights import read_rights
-    from livek12.dataset_builders.publishing.showing import refusal
+    from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation.site.making import SiteWishes, check_space, make_site, send
     from livek12.evaluation.site.models import read_models
 

@@ -77,8 +77,7 @@ def propose(
     """Write proposals with their evidence to a sheet for review."""
     from livek12.core.arguments import one_of
     from livek12.core.progress import Progress
-    from livek12.dataset_builders.proposals.subsets.annotation import MAX_TOKENS
-    from livek12.dataset_builders.proposals.subsets.proposing import Wanted
+    from livek12.dataset_builders.proposals.subsets.proposing import MAX_TOKENS, Wanted
     from livek12.dataset_builders.proposals.subsets.proposing import propose as run
     from livek12.dataset_builders.registry import builders
     from livek12.engines.asking import model_spec
@@ -123,7 +122,7 @@ def status(
     """
     from dataclasses import asdict
 
-    from livek12.dataset_builders.proposals.subsets import status as review
+    from livek12.dataset_builders.proposals.subsets import sheet as review
     from livek12.dataset_builders.proposals.subsets.sheet import read
 
     rows = read(sheet)

@@ -57,7 +57,7 @@ def tag(
     """Propose tags of questions for review."""
     from livek12.core.engine_kinds import is_engine
     from livek12.core.errors import UserError
-    from livek12.dataset_builders.proposals.tagging.features import LIGHT
+    from livek12.dataset_builders.proposals.tagging.classifier import LIGHT
 
     how = how or (LIGHT if is_engine(engine) else engine)
     engine = engine if is_engine(engine) else "auto"
@@ -92,17 +92,16 @@ def _tag(
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.proposals.tagging import difficulty, proposals
-    from livek12.dataset_builders.proposals.tagging.features import encoder
+    from livek12.dataset_builders.proposals.tagging import proposals
+    from livek12.dataset_builders.proposals.tagging.classifier import Names, encoder, train_difficulty
     from livek12.dataset_builders.proposals.tagging.labelled import read_items
-    from livek12.dataset_builders.proposals.tagging.names import Names
     from livek12.dataset_builders.proposals.tagging.tree import load_tree
 
     shipped = Names(load_tree())
     with Progress("tagging") as progress:
         learned = _labelled(labels, problems)
         proposer, notes = _proposer(tree, how, learned, progress.step)
-        level = difficulty.train(encoder("light"), learned) if learned else None
+        level = train_difficulty(encoder("light"), learned) if learned else None
         if level and not level.better:
             level = None
             notes.append("difficulty by rule of thumb: the labels teach nothing better than their commonest level")
@@ -125,8 +124,7 @@ def _tag(
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
     from livek12.core.engine_kinds import engine_names
     from livek12.core.errors import UserError
-    from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
-    from livek12.dataset_builders.proposals.tagging.features import EMBEDDING, LIGHT, encoder
+    from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder, train, untrained
     from livek12.dataset_builders.proposals.tagging.tree import load_tree
 
     if how not in (LIGHT, EMBEDDING):
@@ -168,7 +166,7 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
     from contextlib import closing, nullcontext
 
     from livek12.core.progress import Progress
-    from livek12.dataset_builders.proposals.tagging.structure import propose_structure
+    from livek12.dataset_builders.proposals.tagging.proposals import propose_structure
     from livek12.engines.asking import model_spec
 
     name, model, args = spec
@@ -183,7 +181,7 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
 def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> None:
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress
-    from livek12.dataset_builders.proposals.tagging.features import EMBEDDING, LIGHT, encoder
+    from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder
     from livek12.dataset_builders.proposals.tagging.measure import measure
 
     if not labels or how not in (LIGHT, EMBEDDING):

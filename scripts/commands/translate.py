@@ -38,8 +38,7 @@ def translate(
     from dataclasses import asdict
 
     from livek12.core.progress import Progress
-    from livek12.dataset_builders.proposals.translation.folders import translate_data
-    from livek12.dataset_builders.proposals.translation.glossary import read_glossary
+    from livek12.dataset_builders.proposals.translation.translator import read_glossary, translate_data
     from livek12.engines.asking import model_spec
 
     glossary = read_glossary(terms) if terms else {}

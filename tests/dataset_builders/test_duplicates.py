@@ -18,7 +18,7 @@ from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.benchmarks import cfe, livek12
 from livek12.dataset_builders.builder import read
 from livek12.dataset_builders.duplicates import CROWD, THRESHOLD, DuplicateIndex, finding, stem
-from livek12.dataset_builders.duplicates.shingling import shingles
+from livek12.dataset_builders.duplicates.hashing import shingles
 from tests.dataset_builders.pictures import picture
 
 COMPARE = finding.compare

@@ -17,10 +17,10 @@ from PIL import ImageDraw, ImageOps
 from livek12.core.languages import language_of
 from livek12.core.records import Image, Language, Option
 from livek12.dataset_builders.duplicates import THRESHOLD, DuplicateIndex, Library, Stem, find_pairs, stem_of
-from livek12.dataset_builders.duplicates.comparing import LOOSE
-from livek12.dataset_builders.duplicates.figures import SAME_ALONE, SAME_FIGURE, distance, figure_of
+from livek12.dataset_builders.duplicates.finding import LOOSE
+from livek12.dataset_builders.duplicates.hashing import SAME_ALONE, SAME_FIGURE, distance, figure_of
 from livek12.dataset_builders.duplicates.library import BATCH, sketch
-from livek12.dataset_builders.duplicates.sources import FEWEST, add_questions
+from livek12.dataset_builders.duplicates.search import FEWEST, add_questions
 
 WORDS: dict[Language, list[str]] = {
     "zh": [*"已知椭圆离心率过右焦点且斜率为的直线与交于两求三角形面积最大值若函数图象数列等差速度物块质量光滑水平桌面"],

@@ -13,12 +13,12 @@ from livek12.core.features import PREFIX, Form
 from livek12.core.questions import read_card
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.builder import Layout
-from livek12.dataset_builders.publishing.environment_yaml import render_environment_yaml
 from livek12.dataset_builders.publishing.eval_yaml import (
     SCORERS,
     SOLVERS,
     TASK_KEYS,
     check_eval_yaml,
+    render_environment_yaml,
     render_eval_yaml,
 )
 from livek12.dataset_builders.writing.data_set import write

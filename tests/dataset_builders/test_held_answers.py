@@ -13,8 +13,8 @@ from livek12.core.question_types import keyless
 from livek12.core.questions import load_questions
 from livek12.core.records import BenchmarkName, Variant
 from livek12.dataset_builders import build
-from livek12.dataset_builders.publishing.copying import copy_held, copy_public
 from livek12.dataset_builders.publishing.policy import judge_rows
+from livek12.dataset_builders.publishing.publisher import copy_held, copy_public
 from livek12.dataset_builders.writing.withheld import Withheld, WithheldAnswers
 from livek12.evaluation.flat import flat_tasks
 from tests.dataset_builders.pictures import picture

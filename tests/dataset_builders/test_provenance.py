@@ -16,7 +16,7 @@ from livek12.dataset_builders import build
 from livek12.dataset_builders.base import Log
 from livek12.dataset_builders.builder import read
 from livek12.dataset_builders.building import find_sources
-from livek12.dataset_builders.publishing import showing
+from livek12.dataset_builders.publishing import policy
 from livek12.dataset_builders.publishing.policy import judge_rows
 from livek12.dataset_builders.reading import publishers
 from livek12.dataset_builders.reading.publishers import Origin
@@ -77,7 +77,7 @@ def test_an_exam_in_the_form_of_the_docs_is_withheld_everywhere(tmp_path: Path) 
     assert set(ruling.withheld.values()) == {"nobody reviewed it"}
     for question in questions("livek12", tmp_path / "my_exam.jsonl"):
         assert stamps(question) == NOTHING
-        assert showing.refusal(question) == NO_LICENCE, "a site shows it"
+        assert policy.refusal(question) == NO_LICENCE, "a site shows it"
         assert refusal(question) == "nobody reviewed it", "an export shows it"
 
 

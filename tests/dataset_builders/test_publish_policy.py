@@ -12,11 +12,9 @@ from livek12.core.errors import UserError
 from livek12.core.questions import load_pages, load_questions
 from livek12.core.records import FlowStep, Variable
 from livek12.dataset_builders import validate
-from livek12.dataset_builders.publishing.answers import answered, newest_release
-from livek12.dataset_builders.publishing.copying import copy_held, copy_public
-from livek12.dataset_builders.publishing.policy import judge_rows
-from livek12.dataset_builders.publishing.rights import read_rights
-from livek12.dataset_builders.publishing.showing import refusal
+from livek12.dataset_builders.publishing.keeping import answered, newest_release
+from livek12.dataset_builders.publishing.policy import judge_rows, read_rights, refusal
+from livek12.dataset_builders.publishing.publisher import copy_held, copy_public
 from livek12.dataset_builders.writing.card import kept_back
 from livek12.dataset_builders.writing.statistics import read_statistics
 from livek12.dataset_builders.writing.withheld import Withheld, read_withheld, without_answers

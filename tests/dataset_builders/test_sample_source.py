@@ -15,7 +15,7 @@ from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import IMAGE_MARK, Page, Question
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.publishing.policy import judge_rows
-from livek12.dataset_builders.sample import markup, render
+from livek12.dataset_builders.sample import render
 
 GROUPS = {"livek12_zh": 21, "livek12_en": 21, "kmmmu": 9, "cfe": 6, "mdk12": 6}
 EXAMS = ("livek12_zh", "livek12_en")
@@ -82,12 +82,12 @@ def test_answer_has_the_form_of_its_question(question: Question) -> None:
 def test_every_text_is_latex_that_the_paper_can_set(question: Question) -> None:
     images = iter(["x.png"] * len(question.images))
     for text in texts(question):
-        assert markup.blocks(text, images)
+        assert render.blocks(text, images)
     rest = [question.solution or "", *question.answer, *(step.step for step in question.reasoning_flow)]
     formulas = [answer for answer in question.answer if "\\" in answer and "$" not in answer]
     formulas += [variable.value for variable in question.variables] + [step.answer for step in question.reasoning_flow]
-    assert all(markup.blocks(text, iter([])) for text in rest if "\\" not in text or "$" in text)
-    assert all(markup.math(formula) for formula in formulas)
+    assert all(render.blocks(text, iter([])) for text in rest if "\\" not in text or "$" in text)
+    assert all(render.math(formula) for formula in formulas)
     assert all(text.replace("$$", "$").count("$") % 2 == 0 for text in [*texts(question), *rest])
 
 
@@ -258,26 +258,26 @@ def test_writing_a_group_back_changes_nothing(tmp_path, monkeypatch) -> None:  #
     ],
 )
 def test_latex_to_typst(latex: str, typst: str) -> None:
-    assert markup.math(latex) == typst
+    assert render.math(latex) == typst
 
 
 @pytest.mark.parametrize("latex", [r"\input{x}", r"\frac{1", "a}", r"\sqrt", "x^", "{" * 500, r"\left(x"])
 def test_latex_outside_the_subset_is_refused_in_one_line(latex: str) -> None:
     with pytest.raises(UserError) as caught:
-        markup.math(latex)
+        render.math(latex)
     assert "\n" not in str(caught.value)
 
 
 def test_blocks_keep_the_order_of_a_text() -> None:
     text = "a <image> b\n| x | $y$ |\n|---|---|\n| 1 | 2 |\n```\nf(1)\n```\n____ c"
-    found = markup.blocks(text, iter(["p.png"]))
+    found = render.blocks(text, iter(["p.png"]))
     assert [block["kind"] for block in found] == ["text", "image", "text", "table", "code", "text"]
     assert found[3]["rows"] == [['#"x";', "$y$"], ['#"1";', '#"2";']]
     assert found[5]["body"] == '#blank#" c";'
 
 
 def test_text_cannot_become_typst_code() -> None:
-    (block,) = markup.blocks('a" + read("/etc/passwd") #x', iter([]))
+    (block,) = render.blocks('a" + read("/etc/passwd") #x', iter([]))
     assert block["body"] == '#"a\\" + read(\\"/etc/passwd\\") #x";'
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import Flags, Page, Question
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.proposals.subsets import korean, mini, reviewed, sheet, status
+from livek12.dataset_builders.proposals.subsets import criteria, sheet
 from livek12.dataset_builders.proposals.subsets.candidates import Standing, candidate, measure, text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS, CriteriaContext, subset_named
+from livek12.dataset_builders.proposals.subsets.decided import Item, Sample, sample
 from livek12.dataset_builders.proposals.subsets.proposing import Wanted, _judged, _ranked
 from livek12.dataset_builders.writing.listings import MemberRow, members_of, read_members, write_members
 from tests.dataset_builders.subset_questions import picture, question
@@ -130,7 +131,7 @@ def test_long_hostile_texts_are_measured_in_linear_time() -> None:
     for piece in ("$", "\\(", "<image>图", "|\n", "（1）", "①", "&", "「", "which of the following "):
         with within(5):
             measure(question(question=piece * 20_000))
-            korean.found("law", (piece * 20_000)[:20_000])
+            criteria.korean_words("law", (piece * 20_000)[:20_000])
 
 
 def test_the_text_hash_passes_over_marks_and_white_space_only() -> None:
@@ -157,17 +158,17 @@ def test_the_text_hash_passes_over_marks_and_white_space_only() -> None:
     ],
 )
 def test_words_for_korea(text: str, categories: set[str]) -> None:
-    assert {category for category in korean.WORDS if korean.found(category, text)} == categories
+    assert {category for category in criteria.KOREAN_WORDS if criteria.korean_words(category, text)} == categories
 
 
 # --- mini ---
 
 
-def items(count: int, points: int, rated: str = "eeemmh") -> list[mini.Item]:
+def items(count: int, points: int, rated: str = "eeemmh") -> list[Item]:
     names = {"e": "easy", "m": "medium", "h": "hard", "-": None}
     draw = random.Random(7)
     return [
-        mini.Item(
+        Item(
             f"q{n}",
             names[rated[n % len(rated)]],
             frozenset(f"k{draw.randrange(points)}" for _ in range(draw.randrange(1, 4))),
@@ -176,7 +177,7 @@ def items(count: int, points: int, rated: str = "eeemmh") -> list[mini.Item]:
     ]
 
 
-def sizes(drawn: mini.Sample, all_items: list[mini.Item]) -> dict[str | None, int]:
+def sizes(drawn: Sample, all_items: list[Item]) -> dict[str | None, int]:
     found: dict[str | None, int] = {}
     for item in all_items:
         if item.id in drawn.picked:
@@ -186,7 +187,7 @@ def sizes(drawn: mini.Sample, all_items: list[mini.Item]) -> dict[str | None, in
 
 def test_mini_is_as_large_in_each_difficulty_and_covers_every_point() -> None:
     pool = items(3000, 60)
-    drawn = mini.sample(pool, 0.1, 0)
+    drawn = sample(pool, 0.1, 0)
     assert sizes(drawn, pool) == {"easy": 100, "medium": 100, "hard": 100}
     assert not drawn.notes
     covered = set().union(*(item.points for item in pool if item.id in drawn.picked))
@@ -196,31 +197,33 @@ def test_mini_is_as_large_in_each_difficulty_and_covers_every_point() -> None:
 def test_mini_depends_on_the_seed_and_not_on_the_order() -> None:
     pool = items(600, 20)
     shuffled = random.Random(1).sample(pool, len(pool))
-    assert mini.sample(pool, 0.1, 0).picked == mini.sample(shuffled, 0.1, 0).picked
-    assert mini.sample(pool, 0.1, 0).picked.keys() != mini.sample(pool, 0.1, 1).picked.keys()
+    assert sample(pool, 0.1, 0).picked == sample(shuffled, 0.1, 0).picked
+    assert sample(pool, 0.1, 0).picked.keys() != sample(pool, 0.1, 1).picked.keys()
 
 
 def test_mini_says_when_covering_forces_a_difficulty_above_its_share() -> None:
-    pool = [mini.Item(f"h{n}", "hard", frozenset({f"k{n}"})) for n in range(30)]
-    pool += [mini.Item(f"{d}{n}", d, frozenset({"k0"})) for d in ("easy", "medium") for n in range(30)]
-    drawn = mini.sample(pool, 0.1, 0)
+    pool = [Item(f"h{n}", "hard", frozenset({f"k{n}"})) for n in range(30)]
+    pool += [Item(f"{d}{n}", d, frozenset({"k0"})) for d in ("easy", "medium") for n in range(30)]
+    drawn = sample(pool, 0.1, 0)
     assert sizes(drawn, pool)["hard"] >= 29
     assert {sizes(drawn, pool)[name] for name in ("easy", "medium")} == {3}
     assert any(note.startswith("hard: ") and "above its share of 3" in note for note in drawn.notes)
 
 
 def test_mini_fills_up_where_a_difficulty_is_short_and_says_so() -> None:
-    pool = [
-        mini.Item(f"{d}{n}", d, frozenset()) for d, k in (("easy", 2), ("medium", 60), ("hard", 58)) for n in range(k)
-    ]
-    drawn = mini.sample(pool, 0.25, 0)
+    pool = [Item(f"{d}{n}", d, frozenset()) for d, k in (("easy", 2), ("medium", 60), ("hard", 58)) for n in range(k)]
+    drawn = sample(pool, 0.25, 0)
     assert sizes(drawn, pool) == {"easy": 2, "medium": 14, "hard": 14}
     assert any(note.startswith("easy: only 2 questions, below an equal share of 10") for note in drawn.notes)
 
 
 def test_mini_takes_an_unrated_question_only_for_a_point_nothing_else_has() -> None:
-    pool = [*items(300, 10), mini.Item("bare", None, frozenset({"k1"})), mini.Item("only", None, frozenset({"rare"}))]
-    drawn = mini.sample(pool, 0.2, 0)
+    pool = [
+        *items(300, 10),
+        Item("bare", None, frozenset({"k1"})),
+        Item("only", None, frozenset({"rare"})),
+    ]
+    drawn = sample(pool, 0.2, 0)
     assert "only" in drawn.picked
     assert "bare" not in drawn.picked
     assert any("without a difficulty" in note for note in drawn.notes)
@@ -352,7 +355,7 @@ def taken(
 ) -> tuple[list[Page | Question], list[str]]:
     sheet.write(tmp_path / "s.csv", rows)
     log = Log()
-    return list(reviewed.apply(iter(records), [tmp_path / "s.csv"], log)), log.notes
+    return list(sheet.apply(iter(records), [tmp_path / "s.csv"], log)), log.notes
 
 
 def test_reviewers_who_differ_accept_nothing(tmp_path: Path) -> None:
@@ -363,7 +366,7 @@ def test_reviewers_who_differ_accept_nothing(tmp_path: Path) -> None:
     for file, rows in zip(files, (kim, lee[:2]), strict=True):
         sheet.write(file, rows)
     log = Log()
-    marked = [r.subsets for r in reviewed.apply(iter(asked), files, log) if isinstance(r, Question)]
+    marked = [r.subsets for r in sheet.apply(iter(asked), files, log) if isinstance(r, Question)]
     assert marked == [[], ["long_horizon"], ["long_horizon"]]
     assert log.notes == ["kim.csv:2 (q0): does not count: both accepted and rejected for long_horizon (see lee.csv:2)"]
 
@@ -417,7 +420,7 @@ def test_what_runs_or_a_draw_decide_is_taken_as_proposed(tmp_path: Path) -> None
     ]
     sheet.write(tmp_path / "s.csv", rows)
     log, members = Log(), list[MemberRow]()
-    found = list(reviewed.apply(iter(asked), [tmp_path / "s.csv"], log, members))
+    found = list(sheet.apply(iter(asked), [tmp_path / "s.csv"], log, members))
     assert [q.id for q in found if isinstance(q, Question) and q.subsets == ["hard"]] == ["q0", "q5"]
     assert members == [
         MemberRow("hard", "kmmmu", "q0", "proposed", "", "", "rules 2, runs a (gemma)"),
@@ -478,11 +481,11 @@ def test_agreement_of_two_reviewers() -> None:
         words = {"a": "accept", "r": "reject", "-": ""}
         return [row(f"q{n}", review=review(words[d])) for n, d in enumerate(decisions)]
 
-    (pair,) = status.agreement(sheet_of("aaaaarrrrr-a"), sheet_of("aaaararrrra-"))
+    (pair,) = sheet.agreement(sheet_of("aaaaarrrrr-a"), sheet_of("aaaararrrra-"))
     assert (pair.both, pair.agreed, pair.accepted, pair.only_one) == (10, 8, 4, 2)
     assert pair.kappa == pytest.approx(0.6)
     assert pair.disputed == ["q4", "q5"]
-    (alike,) = status.agreement(sheet_of("aa"), sheet_of("aa"))
+    (alike,) = sheet.agreement(sheet_of("aa"), sheet_of("aa"))
     assert alike.kappa is None, "no spread to correct for chance with"
 
 

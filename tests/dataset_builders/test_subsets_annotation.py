@@ -11,14 +11,14 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Request
-from livek12.dataset_builders.proposals.subsets.annotation import (
+from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
+from livek12.dataset_builders.proposals.subsets.proposing import (
     Annotation,
-    Annotator,
+    annotate,
     build_request,
     parse,
     prompt_sha256,
 )
-from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 from livek12.engines import Engine, Outcome, make_engine
 from livek12.engines.small_model import fetch_small_model, serve_gguf
 from tests.dataset_builders.subset_questions import picture, question
@@ -57,7 +57,7 @@ def recorded(tmp_path: Path, answers: dict[str, str], **arguments: int) -> Count
 
 
 def opinions(engine: Counting, questions: list[Question], tmp_path: Path) -> dict[str, Annotation]:
-    return Annotator(engine, SUBSET, tmp_path / "sheet.csv").opinions(questions, lambda: None)
+    return annotate(engine, SUBSET, tmp_path / "sheet.csv", questions, lambda: None)
 
 
 def test_an_annotation_says_which_criteria_are_met() -> None:
@@ -183,7 +183,7 @@ def test_a_real_model_annotates_or_says_nothing(served: str, tmp_path: Path) -> 
     """Plumbing only: whatever a small model says is an annotation of the exact form, or none."""
     engine = make_engine("openai", "small", {"base_url": served, "concurrency": "1", "images": "false"})
     questions = [question("text", language="en", question="Find x."), question("seen", images=[picture()])]
-    found = Annotator(engine, SUBSET, tmp_path / "s.csv", max_tokens=48).opinions(questions, lambda: None)
+    found = annotate(engine, SUBSET, tmp_path / "s.csv", questions, lambda: None, max_tokens=48)
     engine.close()
     assert "unsupported" in found["seen"].why
     assert found["text"].criteria is None or set(found["text"].criteria) == set(NAMES)

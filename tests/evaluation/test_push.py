@@ -19,7 +19,7 @@ from livek12.core.packed import PackedLines, packed_path
 from livek12.core.run import remote
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.remote import RUN_FILE, fetch, run_folder, shown
-from livek12.dataset_builders.publishing.showing import refusal
+from livek12.dataset_builders.publishing.policy import refusal
 from livek12.evaluation.api import Run
 from livek12.evaluation.pushing import PushWishes, push
 from livek12.evaluation.reporting import score

@@ -16,7 +16,7 @@ from livek12.core.records import Image, Key, PartVerdict, Question, Response, So
 from livek12.core.rights import FORBIDDEN, NO_LICENCE
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.comparison import compare_tables
-from livek12.dataset_builders.publishing.showing import refusal
+from livek12.dataset_builders.publishing.policy import refusal
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
 from livek12.evaluation.site import making, ranking

@@ -10,7 +10,7 @@ import pytest
 
 from livek12.core.questions import load_questions
 from livek12.core.records import Question
-from livek12.dataset_builders.publishing.answers import answered
+from livek12.dataset_builders.publishing.keeping import answered
 from livek12.dataset_builders.writing.card import rewrite_metadata
 from livek12.dataset_builders.writing.parquet import TableWriters
 from livek12.dataset_builders.writing.withheld import without_answers

@@ -13,7 +13,7 @@ import pytest
 from livek12.core.questions import load_questions
 from livek12.core.records import IMAGE_MARK, Question
 from livek12.dataset_builders.base import Log
-from livek12.dataset_builders.proposals.subsets import reviewed
+from livek12.dataset_builders.proposals.subsets import sheet as sheets
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 from livek12.dataset_builders.writing.listings import read_members
 from tests.dataset_builders.subset_questions import make_run
@@ -102,7 +102,7 @@ def test_from_proposal_over_review_to_members(sample: Path, tmp_path: Path) -> N
     assert {r["mine"] for r in rows(sheet)} == {"looked"}
     questions = [q.model_copy(update={"subsets": []}) for q in load_questions(sample, ["default"], "livek12")]
     log = Log()
-    marked = {q.id: q for q in reviewed.apply(iter(questions), [sheet], log) if isinstance(q, Question)}
+    marked = {q.id: q for q in sheets.apply(iter(questions), [sheet], log) if isinstance(q, Question)}
     assert {id for id, question in marked.items() if question.subsets} == {layout[0]}
     accepted = {row["subset"] for row in rows(sheet) if row["decision"] == "accept"}
     assert set(marked[layout[0]].subsets) == accepted

@@ -17,7 +17,6 @@ from livek12.core.records import Attributes, FlowStep, Question, Variable
 from livek12.dataset_builders.base import BadRow, Log, PageKey
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import as_text, points_of, review_of, source_of, units_of
-from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore_commands
 from livek12.dataset_builders.reading.marks import place_marks, without_absent
@@ -41,11 +40,7 @@ Provenance = Mapping[tuple[str, str], Mapping[str, str]]
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     """Converts a row; raises BadRow."""
-    return _question(row, beside.read, beside.images, log)
-
-
-def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: Log) -> Question:
-    data = row.data
+    data, loader = row.data, beside.images
     text, refs = _body(data, "question")
     if not text and not refs:
         raise BadRow("it has no question")
@@ -57,7 +52,7 @@ def _question(row: SourceRow, provenance: Provenance, loader: ImageLoader, log: 
     for what in filter(None, (change, solution_change and f"solution: {solution_change}")):
         log.note(row.where, row.id, what)
     variables = _variables(data, row, log)
-    entry = provenance.get(("mm" if images else "text", row.id), {})
+    entry = beside.read.get(("mm" if images else "text", row.id), {})
     topic = entry.get("topic") or None
     log.mended.update(_mended("question", data.get("question"), text))
     log.mended.update(_mended("solution", data.get("answer"), solution))
@@ -125,12 +120,7 @@ def _variables(data: Mapping[str, Any], row: SourceRow, log: Log) -> list[Variab
     if unknown:
         log.note(row.where, row.id, f"short_answer_type {', '.join(sorted(unknown))} is not known: taken as other")
     return [
-        Variable(
-            name=name,
-            description=description,
-            type=kind if kind in _VARIABLE_TYPES else "other",
-            value=value,
-        )
+        Variable(name=name, description=description, type=kind if kind in _VARIABLE_TYPES else "other", value=value)
         for value, name, description, kind in zip(values, *columns.values(), strict=True)
     ]
 

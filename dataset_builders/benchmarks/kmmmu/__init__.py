@@ -10,14 +10,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
-from livek12.core.records import (
-    Attributes,
-    Flags,
-    Language,
-    Option,
-    Question,
-)
+from livek12.core.records import Attributes, Flags, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
+from livek12.dataset_builders.benchmarks import free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
@@ -26,7 +21,6 @@ from livek12.dataset_builders.reading.fields import (
     pieces_of,
     points_and_parts,
     review_of,
-    scheme_of,
     source_of,
     stated,
     stated_language,
@@ -36,20 +30,12 @@ from livek12.dataset_builders.reading.fields import (
     units_of,
     whole_of,
 )
-from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import chosen, label_only, options_of, placed_key, plain_label
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import (
-    count_blanks,
-    parse_list,
-    split_blanks,
-    split_options,
-    split_parts,
-    unlabelled,
-)
+from livek12.dataset_builders.reading.text import parse_list, split_options
 
 KEYS = frozenset(
     {
@@ -57,15 +43,8 @@ KEYS = frozenset(
         *("images", "options", "points", "part_points", "part_units", "solution", "marking", "knowledge_points"),
         *("taxonomy", "difficulty", "topic", "year", "exam", "subsets", "hard", "is_korean_specific", "macro_subject"),
         *("task", "visual_modality", "review", "source", "source_url", "url", "licence", "upstream_id", "release"),
-        *(
-            "paper_id",
-            "page_numbers",
-            "removed_in",
-            "answer_index",
-            "answer_place",
-            "visual_subcategory",
-            "has_text_in_image",
-        ),
+        *("paper_id", "page_numbers", "removed_in", "answer_index", "answer_place"),
+        *("visual_subcategory", "has_text_in_image"),
     }
 )
 """Row keys read, by our names."""
@@ -77,15 +56,12 @@ _CLICK = {"id", "paragraph", "question", "choices", "answer"}
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     """Converts a row; raises BadRow."""
-    return _question(row.data, row, beside.images, log)
-
-
-def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Question:
+    data = row.data
     listed, are_bare = options_of(data.get("options"), letters=False)
     parts = [restore(text_of(data, key)) for key in ("passage", "question")]
     whole = "\n\n".join(part for part in parts if part)
     text, listed, refs = take_all_inline(whole, listed, parse_list(data.get("images")))
-    images = [loader.load(ref, row.folder) for ref in refs]
+    images = [beside.images.load(ref, row.folder) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
     raw_type = joined_of(data, "question_type", by=", ") or None
@@ -106,18 +82,19 @@ def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Ques
         if options and answer == key and not all(labels):
             log.note(row.where, row.id, f"the key {', '.join(key)!r} names no option for certain: it stays as it is")
     else:
-        answer = _free_key(text, key, question_type)
+        answer = free_key(text, key, question_type)
     text, options, images, change = place_marks(text, options, images)
     if change:
         log.note(row.where, row.id, change)
     points, part_points = points_and_parts(data)
-    exam, year = _click_exam(row)
+    is_click = row.as_found.keys() == _CLICK
+    exam, year = _click_exam(row.id) if is_click else (None, None)
     return Question(
         id=row.id,
         benchmark="kmmmu",
         release=text_of(data, "release") or None,
         language=_language(data, row),
-        subject=text_of(data, "subject", "category") or _click_subject(row),
+        subject=text_of(data, "subject", "category") or (row.file.stem.split("_")[0].lower() if is_click else ""),
         question_type=question_type,
         question_type_raw=raw_type,
         question=text,
@@ -129,7 +106,7 @@ def _question(data: Data, row: SourceRow, loader: ImageLoader, log: Log) -> Ques
         answer=answer,
         part_points=part_points,
         part_units=units_of(data),
-        solution="\n\n".join(filter(None, (restore(joined_of(data, "solution")), scheme_of(data)))) or None,
+        solution=solution_of(data) or None,
         points=points,
         knowledge_points=pieces_of(data, "knowledge_points"),
         taxonomy=texts_of(data, "taxonomy"),
@@ -177,14 +154,6 @@ def _choice_key(key: list[str], labels: list[list[str] | None], options: Sequenc
     return ["".join(sorted(named, key=order.index))]
 
 
-def _free_key(text: str, key: list[str], question_type: str) -> list[str]:
-    if len(key) != 1:
-        return unlabelled(key)
-    if question_type == "fill_in_blank":
-        return split_blanks(key[0], count_blanks(text))
-    return split_parts(text, key[0]) if question_type == "short_answer" else key
-
-
 def _subsets(data: Data, row: SourceRow, log: Log) -> list[str]:
     subsets = pieces_of(data, "subsets")
     return [*subsets, "hard"] if _truth(data, "hard", row, log) and "hard" not in subsets else subsets
@@ -205,14 +174,9 @@ def _language(data: Data, row: SourceRow) -> Language:
     return "ko" if row.language.language == "ko" else written_language(asked_text(data, *ASKED), row.language, "ko")
 
 
-def _click_subject(row: SourceRow) -> str:
-    return row.file.stem.split("_")[0].lower() if row.as_found.keys() == _CLICK else ""
-
-
-def _click_exam(row: SourceRow) -> tuple[str | None, int | None]:
+def _click_exam(id: str) -> tuple[str | None, int | None]:
     """Exam and year from a choice set's id (CSAT_korean_22_6: CSAT of 2022); other exams count rounds."""
-    match = _CLICK_EXAM.match(row.id) if row.as_found.keys() == _CLICK else None
-    if match is None:
+    if (match := _CLICK_EXAM.match(id)) is None:
         return None, None
     year = match["year"] if match["exam"] in _DATED else None
     return _CLICK_NAMES.get(match["exam"], match["exam"]), 2000 + int(year[-2:]) if year else None

@@ -1,7 +1,11 @@
-"""livek12 reader: local files in both key languages of upstream, and reviewed papers.
+"""livek12 reader: local files in both key languages of upstream, reviewed papers, and collected exam papers.
 
 Contract: pages are `pages/PAPER_N.png` next to the rows. Rows without a question, or with a wrong type or image, are
-skipped with a log line.
+skipped with a log line. A reviewed row holds `question.content`, `answer.standard`, `answer.analysis`, `score`,
+`question_type` and `question_number`; the paper is the id without its number. In a collected row ({keywords, example:
+[...]}) a list key has one entry a sub-question, with `score` points each; `questions` separates them if their passage
+splits unambiguously. A text key and its `score` are of the whole question. These papers are Chinese, whatever a text's
+language; the year is the release. Pictures that are options stay at the end: their printed letters may be out of order.
 """
 
 from __future__ import annotations
@@ -16,19 +20,13 @@ from typing import Any
 
 from livek12.core.languages import HANGUL, by_name, codes, language_of, listed
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
-from livek12.core.records import (
-    Attributes,
-    Image,
-    Language,
-    Option,
-    Page,
-    Question,
-)
+from livek12.core.records import Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
-from livek12.dataset_builders.benchmarks.livek12 import gaokao, reviewed
+from livek12.dataset_builders.benchmarks import free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
+    as_text,
     boxes_of,
     joined_of,
     knowledge_of,
@@ -36,7 +34,6 @@ from livek12.dataset_builders.reading.fields import (
     pieces_of,
     points_and_parts,
     review_of,
-    scheme_of,
     source_of,
     text_of,
     texts_of,
@@ -50,17 +47,27 @@ from livek12.dataset_builders.reading.marks import place_marks, take_all_inline,
 from livek12.dataset_builders.reading.options import chosen, options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import (
-    count_blanks,
     has_parts,
     parse_list,
     plain_width,
-    split_blanks,
+    split_group,
     split_options,
-    split_parts,
     trim_part,
     unlabelled,
 )
 
+_REVIEWED = {"id", "year", "subject", "question_type", "score", "question", "answer", "question_number", "paper"}
+_NO_PLACE = {"country", "province", "requires_vision", "grading", "extraction"}
+"""Provenance and grading fields without a place in a Question."""
+_COLLECTED_SUBJECTS = {
+    **{
+        name: name for name in ("math", "physics", "chemistry", "biology", "chinese", "english", "history", "geography")
+    },
+    **{"political": "politics", "politics": "politics", "mathematics": "math"},
+}
+_COLLECTED = {"year", "category", "question", "answer", "analysis", "index", "score", "picture"}
+_ONLY_LETTERS = re.compile(r"[A-Ga-g]+")
+_YEARS = re.compile(r"^\d{4}(?:-\d{4})?_")
 SUBJECTS = {"数学": "math", "物理": "physics", "化学": "chemistry", "生物": "biology", "mathematics": "math"}
 _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 SUBSETS = {"long_reason": "long_horizon"}
@@ -71,19 +78,8 @@ KEYS = frozenset(
         *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
         *("passage", "question", "answer", "solution", "marking", "images", "solution_images", "options", "subsets"),
         *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
-        *(
-            "upstream_id",
-            "review",
-            "part_units",
-            "part_points",
-            "page_numbers",
-            "boxes",
-            "paper_id",
-            "year",
-            "exam",
-            "difficulty",
-        ),
-        *("translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
+        *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
+        *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
     }
 )
 """Row keys read, by our names."""
@@ -93,39 +89,120 @@ _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-jＡ-Ｊａ-ｊ](?:[\s,，、;；.()
 _LONGEST_NAME = 32
 
 
-def question(row: SourceRow, beside: Beside, log: Log) -> Question:
-    """Converts a row; raises BadRow."""
-    return _question(row.data, row, beside.pages, beside.images, log)
-
-
 def rows(row: SourceRow) -> list[SourceRow]:
     """Converts a row of a known form to rows in our keys, one a question."""
-    if reviewed.matches(row.data):
-        return [replace(row, data=reviewed.to_ours(row.data), found=row.data)]
-    if gaokao.matches(row):
+    if is_reviewed(row.data):
+        return [replace(row, data=of_reviewed(row.data), found=row.data)]
+    if is_collected(row):
         gaokao_row = replace(row, context={}, found=row.data)
-        return [replace(gaokao_row, data=data) for data in gaokao.questions(row)]
+        return [replace(gaokao_row, data=data) for data in questions(row)]
     return [row]
 
 
-def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
-    """Yields a source's pages, with the language and release of their paper's rows."""
-    papers: dict[str, tuple[Language, str | None]] = {}
-    for row in rows:
-        if isinstance(paper := row.data.get("paper_id"), str) and paper not in papers:
-            with suppress(BadRow):  # reported with the question
-                papers[paper] = _language_release(row.data, row)
-    for (paper, number), file in files.items():
-        language, release = papers.get(paper, (None, None))
-        try:
-            image = loader.load(file.name, file.parent)
-        except BadRow as error:
-            log.skip(f"pages/{file.name}", None, error)
-            continue
-        yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
+def is_reviewed(row: Mapping[str, Any]) -> bool:
+    """Tests a row for this shape."""
+    question, answer = row.get("question"), row.get("answer")
+    return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
 
 
-def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: ImageLoader, log: Log) -> Question:
+def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts a row to our keys; the number is cut from the text."""
+    question, answer = row["question"], row["answer"]
+    number = str(row.get("question_number") or "") or None
+    content = question["content"]
+    if number and isinstance(content, str):
+        content = re.sub(rf"^\s*{re.escape(number)}\s*[.．、]\s*", "", content)
+    year = row.get("year")
+    paper = re.fullmatch(r"(.+?)-q\d+", str(row.get("id") or ""))
+    return {
+        "id": row.get("id"),
+        "set": None if year is None else str(year),
+        "subject": row.get("subject"),
+        "question_type": row.get("question_type"),
+        "points": row.get("score"),
+        "question": content,
+        "answer": answer.get("standard"),
+        "solution": answer.get("analysis"),
+        "images": question.get("assets"),
+        "number": number,
+        "year": year,
+        "exam": row.get("paper"),
+        "paper_id": paper[1] if paper else None,
+        **{key: value for key, value in row.items() if key not in _REVIEWED | _NO_PLACE},
+    }
+
+
+def is_collected(row: SourceRow) -> bool:
+    """Tests a row for this shape."""
+    return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
+
+
+def of_collected(row: SourceRow) -> dict[str, Any]:
+    """Converts a row to our keys."""
+    data, keywords = row.data, str(row.context["keywords"])
+    key = data["answer"]
+    entries = [as_text(entry).strip() for entry in parse_list(key)]
+    listed = isinstance(key, list) and len(entries) > 1
+    score = data["score"]
+    year, category = as_text(data.get("year")).strip(), as_text(data.get("category")).strip()
+    points = {"points": score}
+    if listed and isinstance(score, int | float) and not isinstance(score, bool):
+        points = {"points": score * len(entries), "part_points": [score] * len(entries)}
+    return {
+        "id": f"{keywords}_{data['index']}" if data.get("index") is not None else None,
+        "set": year or None,
+        "language": "zh",
+        "subject": next(filter(None, map(_COLLECTED_SUBJECTS.get, keywords.lower().split("_"))), ""),
+        "question_type": _type_of_collected(row),
+        "question_type_raw": _YEARS.sub("", keywords).replace("_", " "),
+        "question": data["question"],
+        "answer": entries,
+        "solution": data.get("analysis"),
+        "images": parse_list(data.get("picture")),
+        "year": year or None,
+        "exam": category.strip("()（） ") or None,
+        **points,
+        **{name: value for name, value in data.items() if name not in _COLLECTED},
+    }
+
+
+def questions(row: SourceRow) -> list[dict[str, Any]]:
+    """Converts a row to our keys: its passage's questions if the key has letters for each, else itself."""
+    whole = of_collected(row)
+    entries = whole["answer"]
+    several = isinstance(row.data["answer"], list) and len(entries) > 1 and all(map(_ONLY_LETTERS.fullmatch, entries))
+    parts = split_group(restore(as_text(row.data["question"])), entries) if several else []
+    shared = {name: value for name, value in whole.items() if name != "part_points"}
+    return [
+        {
+            **shared,
+            "id": f"{whole['id']}_{place}" if whole["id"] else None,
+            "upstream_id": whole["id"],
+            "question": part.text,
+            "options": [{"label": option.label, "text": option.text} for option in part.options],
+            "number": part.number,
+            "answer": [entry],
+            "question_type": CHOICE,
+            "points": row.data["score"],
+        }
+        for place, (part, entry) in enumerate(zip(parts, entries, strict=False), start=1)
+    ] or [whole]
+
+
+def _type_of_collected(row: SourceRow) -> str:
+    """Question type: a choice for a list of letters, else from the file's name."""
+    keywords, key = str(row.context["keywords"]), row.data["answer"]
+    if isinstance(key, list) and all(_ONLY_LETTERS.fullmatch(as_text(entry).strip()) for entry in key):
+        entries = [as_text(entry).strip() for entry in key]
+        if len(entries) == 1:
+            return CHOICE
+        return "multiple_choice" if any(len(entry) > 1 for entry in entries) else "single_choice"
+    return "fill_in_blank" if re.search(r"fill[-_ ]in|cloze", keywords, re.IGNORECASE) else FREE
+
+
+def question(row: SourceRow, beside: Beside, log: Log) -> Question:
+    """Converts a row; raises BadRow."""
+    data, loader = row.data, beside.images
     id = row.id
     language, release = _language_release(data, row)
     given_type = joined_of(data, "question_type", by=", ") or None
@@ -136,7 +213,7 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     images = [loader.load(ref, row.folder) for ref in refs]
     page_numbers, number = numbers_of(data, "page_numbers"), text_of(data, "number")
     if not (text or images):
-        _check_on_pages(text_of(data, "paper_id"), page_numbers, number, pages)
+        _check_on_pages(text_of(data, "paper_id"), page_numbers, number, beside.pages)
     answer = unlabelled([unboxed(restore(entry)) for entry in texts_of(data, "answer")])
     if listed:
         answer = _by_label(answer, options, are_bare) or placed_key(data, options)
@@ -152,10 +229,8 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     question_type = settle(kind, several=any(len(entry) > 1 for entry in letters), has_key=bool(answer))
     if question_type in CHOICE_TYPES and all(letters):
         answer = letters
-    elif question_type == "fill_in_blank" and len(answer) == 1:
-        answer = split_blanks(answer[0], count_blanks(text))
-    elif question_type == "short_answer" and len(answer) == 1:
-        answer = split_parts(text, answer[0])
+    elif len(answer) == 1:
+        answer = free_key(text, answer, question_type)
     if len(answer) > 1:
         answer = [trim_part(entry) or entry for entry in answer]
     text, options, images, change = place_marks(text, options, images)
@@ -192,6 +267,23 @@ def _question(data: Data, row: SourceRow, pages: Collection[PageKey], loader: Im
     )
 
 
+def pages(rows: Iterable[SourceRow], files: Mapping[PageKey, Path], loader: ImageLoader, log: Log) -> Iterator[Page]:
+    """Yields a source's pages, with the language and release of their paper's rows."""
+    papers: dict[str, tuple[Language, str | None]] = {}
+    for row in rows:
+        if isinstance(paper := row.data.get("paper_id"), str) and paper not in papers:
+            with suppress(BadRow):  # reported with the question
+                papers[paper] = _language_release(row.data, row)
+    for (paper, number), file in files.items():
+        language, release = papers.get(paper, (None, None))
+        try:
+            image = loader.load(file.name, file.parent)
+        except BadRow as error:
+            log.skip(f"pages/{file.name}", None, error)
+            continue
+        yield Page(paper_id=paper, page_number=number, image=image, language=language, release=release)
+
+
 def _attributes(data: Data) -> Attributes:
     return Attributes(**{name: joined_of(data, name, by="; ") or None for name in ("topic", "visual_modality")})
 
@@ -224,9 +316,7 @@ def _by_label(answer: list[str], options: list[Option], are_bare: bool) -> list[
 
 
 def _solution(data: Data, row: SourceRow, loader: ImageLoader) -> tuple[str, list[Image], str | None]:
-    parts = (restore(joined_of(data, "solution")), scheme_of(data))
-    refs = parse_list(data.get("solution_images"))
-    text = "\n\n".join(filter(None, parts))
+    text, refs = solution_of(data), parse_list(data.get("solution_images"))
     text, refs = take_inline(text, refs) if refs else (text, refs)
     text, _, refs = without_absent(text, [], refs)
     text, _, images, change = place_marks(text, [], [loader.load(ref, row.folder) for ref in refs])

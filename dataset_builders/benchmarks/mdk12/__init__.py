@@ -11,22 +11,16 @@ import re
 from collections.abc import Collection, Iterator
 
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
-from livek12.core.records import (
-    Attributes,
-    Language,
-    Option,
-    Question,
-)
+from livek12.core.records import Attributes, Language, Option, Question
 from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
+from livek12.dataset_builders.benchmarks import free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
-    joined_of,
     numbers_of,
     pieces_of,
     points_of,
     review_of,
-    scheme_of,
     source_of,
     stated,
     stated_language,
@@ -35,40 +29,24 @@ from livek12.dataset_builders.reading.fields import (
     units_of,
     whole_of,
 )
-from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import (
-    count_blanks,
-    parse_list,
-    plain_width,
-    split_blanks,
-    split_options,
-    split_parts,
-    unlabelled,
-)
+from livek12.dataset_builders.reading.text import parse_list, plain_width, split_options
 
 LETTERS = "ABCDEFGHIJ"
-STAGES = {
-    "GS": "primary school",
-    "PS": "primary school",
-    "MS": "middle school",
-    "JS": "middle school",
-    "HS": "high school",
-}
+STAGES = {"GS": "primary school", "PS": "primary school", "MS": "middle school", "JS": "middle school"}
+STAGES["HS"] = "high school"
 SUBJECTS = {
     **dict.fromkeys(("ma", "math", "mathematics", "maths", "数学"), "math"),
     **dict.fromkeys(("ph", "physics", "physical", "物理"), "physics"),
     **dict.fromkeys(("ch", "chemistry", "chemical", "化学"), "chemistry"),
     **dict.fromkeys(("bi", "biology", "biological", "生物", "生物学"), "biology"),
     **dict.fromkeys(("ge", "geography", "geographical", "地理"), "geography"),
-    **dict.fromkeys(
-        ("in", "is", "it", "information", "information science", "information technology", "信息技术", "信息科技"),
-        "information_science",
-    ),
+    **dict.fromkeys(("in", "is", "it", "information", "information science"), "information_science"),
+    **dict.fromkeys(("information technology", "信息技术", "信息科技"), "information_science"),
 }
 """Subjects by name; two letters as in file names."""
 LEVELS = {
@@ -105,23 +83,23 @@ _CHOICE_KEY = re.compile(r"[\s(（\[]*[A-Ja-j](?:[\s,，、;；.()（）\[\]和�
 
 def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     """Converts a row; raises BadRow."""
-    return _question(row, beside.images, log)
-
-
-def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
     data, name = row.data, _FORM.match(row.file.stem)
     id = row.id
     parts = [restore(text_of(data, name)) for name in ("passage", "question")]
     options = _columns(data) or options_of(data.get("options"), letters=True)[0]
     text, options, refs = take_all_inline("\n\n".join(filter(None, parts)), options, parse_list(data.get("images")))
-    images = [loader.load(ref, row.folder) for ref in refs]
+    images = [beside.images.load(ref, row.folder) for ref in refs]
     if not (text or images):
         raise BadRow("it has no question")
     if name and name["modality"].lower() == "multi" and not images:
         log.note(row.where, id, "it stands among questions with images and has none")
     raw_type = _raw_type(data, name)
     key = [restore(entry) for entry in texts_of(data, "answer")] or placed_key(data, options)
-    letters = ["".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper() for entry in key if _is_choice_key(entry)]
+    letters = [
+        "".join(re.findall(r"[A-Za-z]", plain_width(entry))).upper()
+        for entry in key
+        if _CHOICE_KEY.fullmatch(plain_width(entry))
+    ]
     kind = kind_of(raw_type) or (CHOICE if options and letters else None)
     if not options and kind in (CHOICE, *CHOICE_TYPES):
         text, options = split_options(text, set("".join(letters)))
@@ -152,7 +130,7 @@ def _question(row: SourceRow, loader: ImageLoader, log: Log) -> Question:
         answer=answer,
         part_points=numbers_of(data, "part_points"),
         part_units=units_of(data),
-        solution="\n\n".join(filter(None, (restore(joined_of(data, "solution")), scheme_of(data)))) or None,
+        solution=solution_of(data) or None,
         points=points_of(data, "points"),
         knowledge_points=points,
         taxonomy=taxonomy,
@@ -205,20 +183,12 @@ def _columns(data: Data) -> list[Option]:
     return [Option(label=label, text=text) for label, text in zip(LETTERS[:count], texts, strict=False)]
 
 
-def _is_choice_key(entry: str) -> bool:
-    return bool(_CHOICE_KEY.fullmatch(plain_width(entry)))
-
-
 def _answer(key: list[str], letters: list[str], text: str, question_type: str) -> list[str]:
     if question_type in CHOICE_TYPES:
         joined = "".join(letters)
         certain = key and len(letters) == len(key) and len({*joined}) == len(joined)
         return ["".join(sorted(joined))] if certain else key
-    if len(key) != 1:
-        return unlabelled(key)
-    if question_type == "fill_in_blank":
-        return split_blanks(key[0], count_blanks(text))
-    return split_parts(text, key[0]) if question_type == "short_answer" else key
+    return free_key(text, key, question_type)
 
 
 def _difficulty(data: Data) -> str | None:

@@ -1,5 +1,4 @@
 """Subset proposals for review, and reviewed proposals for a build.
 
-Contract: only `reviewed.apply` puts questions into subsets. Missing evidence (a failed run, an unreadable annotation,
-an absent field) is unknown, never a no.
+Contract: missing evidence (a failed run, an unreadable annotation, an absent field) is unknown, never a no.
 """

@@ -17,12 +17,8 @@ from typing import Literal
 
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import (
-    IMAGE_MARK,
-    Image,
-    Question,
-    canonical_json,
-)
+from livek12.core.records import IMAGE_MARK, Image, Question, canonical_json
+from livek12.dataset_builders.proposals import whole_text
 
 Features = dict[str, float | None]
 MAX_CHARACTERS = 20_000
@@ -112,7 +108,7 @@ class Candidate:
 
 def candidate(question: Question) -> Candidate:
     """Builds the candidate of a question."""
-    text = whole_text(question)
+    text = whole_text(question.question, question.options)
     return Candidate(
         id=question.id,
         language=question.language,
@@ -124,11 +120,6 @@ def candidate(question: Question) -> Candidate:
         words=text[:MAX_CHARACTERS],
         features=measure(question),
     )
-
-
-def whole_text(question: Question) -> str:
-    """Question and options as one text."""
-    return "\n".join([question.question, *(f"{option.label}. {option.text}" for option in question.options)])
 
 
 def text_sha256(question: Question) -> str:
@@ -295,10 +286,7 @@ class Standing:
 
 def _groups(item: Candidate) -> dict[Among, str]:
     subject = [item.language, item.subject]
-    groups: dict[Among, str] = {
-        "subject": canonical_json(subject),
-        "kind": canonical_json([*subject, item.is_choice]),
-    }
+    groups: dict[Among, str] = {"subject": canonical_json(subject), "kind": canonical_json([*subject, item.is_choice])}
     if item.paper:
         groups["paper"] = canonical_json([*subject, "paper", item.paper])
     return groups

@@ -1,21 +1,32 @@
-"""Proposals of a subset, written to the sheet.
+"""Proposals of a subset, by rules, runs, a draw or an annotating model, written to the sheet.
 
-Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up.
+Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up. For
+the annotator the question is fenced as data; only the exact JSON object requested counts. Its replies are cached next
+to the sheet, so a killed run resumes. Pictures are named by content hash; names of the data set never become paths.
+Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.files import make_subfolder, write_atomically
+from livek12.core.prompts import PromptFile, fenced, load_prompt
 from livek12.core.questions import iter_questions, read_card
-from livek12.core.records import BenchmarkName, Question
-from livek12.dataset_builders.proposals.subsets import mini, pictures, runs, sheet
-from livek12.dataset_builders.proposals.subsets.annotation import MAX_TOKENS, Annotation, Annotator
-from livek12.dataset_builders.proposals.subsets.candidates import Candidate, Standing, candidate
+from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Key, Message, Part, Question, Request, Sampling
+from livek12.core.replies import a_bool, a_text, fields_of, parse_object
+from livek12.core.store import Store
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.proposals import figure_parts, number_figures, suffix_of, whole_text
+from livek12.dataset_builders.proposals.subsets import decided, sheet
+from livek12.dataset_builders.proposals.subsets.candidates import MAX_CHARACTERS, Candidate, Standing, candidate
 from livek12.dataset_builders.proposals.subsets.criteria import (
     RULES_VERSION,
     SUBSETS,
@@ -25,7 +36,132 @@ from livek12.dataset_builders.proposals.subsets.criteria import (
     subset_named,
 )
 from livek12.dataset_builders.registry import builder_of
+from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine
+
+MAX_TOKENS = 2048
+_LONGEST_WHY = 1_000
+Begin = Callable[[int], Callable[[], None]]
+"""Starts progress over a number of questions; returns the step function."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """Annotated criteria of a question, or the reason for none."""
+
+    criteria: Mapping[str, bool] | None
+    why: str
+    failed: bool = False
+
+
+def annotate(
+    engine: Engine,
+    subset: Subset,
+    file: Path,
+    questions: Iterable[Question],
+    on_step: Callable[[], None],
+    max_tokens: int = MAX_TOKENS,
+) -> dict[str, Annotation]:
+    """Annotations by question id; `file` is the sheet, `max_tokens` includes thinking.
+
+    Raises UserError if the engine cannot run; replies so far are cached.
+    """
+    annotations: dict[str, Annotation] = {}
+    names = [criterion.name for criterion in subset.criteria]
+
+    def requests() -> Iterator[Request]:
+        for question in questions:
+            try:
+                yield build_request(subset, question, max_tokens)
+            except UserError as error:
+                annotations[question.id] = Annotation(None, f"not annotated: {error}")
+                on_step()
+
+    with closing(Asker(engine, Store(f"{file.stem}.{REPLIES}", file.parent))) as asker:
+        for reply in asker.replies(requests(), lambda _, text: parse(text, names)):
+            criteria, why = reply.value or (None, f"not annotated: {reply.problem}")
+            annotations[reply.key.question_id] = Annotation(criteria, why, reply.failed)
+            on_step()
+    return annotations
+
+
+def parse(text: str, names: Sequence[str]) -> tuple[dict[str, bool], str]:
+    """Parses criteria and reason, optionally in a code fence; raises Unreadable."""
+    reply = fields_of(parse_object(text), "criteria", "why")
+    criteria = fields_of(reply["criteria"], *names)
+    return {name: a_bool(criteria[name], name) for name in names}, one_line(a_text(reply["why"], "why"), _LONGEST_WHY)
+
+
+def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKENS) -> Request:
+    """Builds the annotation request; raises UserError if a picture is missing."""
+    for number, image in enumerate(question.images, 1):
+        if not image.bytes:
+            raise UserError(f"picture {number} is missing")
+    text = whole_text(question.question, question.options)
+    unplaced = range(text.count(IMAGE_MARK) + 1, len(question.images) + 1)
+    text = number_figures(text, "[figure {}]") + "".join(f"\n[figure {number}]" for number in unplaced)
+    if question.solution:
+        text += f"\n\nSolution:\n{question.solution.replace(IMAGE_MARK, '[figure]')}"
+    text = text[:MAX_CHARACTERS]
+    fence, _ = fenced(text)
+    prompt = template().filled({"fence": fence, "question": text, **_described(subset)})
+    return Request(
+        key=Key(task=f"subsets/{subset.name}", question_id=question.id),
+        messages=[
+            Message(
+                role="user", content=[Part(type="text", text=prompt), *figure_parts(question.images, "[figure {}]")]
+            )
+        ],
+        images={image.sha256: image for image in question.images},
+        sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
+    )
+
+
+def prompt_sha256(subset: Subset) -> str:
+    """Hash of the prompt without the question."""
+    return hashlib.sha256("\0".join([template().text, *_described(subset).values()]).encode()).hexdigest()
+
+
+def template() -> PromptFile:
+    """The prompt file, with {subset}, {criteria}, {form}, {fence} and {question}."""
+    return load_prompt("livek12.dataset_builders.proposals.subsets", "annotate.txt")
+
+
+def _described(subset: Subset) -> dict[str, str]:
+    form = {"criteria": {criterion.name: False for criterion in subset.criteria}, "why": "one sentence"}
+    return {
+        "subset": subset.says,
+        "criteria": "\n".join(f"- {criterion.name}: {criterion.says}" for criterion in subset.criteria),
+        "form": json.dumps(form).replace("false", "true|false"),
+    }
+
+
+def folder_of(sheet: Path) -> Path:
+    """Picture folder of a sheet."""
+    return sheet.with_name(f"{sheet.stem}.pictures")
+
+
+def write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
+    """Writes the pictures of the questions with these ids; returns each one's cell of relative paths."""
+    folder = folder_of(sheet)
+    cells = {}
+    try:
+        for question in questions:
+            if question.id in ids and question.images:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                make_subfolder(folder.parent, folder.name)
+                names = [_write_picture(image, folder) for image in question.images if image.bytes]
+                cells[question.id] = "\n".join(f"{folder.name}/{name}" for name in names)
+    except OSError as error:
+        raise UserError(f"{folder}: pictures cannot be written there ({error.strerror})") from None
+    return cells
+
+
+def _write_picture(image: Image, folder: Path) -> str:
+    file = folder / f"{image.sha256[:20]}.{suffix_of(image, 'bin')}"
+    if not file.exists():
+        write_atomically(file, image.bytes or b"", sync=False)
+    return file.name
 
 
 @dataclass(frozen=True)
@@ -66,10 +202,6 @@ class ProposalReport:
     failed: int = 0
 
 
-Begin = Callable[[int], Callable[[], None]]
-"""Starts progress over a number of questions; returns the step function."""
-
-
 def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: None) -> ProposalReport:
     """Writes the proposals to the sheet, keeping its reviews."""
     subset = subset_named(wanted.name)
@@ -81,7 +213,9 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
         raise UserError(f"{file.parent}: cannot be made ({error.strerror}); choose another --out") from None
     report = _proposals(subset, wanted, file, old, begin)
     if wanted.pictures:
-        report.rows = _illustrated(report.rows, whole_set(wanted.data, _benchmark(subset, wanted)), file)
+        questions = whole_set(wanted.data, _benchmark(subset, wanted))
+        files = write_pictures(questions, {row.id for row in report.rows}, file)
+        report.rows = [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in report.rows]
     report.rows = sheet.merged(report.rows, [row for row in old if row.subset == subset.name])
     others = [row for row in old if row.subset != subset.name]
     place = {name: number for number, name in enumerate(SUBSETS)}
@@ -123,11 +257,6 @@ def _benchmark(subset: Subset, wanted: Wanted) -> BenchmarkName:
     return benchmark
 
 
-def _illustrated(rows: Sequence[sheet.SheetRow], questions: Iterator[Question], file: Path) -> list[sheet.SheetRow]:
-    files = pictures.write(questions, {row.id for row in rows}, file)
-    return [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in rows]
-
-
 def _proposals(
     subset: Subset, wanted: Wanted, file: Path, old: Sequence[sheet.SheetRow], begin: Begin
 ) -> ProposalReport:
@@ -135,7 +264,7 @@ def _proposals(
     if subset.by == "sample":
         return _sampled(subset, wanted, benchmark)
     items = [candidate(question) for question in whole_set(wanted.data, benchmark)]
-    answers = runs.read_runs(wanted.runs)
+    answers = decided.read_runs(wanted.runs)
     if subset.by == "runs":
         return _decided(subset, wanted, items, answers)
     opinions: Mapping[str, Annotation] = {}
@@ -143,9 +272,10 @@ def _proposals(
     if wanted.engine:
         admitted = {item.id for item in items if subset.admits(item)}
         questions = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
-        annotator = Annotator(wanted.engine(), subset, file, wanted.max_tokens)
-        opinions, made_by = annotator.opinions(questions, begin(len(admitted))), annotator.made_by
-    context = CriteriaContext(Standing.of(items), runs.long_answers(items, answers), runs.lucky(items, answers))
+        engine = wanted.engine()
+        made_by = f"{engine.model}, prompt {template().version} {prompt_sha256(subset)[:12]}"
+        opinions = annotate(engine, subset, file, questions, begin(len(admitted)), wanted.max_tokens)
+    context = CriteriaContext(Standing.of(items), decided.long_answers(items, answers), decided.lucky(items, answers))
     rows = [_judged(subset, item, context, opinions.get(item.id), made_by) for item in items]
     ranked = _ranked(subset, rows, old, wanted)
     report = ProposalReport([row for row in ranked if wanted.everything or row.state != "out"], len(items))
@@ -220,7 +350,7 @@ def _ranked(
             row.subject,
             verdicts.get(row.key) is not True,
             -round(row.score or 0, 6),
-            mini.seeded_hash(row.id, wanted.seed),
+            decided.seeded_hash(row.id, wanted.seed),
         ),
     )
     filled: Counter[tuple[str, str]] = Counter()
@@ -234,16 +364,16 @@ def _ranked(
 
 
 def _decided(
-    subset: Subset, wanted: Wanted, items: Sequence[Candidate], answers: Sequence[runs.RunAnswers]
+    subset: Subset, wanted: Wanted, items: Sequence[Candidate], answers: Sequence[decided.RunAnswers]
 ) -> ProposalReport:
-    blind = runs.read_runs(wanted.without_images)
+    blind = decided.read_runs(wanted.without_images)
 
-    def outcome(item: Candidate) -> runs.Outcome:
+    def outcome(item: Candidate) -> decided.Outcome:
         if subset.name == "hard":
-            return runs.hard(item, answers)
+            return decided.hard(item, answers)
         if subset.name == "adversarial":
-            return runs.adversarial(item, answers, wanted.confidence)
-        return runs.image_dependent(item, answers, blind, wanted.confidence)
+            return decided.adversarial(item, answers, wanted.confidence)
+        return decided.image_dependent(item, answers, blind, wanted.confidence)
 
     run_names = [f"{run.name} ({run.model})" for run in answers]
     run_names += [f"without images {run.name} ({run.model})" for run in blind]
@@ -255,15 +385,15 @@ def _decided(
         if wanted.everything or state != "out":
             rows.append(_row(subset, item, state, None, evidence=why, made_by=made_by))
     rows.sort(key=lambda row: (sheet.STATES.index(row.state), row.language, row.subject, row.id))
-    return ProposalReport(rows, len(items), runs.ablation(items, answers, blind))
+    return ProposalReport(rows, len(items), decided.ablation(items, answers, blind))
 
 
 def _sampled(subset: Subset, wanted: Wanted, benchmark: BenchmarkName) -> ProposalReport:
     items = [
-        mini.Item(question.id, question.difficulty, frozenset(question.knowledge_points))
+        decided.Item(question.id, question.difficulty, frozenset(question.knowledge_points))
         for question in whole_set(wanted.data, benchmark)
     ]
-    drawn = mini.sample(items, wanted.share, wanted.seed)
+    drawn = decided.sample(items, wanted.share, wanted.seed)
     made_by = f"rules {RULES_VERSION}, share {wanted.share:g}, seed {wanted.seed}"
     rows = [
         _row(subset, candidate(question), "proposed", None, evidence=drawn.picked[question.id], made_by=made_by)

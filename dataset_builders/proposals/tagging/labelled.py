@@ -12,10 +12,12 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.languages import codes
-from livek12.core.questions import CARD, PAGES_CONFIG, data_files, read_card, read_records
+from livek12.core.questions import CARD
 from livek12.core.records import IMAGE_MARK, Image, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.duplicates import Library, find_pairs, stem
+from livek12.dataset_builders.ingest.pages.geometry import root_of
+from livek12.dataset_builders.proposals import every_question, whole_text
 from livek12.dataset_builders.reading.fields import stated, text_of, texts_of
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows
 
@@ -43,8 +45,7 @@ class Item:
 
 def text_with(question: str, options: Sequence[Option]) -> str:
     """Stem and options as one text, without image marks."""
-    pieces = [question, *(f"{option.label}. {option.text}" for option in options)]
-    return "\n".join(pieces).replace(IMAGE_MARK, " ")[:MAX_TEXT]
+    return whole_text(question, options).replace(IMAGE_MARK, " ")[:MAX_TEXT]
 
 
 def item_of(question: Question) -> Item:
@@ -68,7 +69,7 @@ def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
     `problems` gets a line for each invalid row.
     """
     if data.is_dir() and (data / CARD).is_file():
-        yield from _built(data)
+        yield from map(item_of, every_question(data))
         return
     log = Log()
     for row in read_rows(data, log):
@@ -84,14 +85,9 @@ def groups(items: Sequence[Item]) -> list[int]:
     library, leader = Library(), list(range(len(items)))
     library.add_stems([stem(_bare(item, str(place))) for place, item in enumerate(items)])
 
-    def first(place: int) -> int:
-        while leader[place] != place:
-            place = leader[place]
-        return place
-
     for earlier, other, *_ in find_pairs(library):
-        leader[first(earlier)] = first(other)
-    return [first(place) for place in range(len(items))]
+        leader[root_of(leader, earlier)] = root_of(leader, other)
+    return [root_of(leader, place) for place in range(len(items))]
 
 
 def folds(items: Sequence[Item], count: int) -> list[int]:
@@ -104,19 +100,6 @@ def folds(items: Sequence[Item], count: int) -> list[int]:
     }
     place = {group: number % count for number, group in enumerate(sorted(names, key=lambda g: (names[g], g)))}
     return [place[group] for group in group_ids]
-
-
-def _built(data: Path) -> Iterator[Item]:
-    seen: set[str] = set()
-    for config, splits in read_card(data).items():
-        if config == PAGES_CONFIG:
-            continue
-        for patterns in splits.values():
-            for file in data_files(data, patterns):
-                for question in read_records(Question, file):
-                    if question.id not in seen:
-                        seen.add(question.id)
-                        yield item_of(question)
 
 
 def _item(row: SourceRow) -> Item:

@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from livek12.dataset_builders.proposals.tagging.classifier import Classifier, train, truths, untrained
-from livek12.dataset_builders.proposals.tagging.difficulty import train as train_difficulty
-from livek12.dataset_builders.proposals.tagging.features import Encoder, Step
+from livek12.dataset_builders.proposals.tagging.classifier import (
+    Classifier,
+    Encoder,
+    Step,
+    train,
+    train_difficulty,
+    truths,
+    untrained,
+)
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds
 from livek12.dataset_builders.proposals.tagging.tree import Tree
 
@@ -53,18 +59,18 @@ def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = la
 
 
 def trained_figures(
-    classifier: Classifier, held: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
+    classifier: Classifier, items: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
 ) -> dict[str, Any]:
     """`figures`, and the quality of the confidences."""
     import numpy as np
 
-    scores = classifier.scores(held, step)
+    scores = classifier.scores(items, step)
     metrics = figures(scores, truth, classifier.tree)
     if classifier.calibration:
         sure = np.vectorize(classifier.calibration, otypes=[float])(np.sort(scores, axis=1)[:, ::-1][:, :3])
         metrics |= figures(scores, truth, classifier.tree, sure)
         best = scores.argmax(axis=1)
-        metrics["calibration"] = calibration(sure[:, 0], truth[np.arange(len(held)), best] > 0)
+        metrics["calibration"] = calibration(sure[:, 0], truth[np.arange(len(items)), best] > 0)
     return metrics
 
 

@@ -1,27 +1,64 @@
-"""Tag proposals in ingested drafts, or in rows.
+"""Tag proposals in drafts or rows: knowledge points, subject, difficulty, answer variables, reasoning flows.
 
 Contract: proposals fill empty fields only, with a "tags" doubt naming source and confidence. Repetition replaces
-proposals, never stated or reviewed values.
+proposals, never stated or reviewed values. Variables by rule are part of the key: keys in words give no numeric or
+formula variable; choices give none. A model's list counts only if bounded and if every value and step answer occurs in
+key or solution. (CFE-Bench, sections 3.3 and 5.1.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from livek12.core.records import FlowStep, Variable
+from livek12.core.languages import HANGUL, IDEOGRAPHS
+from livek12.core.prompts import fenced, load_prompt, text_message
+from livek12.core.question_types import CHOICE_TYPES, QuestionType
+from livek12.core.records import FlowStep, Key, Request, Sampling, Variable
+from livek12.core.replies import Unreadable, object_schema, parse_object
+from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, IngestedPaper
-from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.proposals.tagging.classifier import Proposed
-from livek12.dataset_builders.proposals.tagging.difficulty import Difficulty, Level, rule_of_thumb
-from livek12.dataset_builders.proposals.tagging.features import Step
+from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.proposals.tagging.classifier import (
+    Difficulty,
+    Level,
+    Names,
+    Proposed,
+    Step,
+    rule_of_thumb,
+)
 from livek12.dataset_builders.proposals.tagging.labelled import Item, text_with
 from livek12.dataset_builders.proposals.tagging.measure import KEPT
-from livek12.dataset_builders.proposals.tagging.names import Names
+from livek12.engines.asking import REPLIES, Asker
+from livek12.engines.base import Engine
 
+MOST = 20
+LONGEST = 300
+Type = Literal["numeric", "formula", "other"]
+_WRAPPED = re.compile(r"\$\$?(?P<a>[^$]+)\$\$?|\\\((?P<b>.+)\\\)|\\\[(?P<c>.+)\\\]", re.DOTALL)
+_LABEL = re.compile(r"^\s*(?:[（(]\s*(?P<a>\d{1,2}|[ivx]{1,4})\s*[)）]|(?P<b>[①②③④⑤⑥⑦⑧⑨]))\s*", re.IGNORECASE)
+_NAME = r"(?:\\[A-Za-z]+|[A-Za-zα-ωΑ-Ω])(?:_(?:\{[^{}]{1,20}\}|\\?\w+))?'*(?:\s*\([A-Za-z]\))?"
+_ASSIGNED = re.compile(rf"^\s*(?P<name>{_NAME})\s*=\s*(?P<value>[^=<>≤≥]+)$")
+_SEPARATED = re.compile(r"\s*(?:[;；，、]|,(?!\d{3}(?!\d))|\\quad\b)\s*")
+_MANTISSA = r"[-+−]?\s*(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_POWER = r"(?:\s*(?:\\times|×|\\cdot|·)\s*10\s*\^\s*(?:\{\s*[-−]?\d+\s*\}|[-−]?\d)|[eE][-+]?\d+)?"
+_RATIO = r"[-+−]?\s*\\[dt]?frac\s*\{\s*-?\d+\s*\}\s*\{\s*\d+\s*\}|[-+−]?\s*\d+\s*/\s*\d+"
+_DEGREES = r"\^\s*\{?\s*\\circ\s*\}?"
+_UNIT = (
+    r"(?:\s*(?:\\?%|°|℃|\\(?:mathrm|text|rm)\s*\{[^{}\d]{1,30}\}|"
+    + _DEGREES
+    + r"|[A-Za-zΩμ·/^\d{}-]{1,20}|[\u4e00-\u9fff]{1,4}))?"
+)
+_NUMERIC = re.compile(rf"(?:{_RATIO}|{_MANTISSA}{_POWER}){_UNIT}")
+_FORMULA_MARK = re.compile(r"\\[A-Za-z]+|[\^_+*/<>≤≥√πθ]|\d\s*[A-Za-z]|^[A-Za-z]$|[A-Za-z]\s*-\s*\w")
+_WORDS = re.compile(rf"[{IDEOGRAPHS}{HANGUL}]{{2,}}|[A-Za-z]{{3,}}\s+[A-Za-z]{{2,}}")
+_UNIT_LETTERS = frozenset("m s g N J W V A K C F T L h Hz Pa eV kg km cm mm nm mL kJ kW mV mA kV MW GW mg ms".split())
 UNMEASURED = 0.9
 """Confidence of doubts on unmeasured proposals: too high to change the order of review, as all have it."""
 SUBJECT_MARGIN = 1.5
@@ -29,6 +66,91 @@ SUBJECT_MARGIN = 1.5
 TAGS = ("knowledge_points", "difficulty", "subject")
 PROPOSED = "proposed"
 """Prefix of doubts on proposals, recognised when proposing again."""
+_FIELDS: dict[str, Any] = {
+    "knowledge_points": [],
+    "difficulty": None,
+    "subject": "",
+    "variables": [],
+    "reasoning_flow": [],
+}
+"""Proposable fields and their empty values."""
+TASK = "tags/structure"
+MOST_STEPS = 30
+LONGEST_NAME, LONGEST_VALUE, LONGEST_TEXT = 80, 300, 600
+MAX_SHOWN = 12_000
+MAX_TOKENS = 4096
+_TYPES = ("numeric", "formula", "other")
+
+
+def variables_of(kind: QuestionType, answer: Sequence[str]) -> list[Variable]:
+    """Variables of a key, one entry a blank or part; none for choices, true/false and proofs."""
+    if kind in CHOICE_TYPES or kind in ("true_false", "proof"):
+        return []
+    variables: list[Variable] = []
+    for number, entry in enumerate(answer, 1):
+        if 0 < len(entry.strip()) <= LONGEST:
+            variables += _of_entry(entry, number if len(answer) > 1 else 0)
+    names = [variable.name for variable in variables]
+    return [] if len(names) != len(set(names)) or len(variables) > MOST else variables
+
+
+def type_of(value: str) -> Type:
+    """Type of a value: numeric (with or without unit), formula, or other."""
+    bare = _bare(value)
+    if _NUMERIC.fullmatch(bare) and not _is_product(bare):
+        return "numeric"
+    return "formula" if _FORMULA_MARK.search(bare) and not _WORDS.search(bare) else "other"
+
+
+def occurs(value: str, *texts: str) -> bool:
+    """True if a text contains the value, ignoring spaces, dollars and braces; numbers match whole."""
+    bare = plain(value)
+    if not bare:
+        return False
+    before = r"(?<![\d.])" if bare[0].isdigit() else ""
+    after = r"(?!\.?\d)" if bare[-1].isdigit() else ""
+    pattern = re.compile(before + re.escape(bare) + after)
+    return any(pattern.search(plain(text)) for text in texts)
+
+
+def plain(text: str) -> str:
+    """Normalises spelling for comparison."""
+    flat = unicodedata.normalize("NFKC", text).replace("−", "-")
+    flat = re.sub(
+        r"\\(?:left|right|displaystyle|mathrm|text|rm|,|;|!)(?![A-Za-z])|\\d(?=frac)|\\t(?=frac)", _kept, flat
+    )
+    return re.sub(r"[\s${}]+", "", flat)
+
+
+def _of_entry(entry: str, number: int) -> Iterator[Variable]:
+    label = _LABEL.match(entry)
+    body = entry[label.end() :] if label else entry
+    where = f"part {label['a'] or label['b']}" if label else f"part {number}" if number else ""
+    pieces = [_ASSIGNED.match(_bare(piece)) for piece in _SEPARATED.split(_bare(body)) if piece.strip()]
+    if pieces and all(pieces):
+        for match in pieces:
+            if match:
+                value = match["value"].strip(" .。")
+                yield Variable(name=match["name"].strip(), description=where, type=type_of(value), value=value)
+        return
+    value = _bare(body).strip(" .。")
+    if value:
+        name = f"answer_{number}" if number else "answer"
+        yield Variable(name=name, description=where, type=type_of(value), value=value)
+
+
+def _bare(text: str) -> str:
+    return _WRAPPED.sub(lambda match: next(filter(None, match.groups())), text).strip()
+
+
+def _is_product(bare: str) -> bool:
+    """True for `2a`, a formula; False for `2 m`, a number with a usual unit."""
+    match = re.fullmatch(r"[-+−]?[\d.,/ ]+?(?P<unit>[A-Za-z]{1,2})", bare)
+    return bool(match) and match["unit"] not in _UNIT_LETTERS and not re.search(r"\d\s+[A-Za-z]", bare)  # type: ignore[index]
+
+
+def _kept(match: re.Match[str]) -> str:
+    return "\\" if match[0] in ("\\d", "\\t") else ""
 
 
 class Proposer(Protocol):
@@ -64,11 +186,7 @@ class Tags:
 
 
 def tags_of(
-    items: Sequence[Item],
-    proposer: Proposer,
-    names: Names,
-    difficulty: Difficulty | None,
-    step: Step = lambda: None,
+    items: Sequence[Item], proposer: Proposer, names: Names, difficulty: Difficulty | None, step: Step = lambda: None
 ) -> list[Tags]:
     """Proposes tags; the heuristic if `difficulty` is None."""
     points = proposer.propose(items, step=step)
@@ -180,11 +298,181 @@ def _shown(entry: Any) -> str:
     return f"{entry.step} → {entry.answer}" if isinstance(entry, FlowStep) else str(entry)
 
 
-_FIELDS: dict[str, Any] = {
-    "knowledge_points": [],
-    "difficulty": None,
-    "subject": "",
-    "variables": [],
-    "reasoning_flow": [],
-}
-"""Proposable fields and their empty values."""
+@dataclass
+class StructureReport:
+    """Questions with variables and flows, failed (repeatable) requests, and dropped replies."""
+
+    variables: int = 0
+    flows: int = 0
+    failed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class StructureReply:
+    """Accepted parts of a model's reply."""
+
+    variables: list[Variable]
+    flow: list[FlowStep]
+
+
+def propose_structure(
+    root: Path,
+    engine: Engine | None,
+    *,
+    variables: bool = True,
+    flows: bool = False,
+    step: Callable[[], None] = lambda: None,
+) -> StructureReport:
+    """Proposes variables and flows in all drafts of a folder.
+
+    Without an engine only rules apply, which make no flows.
+    """
+    folder, report = Folder(root), StructureReport()
+    with folder.alone():
+        asker = Asker(engine, Store(REPLIES, root / STATE)) if engine else None
+        for paper in folder.papers():
+            fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
+            drafts = [cleared(draft, fields) for draft in paper.drafts]
+            replies = _ask(drafts, asker, report) if asker else {}
+            done = []
+            for draft in drafts:
+                done.append(_with_structure(draft, replies.get(draft.id), engine, variables, flows, report))
+                step()
+            folder.save(paper.model_copy(update={"drafts": done}), {})
+    return report
+
+
+def read_reply(text: str, draft: Draft) -> tuple[StructureReply, list[str]]:
+    """Returns the accepted parts of a reply, and the faults of the rest.
+
+    Raises Unreadable if it is not the requested object.
+    """
+    reply = parse_object(text)
+    if not reply.keys() <= {"variables", "steps"}:
+        raise Unreadable("has fields that were not asked for")
+    sources = [*draft.answer, draft.solution or ""]
+    faults: list[str] = []
+    variables, flow = (_variables(reply.get("variables"), sources, faults), _flow(reply.get("steps"), sources, faults))
+    return StructureReply(variables, flow), faults
+
+
+def build_request(draft: Draft) -> Request:
+    """Builds the model's request for a draft."""
+    options = "\n".join(f"{option.label}. {option.text}" for option in draft.options)
+    pieces = (
+        f"Question:\n{draft.question}\n{options}",
+        f"Key:\n{' | '.join(draft.answer)}",
+        f"Solution:\n{draft.solution}",
+    )
+    _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
+    prompt = load_prompt("livek12.dataset_builders.proposals.tagging", "structure.txt")
+    return Request(
+        key=Key(task=TASK, question_id=draft.id),
+        messages=[text_message("system", prompt.text.strip()), text_message("user", text)],
+        sampling=Sampling(temperature=0.0, max_tokens=min(MAX_TOKENS, 800 + len(text))),
+        answer_schema=_SCHEMA,
+    )
+
+
+def _ask(drafts: list[Draft], asker: Asker, report: StructureReport) -> dict[str, StructureReply]:
+    by_id = {draft.id: draft for draft in drafts if draft.answer or draft.solution}
+    replies = {}
+    with closing(asker):
+        for reply in asker.replies(
+            map(build_request, by_id.values()), lambda key, text: read_reply(text, by_id[key.question_id])
+        ):
+            id = reply.key.question_id
+            report.failed += reply.failed
+            if reply.value is None:
+                report.problems.append(f"{id}: nothing is taken from it: {reply.problem}")
+                continue
+            replies[id], faults = reply.value
+            report.problems += [f"{id}: {fault}" for fault in faults]
+    return replies
+
+
+def _with_structure(
+    draft: Draft,
+    reply: StructureReply | None,
+    engine: Engine | None,
+    variables: bool,
+    flows: bool,
+    report: StructureReport,
+) -> Draft:
+    new = draft
+    if variables:
+        rules = variables_of(draft.question_type, draft.answer)
+        value, who = (
+            (reply.variables, engine.model) if reply and reply.variables and engine else (rules, "rules, from the key")
+        )
+        new = put(new, "variables", value, who, None, 1.0)
+        report.variables += new is not draft
+    if flows and reply and engine:
+        before = new
+        new = put(new, "reasoning_flow", reply.flow, engine.model, None, 1.0)
+        report.flows += new is not before
+    return new
+
+
+def _variables(value: object, sources: list[str], faults: list[str]) -> list[Variable]:
+    variables: list[Variable] = []
+    for entry in _entries(value, "variables", MOST, faults):
+        name, kind = _text(entry, "name", LONGEST_NAME), _text(entry, "type", LONGEST_NAME)
+        content = _text(entry, "value", LONGEST_VALUE)
+        if not name or not content or kind not in _TYPES:
+            faults.append("variables: one lacks a name, a value or a type, or is too long")
+            return []
+        if not occurs(content, *sources):
+            faults.append(f"variables: {one_line(content, 60)!r} stands neither in the key nor in the solution")
+            return []
+        description = _text(entry, "description", LONGEST_TEXT)
+        variables.append(
+            Variable.model_validate({"name": name, "description": description, "type": kind, "value": content})
+        )
+    if len({variable.name for variable in variables}) != len(variables):
+        faults.append("variables: a name is there twice")
+        return []
+    return variables
+
+
+def _flow(value: object, sources: list[str], faults: list[str]) -> list[FlowStep]:
+    steps = []
+    for entry in _entries(value, "steps", MOST_STEPS, faults):
+        step, answer = _text(entry, "step", LONGEST_TEXT), _text(entry, "answer", LONGEST_VALUE)
+        if not step or not answer:
+            faults.append("steps: one lacks its question or its answer, or is too long")
+            return []
+        if not occurs(answer, *sources):
+            faults.append(f"steps: {one_line(answer, 60)!r} stands neither in the key nor in the solution")
+            return []
+        steps.append(FlowStep(step=step, answer=answer))
+    return steps
+
+
+def _entries(value: object, name: str, most: int, faults: list[str]) -> Iterator[Mapping[str, Any]]:
+    if value is None:
+        return
+    if not isinstance(value, list) or len(value) > most or not all(isinstance(entry, dict) for entry in value):
+        faults.append(f"{name}: no list of at most {most} objects")
+        return
+    yield from value
+
+
+def _text(entry: Mapping[str, Any], key: str, longest: int) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str) or len(value) > longest:
+        return ""
+    flat = " ".join(value.split())
+    return flat if flat.isprintable() else ""
+
+
+_STRING = {"type": "string"}
+_SCHEMA = object_schema(
+    variables={
+        "type": "array",
+        "maxItems": MOST,
+        "items": object_schema(name=_STRING, description=_STRING, type={"enum": list(_TYPES)}, value=_STRING),
+    },
+    steps={"type": "array", "maxItems": MOST_STEPS, "items": object_schema(step=_STRING, answer=_STRING)},
+)

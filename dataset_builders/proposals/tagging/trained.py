@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,8 @@ from livek12.core.errors import UserError, install
 from livek12.core.files import write_atomically
 from livek12.core.records import Image, Record
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.proposals.tagging.classifier import Proposed
-from livek12.dataset_builders.proposals.tagging.features import Step
+from livek12.dataset_builders.proposals.tagging.classifier import Calibration, Proposed, Step, proposed
 from livek12.dataset_builders.proposals.tagging.labelled import Item
-from livek12.dataset_builders.proposals.tagging.linear import Calibration
 from livek12.dataset_builders.proposals.tagging.tree import Point, Tree
 from livek12.dataset_builders.reading.images import MAX_PIXELS
 from livek12.engines.torch_builds import mend_torch_builds
@@ -161,18 +158,12 @@ class TrainedTagger:
     def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
         """Best points of each question, best first."""
         return [
-            [self._proposed(item, int(place), float(row[place])) for place in (-row).argsort(kind="stable")[:most]]
+            [
+                proposed(self.tree.points[place], item.language, float(row[place]), self._calibration)
+                for place in (-row).argsort(kind="stable")[:most]
+            ]
             for item, row in zip(items, self.scores(items, step), strict=True)
         ]
-
-    def _proposed(self, item: Item, place: int, score: float) -> Proposed:
-        point, sure = self.tree.points[place], self._calibration
-        return Proposed(
-            name=point.name(item.language),
-            route=point.route(item.language),
-            score=round(score, 4),
-            confidence=round(sure(score), 3) if sure else None,
-        )
 
     def _load_head(self, file: Path) -> None:
         from safetensors import SafetensorError
@@ -185,10 +176,12 @@ class TrainedTagger:
 
 
 def _picture(image: Image) -> Any:
+    import warnings
+
     from PIL import Image as Pillow
 
     try:
-        with _quiet(), Pillow.open(io.BytesIO(image.bytes or b"")) as opened:
+        with warnings.catch_warnings(action="ignore"), Pillow.open(io.BytesIO(image.bytes or b"")) as opened:
             if opened.width * opened.height > MAX_PIXELS:
                 return None
             picture = opened.convert("RGB")
@@ -200,12 +193,3 @@ def _picture(image: Image) -> Any:
     short = max(width, height) // 100 + 1
     least = max(short, 32)
     return picture if min(width, height) >= least else picture.resize((max(width, least), max(height, least)))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

@@ -13,9 +13,13 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from livek12.core.languages import HANGUL, IDEOGRAPHS
+from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.proposals import number_figures
 from livek12.dataset_builders.reading.text import count_blanks
 
+Texts = dict[str, str]
+"""Texts of a question by name."""
 MAX_TEXT = 12_000
 """Longest translated text."""
 FIGURE = re.compile(r"\[\[figure-\d{1,3}\]\]")
@@ -53,36 +57,11 @@ _TOLD = re.compile(r"答案|正确的?(?:选项|是)|故选|解[：:]|提示|解
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _CLAUSE_END = re.compile(r"[。！？；，、：.!?;,:\n]")
 _SAME = {
-    "dfrac": "frac",
-    "tfrac": "frac",
-    "cfrac": "frac",
-    "leqslant": "le",
-    "leq": "le",
-    "geqslant": "ge",
-    "geq": "ge",
-    "neq": "ne",
-    "to": "rightarrow",
-    "land": "wedge",
-    "lor": "vee",
-    "lnot": "neg",
-    "ni": "owns",
-    "hspace": "",
-    "left": "",
-    "right": "",
-    "big": "",
-    "Big": "",
-    "bigg": "",
-    "Bigg": "",
-    "displaystyle": "",
-    "textstyle": "",
-    "limits": "",
-    "quad": "",
-    "qquad": "",
-    "rm": "",
-    "mathrm": "",
-    "text": "",
-    "textrm": "",
-    "mathit": "",
+    **dict.fromkeys("dfrac tfrac cfrac".split(), "frac"),
+    **{"leqslant": "le", "leq": "le", "geqslant": "ge", "geq": "ge", "neq": "ne", "to": "rightarrow"},
+    **{"land": "wedge", "lor": "vee", "lnot": "neg", "ni": "owns"},
+    **dict.fromkeys("hspace left right big Big bigg Bigg displaystyle textstyle limits quad qquad".split(), ""),
+    **dict.fromkeys("rm mathrm text textrm mathit".split(), ""),
 }
 """Canonical names of commands that print the same, or only set type."""
 _SPELLED = {
@@ -138,6 +117,16 @@ def _lost(source: str, target: str, names: Iterable[str], ours: _Parts, theirs: 
         ("blanks", lambda: _count("blanks", _blanks(source), _blanks(target))),
     )
     return [f"{name}: {line}" for name, check in checks for line in check()]
+
+
+def numbered(text: str) -> str:
+    """Replaces image marks by [[figure-1]], [[figure-2]], to check their order; literal ones lose a bracket."""
+    return number_figures(FIGURE.sub(lambda match: match[0][1:-1], text), "[[figure-{}]]")
+
+
+def marked(text: str) -> str:
+    """The inverse of `numbered`."""
+    return FIGURE.sub(IMAGE_MARK, text)
 
 
 def figure_marks(text: str) -> list[str]:

@@ -1,38 +1,287 @@
-"""Varies a data set: draws questions, makes and judges variants, and writes both.
+"""Varies a data set: draws questions and transforms, makes and judges variants, and writes both.
 
-Contract: variants go to the config `dynamic`; `variants.jsonl` records changes, or the reason for none. A variant with
-a failed request is missing until the command is repeated.
+Contract: draws depend on seed and id only, not on other questions; equal draws give equal bytes. Replies are cached
+before parsing, so a resumed command repeats no request. Variants go to the config `dynamic`; `variants.jsonl` records
+changes, or the reason for none. A variant with a failed request is missing until the command is repeated.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.prompts import load_prompt
 from livek12.core.questions import iter_questions
+from livek12.core.records import Image, Key, Question, Request, Review, Variant
 from livek12.core.store import Store
-from livek12.dataset_builders.base import Log, Records
-from livek12.dataset_builders.proposals.variants.making import Made, Maker, Step
-from livek12.dataset_builders.proposals.variants.plans import SHARE, STYLE, TRANSFORMS, plan, sample, why_none
-from livek12.dataset_builders.proposals.variants.rewriting import PACKAGE, PARAPHRASE, TYPE, WORDS
+from livek12.dataset_builders.base import Log, Records, one_line
+from livek12.dataset_builders.proposals.variants.transforms import (
+    PACKAGE,
+    PARAPHRASE,
+    TYPE,
+    WORDS,
+    Sameness,
+    can_be_asked,
+    conversions,
+    invert,
+    judging_request,
+    pad,
+    read_judgement,
+    transformed,
+    writing_request,
+)
 from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.card import VARIANTS
 from livek12.dataset_builders.writing.data_set import check_out, write
 from livek12.engines.arguments import bound
-from livek12.engines.asking import REPLIES, Asker, ModelSpec
-from livek12.engines.openai.picture_edits import PictureEditor
+from livek12.engines.asking import REPLIES, Asker, ModelSpec, Reply
+from livek12.engines.images import BadImage
+from livek12.engines.openai.picture_edits import Edit, NoPicture, PictureEditor
 
+PAD, INVERT, STYLE = "pad", "invert", "style"
+OF_PICTURES = (PAD, INVERT, STYLE)
+OF_TEXT = (WORDS, PARAPHRASE, TYPE)
+TRANSFORMS = (*OF_PICTURES, *OF_TEXT)
+"""MDK12-Bench, "Dynamic evaluation": three of pictures, three of text."""
+SHARE = 0.5
+"""Half of the questions ("Dynamic evaluation results")."""
+KIND = "dynamic"
+_DRAWN = {PAD: pad, INVERT: invert}
+Step = Callable[[], None]
+NO_REPLY, UNUSABLE, NO_PICTURE = "no reply", "unusable reply", "unusable picture"
+MEANING, UNJUDGED = "meaning changed", "not judged"
 BENCHMARK = "mdk12"
 CONFIG = "mini"
 _NOTHING = "no transform"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Transforms of a question.
+
+    Attributes:
+        picture: of all its pictures; "" for none.
+        text: of its text; "" for none.
+        rule: new type by a sound rule, if `text` is `type`.
+    """
+
+    picture: str = ""
+    text: str = ""
+    rule: str = ""
+
+    @property
+    def transforms(self) -> list[str]:
+        """Names of the transforms, pictures first."""
+        return [name for name in (self.picture, self.text) if name]
+
+
+def random_of(seed: int, *what: str) -> Random:
+    """Independent generator for each draw."""
+    return Random(int.from_bytes(hashlib.sha256("\0".join([str(seed), *what]).encode()).digest()[:8], "big"))
+
+
+def sample(ids: Sequence[str], share: float, seed: int) -> set[str]:
+    """Draws a share of the ids; raises UserError."""
+    if not 0 < share <= 1:
+        raise UserError(f"--share {share}: give a share of the questions above 0 and up to 1")
+    ranked = sorted(ids, key=lambda id: random_of(seed, id, "sample").random())
+    return set(ranked[: max(1, round(share * len(ids)))])
+
+
+def plan(question: Question, seed: int, offered: Collection[str], model: bool) -> Changes:
+    """Draws one transform each of pictures and text, evenly among the possible ones in `offered`."""
+    pictures = [name for name in OF_PICTURES if name in offered and question.images]
+    rules = conversions(question) if TYPE in offered else {}
+    texts = [
+        name
+        for name in OF_TEXT
+        if name in offered and ((name == TYPE and rules) or (model and can_be_asked(question, name)))
+    ]
+    picture = random_of(seed, question.id, "picture").choice(pictures) if pictures else ""
+    text = random_of(seed, question.id, "text").choice(texts) if texts else ""
+    rule = random_of(seed, question.id, "rule").choice(list(rules)) if text == TYPE and rules else ""
+    return Changes(picture, text, rule)
+
+
+def why_none(question: Question, offered: Collection[str], model: bool) -> str:
+    """Reason for no possible transform, on one line."""
+    reasons = []
+    if set(offered) & set(OF_PICTURES) and not question.images:
+        reasons.append("it has no pictures")
+    if set(offered) & set(OF_TEXT):
+        kind = question.question_type
+        reasons.append(
+            f"no rule converts its type ({kind}) soundly" if TYPE in offered else "its text cannot be varied"
+        )
+        reasons[-1] += "" if model else " and there is no --model"
+    return " and ".join(reasons) or "nothing is offered"
+
+
+@dataclass
+class Made:
+    """A question and its variant.
+
+    Attributes:
+        text: new text, type and key with the old pictures.
+        drawn: draws for each picture, and the new type.
+        dropped: short countable reason for no variant, or "".
+        failed: a repeated request may succeed.
+    """
+
+    question: Question
+    plan: Changes
+    text: Question | None = None
+    drawn: dict[str, Any] = field(default_factory=dict)
+    dropped: str = ""
+    why: str = ""
+    failed: bool = False
+
+    def drop(self, reason: str, why: str, failed: bool = False) -> None:
+        """Drops the variant."""
+        self.dropped, self.why, self.failed = reason, one_line(why, 300), failed
+
+    @property
+    def redrawn(self) -> bool:
+        """True if a model redraws its pictures."""
+        return self.plan.picture == STYLE and not self.dropped
+
+    @property
+    def id(self) -> str:
+        """Id of the variant."""
+        return f"{self.question.id}:{KIND}"
+
+
+class Maker:
+    """Maker of variants; `editor` is the model for pictures."""
+
+    def __init__(self, seed: int, editor: PictureEditor | None = None) -> None:
+        self._seed, self._editor = seed, editor
+
+    def texts(self, made: Iterable[Made], writer: Asker | None, step: Step) -> None:
+        """Makes the new texts, by rule or model; raises UserError if the model cannot run."""
+        waiting: dict[str, Made] = {}
+        for item in made:
+            if item.plan.text and not item.plan.rule:
+                waiting[item.question.id] = item
+                continue
+            item.text = self._by_rule(item)
+            step()
+        if waiting and writer:
+            requests = (writing_request(item.question, item.plan.text) for item in waiting.values())
+            for reply in writer.replies(requests, lambda key, text: self._read(waiting, key, text)):
+                _take_text(waiting[reply.key.question_id], reply)
+                step()
+
+    def redraw(self, made: Iterable[Made], step: Step) -> None:
+        """Redraws `style` pictures by the model; raises UserError if it cannot run."""
+        if self._editor is None:
+            return
+        waiting: list[Made] = []
+
+        def edits() -> Iterator[Edit]:
+            for item in made:
+                images = item.text.images if item.text and item.redrawn else ()
+                for number, image in enumerate(images, 1):
+                    waiting.append(item)
+                    yield self._edit(item, number, image)
+
+        for _, came in self._editor.redraw(edits()):
+            item = waiting.pop(0)
+            if isinstance(came, NoPicture) and not item.dropped:
+                item.drop(NO_REPLY if came.failed else NO_PICTURE, f"{STYLE}: {came}", came.failed)
+            step()
+
+    def judge(self, made: Iterable[Made], judge: Asker, step: Step) -> None:
+        """Drops variants of another meaning; raises UserError if the judge cannot run."""
+        waiting: dict[str, Made] = {}
+
+        def requests() -> Iterator[Request]:
+            for item in made:
+                variant = self.variant(item)
+                if variant is None:
+                    step()
+                    continue
+                waiting[item.id] = item
+                yield judging_request(item.question, variant, item.plan.transforms, item.id)
+
+        for reply in judge.replies(requests(), lambda _, text: read_judgement(text)):
+            _take_judgement(waiting.pop(reply.key.question_id), reply)
+            step()
+
+    def variant(self, item: Made) -> Question | None:
+        """The complete variant; None if dropped, with the reason in `item`."""
+        if item.dropped or item.text is None:
+            return None
+        try:
+            images = [self._picture(item, number, image) for number, image in enumerate(item.text.images, 1)]
+        except BadImage as error:
+            item.drop(NO_PICTURE, f"{item.plan.picture}: a picture {error}")
+            return None
+        source = item.question
+        return item.text.model_copy(
+            update={
+                "id": item.id,
+                "images": images,
+                "subsets": [*(name for name in source.subsets if name != KIND), KIND],
+                "review": Review(),
+                "variant": Variant(of=source.id, kind=KIND, transforms=item.plan.transforms),
+            }
+        )
+
+    def _by_rule(self, item: Made) -> Question:
+        if not item.plan.rule:
+            return item.question
+        item.drawn["type"] = {"to": item.plan.rule, "by": "rule"}
+        return conversions(item.question)[item.plan.rule](
+            item.question, random_of(self._seed, item.question.id, "option")
+        )
+
+    def _read(self, waiting: Mapping[str, Made], key: Key, text: str) -> Question:
+        item = waiting[key.question_id]
+        random = random_of(self._seed, item.question.id, "option")
+        return transformed(item.question, item.plan.text, text, random)
+
+    def _picture(self, item: Made, number: int, image: Image) -> Image:
+        transform = item.plan.picture
+        if not transform:
+            return image
+        if transform == STYLE:
+            came = self._editor.known(self._edit(item, number, image)) if self._editor else None
+            if came is None:
+                raise BadImage("was not redrawn")
+            return came
+        changed, drawn = _DRAWN[transform](image, random_of(self._seed, item.question.id, "picture", str(number)))
+        item.drawn.setdefault("pictures", {})[str(number)] = drawn
+        return changed
+
+    def _edit(self, item: Made, number: int, image: Image) -> Edit:
+        return Edit(image, random_of(self._seed, item.question.id, "picture", str(number)).randrange(2**31))
+
+
+def _take_text(item: Made, reply: Reply[Question]) -> None:
+    if reply.value is None:
+        item.drop(NO_REPLY if reply.failed else UNUSABLE, f"{item.plan.text}: {reply.problem}", reply.failed)
+        return
+    item.text = reply.value
+    if item.plan.text == TYPE:
+        item.drawn["type"] = {"to": reply.value.question_type, "by": "model"}
+
+
+def _take_judgement(item: Made, reply: Reply[Sameness]) -> None:
+    if reply.value is None:
+        item.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
+    elif not reply.value.stays:
+        fault = "its key does not hold" if reply.value.same_meaning else "its meaning changed"
+        item.drop(MEANING, f"judge: {fault}: {reply.value.why}")
 
 
 @dataclass(frozen=True)
@@ -77,10 +326,7 @@ class VaryReport:
 
 
 def vary(
-    data: str,
-    out: Path,
-    options: VaryOptions,
-    begin: Callable[[str, int], Step] = lambda what, total: lambda: None,
+    data: str, out: Path, options: VaryOptions, begin: Callable[[str, int], Step] = lambda what, total: lambda: None
 ) -> VaryReport:
     """Writes a data set with a variant of each drawn question."""
     if Path(data).is_dir() and Path(data).resolve() == out.resolve():
@@ -108,7 +354,9 @@ def vary(
             log,
             begin("writing", len(made) + sum(not item.dropped for item in made)),
             data,
-            beside=lambda folder: _write_rows(folder / VARIANTS, made),
+            beside=lambda folder: write_atomically(
+                folder / VARIANTS, (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(made))
+            ),
         )
     return _counted(report, made)
 
@@ -179,10 +427,6 @@ def _records(made: Sequence[Made], maker: Maker) -> Records:
         variant = maker.variant(item)
         if variant is not None:
             yield variant
-
-
-def _write_rows(file: Path, made: Sequence[Made]) -> None:
-    write_atomically(file, (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(made)))
 
 
 def _rows(made: Sequence[Made]) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.review.originals import Originals
+from livek12.dataset_builders.review.pictures import Originals
 from tests.conftest import ROOT
 from tests.scripts.command import livek12_here
 

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from livek12.core.serving.guard import Guard
-from livek12.dataset_builders.review.server import make_app
+from livek12.dataset_builders.review.page import Rendering, make_app
 from livek12.dataset_builders.review.store import ReviewStore
-from livek12.dataset_builders.review.view import Rendering
 from livek12.report.markup import render, render_answer
 from tests.dataset_builders.review.folders import HOSTILE, make_folder
 

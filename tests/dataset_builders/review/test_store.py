@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.folder import STATE
-from livek12.dataset_builders.review.agreement import agreements
 from livek12.dataset_builders.review.board import Board
+from livek12.dataset_builders.review.page import agreements
 from livek12.dataset_builders.review.store import ReviewStore
 from tests.dataset_builders.review.folders import make_folder
 

@@ -12,13 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.proposals.tagging import difficulty
-from livek12.dataset_builders.proposals.tagging.classifier import train, untrained
-from livek12.dataset_builders.proposals.tagging.features import Ngrams, encoder
+from livek12.dataset_builders.proposals.tagging.classifier import (
+    Names,
+    Ngrams,
+    calibrate,
+    encoder,
+    fit,
+    rule_of_thumb,
+    train,
+    train_difficulty,
+    untrained,
+)
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds, groups, read_items
-from livek12.dataset_builders.proposals.tagging.linear import calibrate, fit
 from livek12.dataset_builders.proposals.tagging.measure import calibration, figures, measure
-from livek12.dataset_builders.proposals.tagging.names import Names
 from livek12.dataset_builders.proposals.tagging.proposals import subjects_of
 from livek12.dataset_builders.proposals.tagging.tree import load_tree, parse_tree, tree_of
 from tests.engines.conftest import needs
@@ -103,18 +109,18 @@ def test_latin_words_stand_alone() -> None:
 
 def test_difficulty_that_learns_nothing_is_not_used() -> None:
     alike = [Item(id=str(n), text=f"问题 {ZH[n % 6]} {n}", difficulty="12"[n * 7 % 5 == 0]) for n in range(60)]
-    made = difficulty.train(Ngrams(), alike)
+    made = train_difficulty(Ngrams(), alike)
     assert made is not None and not made.better
     clear = [
         Item(id=str(n), text=("难题证明" if n % 2 else "口算加法") + ZH[n % 5] + str(n), difficulty="ab"[n % 2])
         for n in range(60)
     ]
-    learned = difficulty.train(Ngrams(), clear)
+    learned = train_difficulty(Ngrams(), clear)
     assert learned is not None and learned.better
     assert [level.name for level in learned(clear[:2])] == ["a", "b"]
-    assert difficulty.train(Ngrams(), clear[:10]) is None
-    assert difficulty.rule_of_thumb(Item(id="x", text="1+1")).name == "easy"
-    assert difficulty.rule_of_thumb(Item(id="x", text="(1)(2)(3)" + "长" * 500, points=17)).name == "hard"
+    assert train_difficulty(Ngrams(), clear[:10]) is None
+    assert rule_of_thumb(Item(id="x", text="1+1")).name == "easy"
+    assert rule_of_thumb(Item(id="x", text="(1)(2)(3)" + "长" * 500, points=17)).name == "hard"
 
 
 def test_ridge_is_the_same_by_either_way() -> None:

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from livek12.core.records import Variable
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.proposals.tagging.structure import build_request, propose_structure, read_reply
-from livek12.dataset_builders.proposals.tagging.variables import occurs, type_of, variables_of
+from livek12.dataset_builders.proposals.tagging.proposals import (
+    build_request,
+    occurs,
+    propose_structure,
+    read_reply,
+    type_of,
+    variables_of,
+)
 from livek12.engines import make_engine
 
 

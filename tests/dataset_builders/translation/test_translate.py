@@ -13,9 +13,14 @@ from livek12.core.records import IMAGE_MARK, Image, Option
 from livek12.dataset_builders.building import build
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.proposals.translation.folders import TranslationReport, new_id, translate_data
-from livek12.dataset_builders.proposals.translation.glossary import read_glossary, terms_in
-from livek12.dataset_builders.proposals.translation.translator import instructions
+from livek12.dataset_builders.proposals.translation.translator import (
+    TranslationReport,
+    instructions,
+    new_id,
+    read_glossary,
+    terms_in,
+    translate_data,
+)
 from livek12.engines import make_engine
 from tests.dataset_builders.pictures import picture as png
 from tests.engines.conftest import cache, served, small_gguf  # noqa: F401

@@ -1,0 +1,379 @@
+"""Review page: its server, and its data as plain values (queue, one question, counts, agreement of reviewers).
+
+Contract: texts are raw, never to be inserted as HTML; only `Rendering` makes HTML, and escapes. Settlements do not
+change decisions; undefined coefficients are None. Every action is on disk before the response. No request goes to
+another machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from livek12.core.agreement import cohen_kappa
+from livek12.core.errors import UserError
+from livek12.core.question_types import type_names
+from livek12.core.records import IMAGE_MARK, Record
+from livek12.core.serving.pages import page_app, serve_page
+from livek12.core.visible import IN_JAVASCRIPT
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafts import Figure
+from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.review import pictures
+from livek12.dataset_builders.review.board import Board, Entry
+from livek12.dataset_builders.review.forms import Copy, difference, problems_of
+from livek12.dataset_builders.review.pictures import is_cut_anew
+from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+BASE = "review"
+"""Prefix of the page's own addresses."""
+_TITLE = 60
+STATIC = Path(__file__).resolve().parent / "static"
+
+
+class ReviewAgreement(Record):
+    """Agreement of two reviewers.
+
+    Attributes:
+        n: questions both decided.
+        same: of those, equal verdicts.
+        kappa: Cohen's κ of the verdicts.
+        same_answer: of those both accepted, equal answers.
+        answer_kappa: Cohen's κ of accepted answers, as nominal labels.
+    """
+
+    a: str
+    b: str
+    n: int
+    same: int
+    kappa: float | None
+    both_accepted: int
+    same_answer: int
+    answer_kappa: float | None
+
+
+def agreements(board: Board) -> list[ReviewAgreement]:
+    """Returns the agreement of every two reviewers with a decided question in common, by name."""
+    decided = [(entry, made) for entry in board.live() if len(made := entry.decided()) > 1]
+    names = sorted({by for _, made in decided for by in made})
+    pairs = []
+    for a, b in combinations(names, 2):
+        common = [(entry, made) for entry, made in decided if a in made and b in made]
+        if not common:
+            continue
+        verdicts = [(made[a].verdict, made[b].verdict) for _, made in common]
+        answers = [
+            tuple(tuple(" ".join(value.split()) for value in entry.copy(by).form.answer) for by in (a, b))
+            for entry, made in common
+            if made[a].verdict == made[b].verdict == "accepted"
+        ]
+        pairs.append(
+            ReviewAgreement(
+                a=a,
+                b=b,
+                n=len(common),
+                same=sum(x == y for x, y in verdicts),
+                kappa=cohen_kappa(*map(list, zip(*verdicts, strict=True))),
+                both_accepted=len(answers),
+                same_answer=sum(x == y for x, y in answers),
+                answer_kappa=cohen_kappa([x for x, _ in answers], [y for _, y in answers]),
+            )
+        )
+    return pairs
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """Renderers to HTML: a whole text with its pictures at their marks, and an answer on one line."""
+
+    text: Callable[[str, Sequence[Markup]], Markup]
+    answer: Callable[[str], Markup]
+
+
+def row(board: Board, id: str, by: str) -> list[dict[str, Any]]:
+    """A question's queue row; empty if removed."""
+    entry = board.entries.get(id)
+    return [_row(board, entry, by)] if entry is not None and entry.live else []
+
+
+def queue(board: Board, by: str) -> list[dict[str, Any]]:
+    """A row a question, paper by paper, as printed."""
+    return [_row(board, entry, by) for entry in board.live()]
+
+
+def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
+    draft, copy = entry.draft, entry.copy(by)
+    mine = entry.decided().get(by)
+    state, others = entry.state(), sum(name != by for name in entry.decided())
+    # Others' decisions are hidden from reviewers who have not decided.
+    visible = mine is not None or state in ("open", "conflict") or entry.settlement() is not None
+    return {
+        "id": draft.id,
+        "paper": entry.paper_id,
+        "number": copy.form.number,
+        "type": copy.form.question_type,
+        "confidence": round(draft.confidence, 3),
+        "doubts": sorted({doubt.kind for doubt in draft.doubts}),
+        "state": state if visible else "other",
+        "mine": mine.verdict if mine else "open",
+        "others": others,
+        "edited": by in entry.edits,
+        "title": " ".join(copy.form.question.split())[:_TITLE],
+        "page": copy.boxes[0].page if copy.boxes else (draft.page_numbers or [1])[0],
+    }
+
+
+def counts(board: Board) -> dict[str, int]:
+    """Questions by state."""
+    states = Counter(entry.state() for entry in board.live())
+    return {state: states[state] for state in ("accepted", "rejected", "conflict", "open")}
+
+
+def summary(board: Board) -> dict[str, Any]:
+    """Counts, papers and agreement, for the page's head and for `--status`."""
+    papers = []
+    for paper_id, ids in board.order.items():
+        paper = board.papers[paper_id]
+        states = Counter(board.entries[id].state() for id in ids)
+        papers.append(
+            {
+                "paper_id": paper_id,
+                "title": paper.title,
+                "source": paper.source,
+                "pages": paper.pages,
+                "language": paper.language,
+                "questions": len(ids),
+                **{state: states[state] for state in ("accepted", "rejected", "conflict", "open")},
+                "unmatched": paper.unmatched,
+                "notes": paper.notes,
+            }
+        )
+    names = sorted({by for entry in board.live() for by in entry.decided()})
+    return {
+        "counts": counts(board),
+        "papers": papers,
+        "reviewers": names,
+        "agreement": [pair.model_dump() for pair in agreements(board)],
+    }
+
+
+def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -> dict[str, Any]:
+    """A question as its reviewer sees it; UserError for a removed one."""
+    entry = board.entry(id)
+    copy, decided, paper = entry.copy(by), entry.decided(), board.papers[entry.paper_id]
+    mine, state = decided.get(by), entry.state()
+    shown = mine is not None or state == "conflict"
+    stale = by in entry.decisions and mine is None
+    siblings = board.order[entry.paper_id]
+    return {
+        **_row(board, entry, by),
+        "language": entry.draft.language,
+        "pages": paper.pages,
+        "paper_title": paper.title,
+        "form": copy.form.model_dump(),
+        "boxes": [asdict(box) for box in copy.boxes],
+        "figures": [
+            {**figure.model_dump(), "src": figure_src(root, entry, figure), "cut": is_cut_anew(entry.draft, figure)}
+            for figure in copy.figures
+        ],
+        "neighbours": [_place(board, other, by) for other in siblings if other != id],
+        "doubts_said": [doubt.model_dump() for doubt in entry.draft.doubts],
+        "problems": problems_of(copy),
+        "answer_from": entry.draft.answer_from,
+        "markdown": entry.draft.markdown,
+        "section": copy.form.section,
+        "comments": [comment.model_dump() for comment in entry.comments],
+        "reason": mine.reason if mine else "",
+        "decided_at": mine.at if mine else "",
+        "stale": stale,
+        "versions": [_version(root, entry, name, by, rendering) for name in decided if name != by] if shown else [],
+        "differences": entry.differences() if shown else [],
+        "settled": settled.model_dump() if (settled := entry.settlement()) else None,
+        "html": rendered(root, entry, copy, rendering),
+    }
+
+
+def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
+    """HTML of a copy: question and options with figures, answers, solution."""
+    pictures = [_picture(figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
+    mark = copy.form.question.count(IMAGE_MARK)
+    # Without marks in the options, remaining pictures follow the question.
+    total = copy.marks
+    shown = pictures[:mark] + (pictures[total:] if total < len(pictures) else [])
+    options, place = [], mark
+    for option in copy.form.options:
+        many = option.text.count(IMAGE_MARK)
+        options.append({"label": option.label, "html": rendering.text(option.text, pictures[place : place + many])})
+        place += many
+    return {
+        "question": rendering.text(copy.form.question, shown),
+        "options": options,
+        "answer": [rendering.answer(entry_) for entry_ in copy.form.answer],
+        "solution": rendering.text(copy.form.solution, []) if copy.form.solution.strip() else "",
+    }
+
+
+def figure_src(root: Path, entry: Entry, figure: Figure) -> str:
+    """The address of a figure's picture."""
+    if figure.box and (not figure.name or is_cut_anew(entry.draft, figure)):
+        box = figure.box
+        sides = ",".join(f"{side:.6f}" for side in (box.left, box.top, box.right, box.bottom))
+        return f"{BASE}/crop/{quote(entry.paper_id, safe='')}?page={box.page}&box={sides}"
+    return f"{BASE}/image/{quote(figure.name, safe='')}"
+
+
+def _picture(src: str, caption: str) -> Markup:
+    return Markup('<img class="picture" src="{}" alt="{}">').format(src, caption)
+
+
+def _place(board: Board, id: str, by: str) -> dict[str, Any]:
+    entry = board.entries[id]
+    copy = entry.copy(by)
+    return {"id": id, "number": copy.form.number, "boxes": [asdict(box) for box in copy.boxes]}
+
+
+def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering) -> dict[str, Any]:
+    made, copy = entry.decided()[name], entry.copy(name)
+    return {
+        **made.model_dump(),
+        "differs": difference(entry.copy(by), copy),
+        "form": copy.form.model_dump(),
+        "boxes": [asdict(box) for box in copy.boxes],
+        "figures": [figure.model_dump() for figure in copy.figures],
+        "html": rendered(root, entry, copy, rendering),
+    }
+
+
+def serve(
+    store: ReviewStore, rendering: Rendering, reviewer: str, host: str, port: int, ready: Callable[[str], None]
+) -> None:
+    """Serves the page until interrupted.
+
+    `reviewer` is the default name. Every user of the machine can reach 127.0.0.1; `ready` receives the address with the
+    token that requests need.
+    """
+    serve_page(lambda: make_app(store, rendering, reviewer), host, port, ready)
+
+
+def make_app(store: ReviewStore, rendering: Rendering, reviewer: str) -> FastAPI:
+    """The application, without its guard."""
+    app = page_app(STATIC, ("review.js", "parts.js", "review.css"))
+    _add_pictures(app, store)
+    _add_data(app, store, rendering, reviewer)
+    return app
+
+
+def _add_pictures(app: FastAPI, store: ReviewStore) -> None:
+    from fastapi import HTTPException, Response
+
+    def answer(get: Callable[[], bytes]) -> Response:
+        try:
+            data = get()
+        except (UserError, OSError) as error:
+            raise HTTPException(404, str(error)) from None
+        kind = pictures.kind_of(data)
+        if kind is None:
+            raise HTTPException(404, "this is no picture")
+        return Response(data, media_type=kind, headers={"Cache-Control": "private, max-age=300"})
+
+    def paper(paper_id: str) -> str:
+        if paper_id not in store.board.papers:
+            raise HTTPException(404, "there is no such paper")
+        return paper_id
+
+    @app.get("/review/page/{paper_id}/{number}")
+    def get_page(paper_id: str, number: int) -> Any:
+        return answer(lambda: pictures.page_file(store.root, paper(paper_id), number).read_bytes())
+
+    @app.get("/review/image/{name}")
+    def get_image(name: str) -> Any:
+        return answer(lambda: pictures.figure_file(store.root, name).read_bytes())
+
+    @app.get("/review/crop/{paper_id}")
+    def get_crop(paper_id: str, page: int, box: str) -> Any:
+        try:
+            left, top, right, bottom = map(float, box.split(","))
+        except ValueError:
+            raise HTTPException(404, "a box has four sides") from None
+        if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+            raise HTTPException(404, "the box is not on the page")
+        place = Box(page=page, left=left, top=top, right=right, bottom=bottom)
+        return answer(lambda: pictures.crop(store.root, paper(paper_id), place))
+
+
+def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: str) -> None:
+    from fastapi import Body
+    from fastapi.responses import JSONResponse
+
+    def answer(make: Callable[[], dict[str, Any]]) -> JSONResponse:
+        content: dict[str, Any]
+        try:
+            content, status = make(), 200
+        except NotStored as error:
+            content, status = {"error": str(error)}, 507
+        except BadText as error:
+            content, status = {"error": str(error), "field": error.field}, 422
+        except UserError as error:
+            content, status = {"error": str(error)}, 409
+        except ValueError as error:  # invalid action: a retry would fail again
+            content, status = {"error": one_line(error, 200)}, 422
+        return JSONResponse(content, status_code=status, headers={"Cache-Control": "no-store"})
+
+    @app.get("/review/queue")
+    def get_queue(by: str = "") -> Any:
+        def made() -> dict[str, Any]:
+            board = store.refresh()
+            name = by or reviewer
+            return {
+                "reviewer": name,
+                "folder": store.root.name,
+                "key": hashlib.sha256(str(store.root.resolve()).encode()).hexdigest()[:12],
+                "queue": queue(board, name),
+                "unseen": IN_JAVASCRIPT,
+                "types": type_names(),
+                **summary(board),
+            }
+
+        return answer(made)
+
+    @app.get("/review/question/{id}")
+    def get_question(id: str, by: str = "") -> Any:
+        return answer(lambda: question(store.root, store.refresh(), id, by or reviewer, rendering))
+
+    @app.post("/review/act")
+    def post_act(body: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        def made() -> dict[str, Any]:
+            by, draft = str(body.get("by") or reviewer), str(body.get("draft") or "")
+            rest = body.get("said") or {}
+            if not isinstance(rest, dict):
+                raise UserError("the action says nothing that can be read")
+            action = store.act(by, str(body.get("kind") or ""), draft, rest, str(body.get("id") or ""))
+            board, draft = store.refresh(), action.draft if action else draft
+            whole = action is None or action.kind in ("split", "merge", "undo")
+            return {
+                "draft": draft,
+                "whole": whole,
+                "queue": queue(board, by) if whole else row(board, draft, by),
+                "counts": counts(board),
+                "question": _or_none(lambda: question(store.root, board, draft, by, rendering)),
+            }
+
+        return answer(made)
+
+
+def _or_none(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    try:
+        return make()
+    except UserError:  # split or merged
+        return None
