@@ -115,7 +115,7 @@ class MarkPool(ProcessPool, Generic[R]):
                 raise UserError("nothing can be judged any more: the interpreter is ending") from None
 
     def _judged(self, chunk: list[bytes], closed: int) -> list[R]:
-        """Where a process ends, each of its lines is judged alone."""
+        """Judges each line alone where a process ends."""
         replies: list[R] = []
         while rest := chunk[len(replies) :]:
             try:

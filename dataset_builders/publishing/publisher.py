@@ -50,6 +50,8 @@ from livek12.dataset_builders.writing.card import CARD_FILES, METADATA, VARIANTS
 from livek12.dataset_builders.writing.listings import (
     ENVIRONMENT,
     EVAL,
+    MEMBERS,
+    PUBLISHED,
     SHARED,
     Gate,
     Publication,
@@ -59,8 +61,6 @@ from livek12.dataset_builders.writing.listings import (
     write_members,
 )
 from livek12.dataset_builders.writing.parquet import FlatConfig, TableWriters, flat_rows, write_flat
-from livek12.dataset_builders.writing.statistics import FILE
-from livek12.dataset_builders.writing.statistics import FILE as MEMBERS
 from livek12.dataset_builders.writing.withheld import FILE as WITHHELD
 from livek12.dataset_builders.writing.withheld import Withheld, parse_withheld, without_answers
 
@@ -190,7 +190,7 @@ class Extras:
 def data_hash(folder: Path) -> str:
     """A hash of the questions and lists of a dataset, without its metadata."""
     files = local_files(folder)
-    return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, FILE, *SHARED}})
+    return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, PUBLISHED, *SHARED}})
 
 
 def complete(
@@ -208,15 +208,15 @@ def complete(
         (folder / ENVIRONMENT).write_text(render_environment_yaml(flat), encoding="utf-8")
     describe_again(folder)
     files = local_files(folder)
-    listed = {path: file.sha256 for path, file in files.items() if path != FILE}
+    listed = {path: file.sha256 for path, file in files.items() if path != PUBLISHED}
     replace(published, files=listed).write(folder)
-    return files | local_files(folder, only=FILE)
+    return files | local_files(folder, only=PUBLISHED)
 
 
 def _published(repository: Repository, before: State | None, tag: str, content: str, extras: Extras) -> Publication:
     was = before.published if before else None
-    if before and tag in before.tags and FILE in repository.files(before.tags[tag]):
-        was = parse_published(repository.read(FILE, before.tags[tag])) or was
+    if before and tag in before.tags and PUBLISHED in repository.files(before.tags[tag]):
+        was = parse_published(repository.read(PUBLISHED, before.tags[tag])) or was
     same = was is not None and (was.tag, was.content) == (tag, content)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return Publication(

@@ -21,12 +21,12 @@ from livek12.core.questions import CARD
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.writing.card import MARK, METADATA
 from livek12.dataset_builders.writing.listings import (
+    PUBLISHED,
     SHARED,
     Gate,
     Publication,
     parse_published,
 )
-from livek12.dataset_builders.writing.statistics import FILE
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, GitRefs
@@ -283,7 +283,7 @@ def local_operation(path: str, file: Path) -> CommitOperationAdd:
 
 def with_owner(repository: Repository, state: State) -> State:
     """The state with our files in `files` and all others in `theirs`."""
-    published = parse_published(repository.read(FILE, state.head)) if FILE in state.files else None
+    published = parse_published(repository.read(PUBLISHED, state.head)) if PUBLISHED in state.files else None
     card = repository.read(CARD, state.head).decode("utf-8", errors="replace") if CARD in state.files else ""
     if published is None and MARK not in card:
         _check_free(repository.name, state.files)
@@ -309,7 +309,7 @@ def _check_free(name: str, paths: Iterable[str]) -> None:
 
 
 def _is_ours(path: str, published: Publication | None) -> bool:
-    if path in (CARD, FILE):
+    if path in (CARD, PUBLISHED):
         return True
     if published is not None:
         return path in published.files

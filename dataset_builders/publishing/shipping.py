@@ -37,9 +37,8 @@ from livek12.dataset_builders.publishing.remote import (
     local_operation,
 )
 from livek12.dataset_builders.writing.card import METADATA
-from livek12.dataset_builders.writing.listings import SHARED, Gate
+from livek12.dataset_builders.writing.listings import PUBLISHED, SHARED, Gate
 from livek12.dataset_builders.writing.parquet import flat_rows
-from livek12.dataset_builders.writing.statistics import FILE
 
 Kind = Literal["added", "changed", "removed", "unchanged"]
 _BLOCK = 1 << 20
@@ -87,7 +86,7 @@ def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
         path = file.relative_to(folder)
         if not file.is_file() or any(part.startswith(".") for part in path.parts):
             continue
-        if file.suffix != ".parquet" and path.as_posix() not in {*METADATA, FILE, *SHARED}:
+        if file.suffix != ".parquet" and path.as_posix() not in {*METADATA, PUBLISHED, *SHARED}:
             raise UserError(f"{folder}: {path} is no file of a data set: move it elsewhere before publishing")
         by_path[path.as_posix()] = file
     return by_path

@@ -123,7 +123,7 @@ def _says_en(sentence: str, before: str) -> bool:
 
 @dataclass(frozen=True)
 class _Asked:
-    """How many numbers a question asks for, and patterns of which the answering sentence has one, or all."""
+    """The count of numbers a question asks for, and patterns of which the answering sentence has one, or all."""
 
     count: int
     any_of: re.Pattern[str]
