@@ -232,6 +232,10 @@ class Comparer:
         conditions = [entry[0] == "rel" for node in (gold, answer) if node[0] == "list" for entry in node[2]]
         if kinds == {"list", "tuple"} and not (conditions and all(conditions)):
             return self.list_and_tuple(gold, answer)
+        if kinds == {"list", "interval"}:
+            ends = [node[1:3] if node[0] == "interval" else node[2] for node in (gold, answer)]
+            if self.in_order(*ends)[0] == "accept":
+                return "undecided", "two values for an interval"
         if kinds == {"tuple"} and (result := self.in_order(gold[1], answer[1]))[0] != "undecided":
             return result
         regions = region_of(gold), region_of(answer)

@@ -224,7 +224,7 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
         return f"the key has the unit {gold.unit.symbol}, the answer none"
     if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
         return f"the answer has the unit {answer.unit.symbol}, the key none"
-    if all(words) and words[0] != words[1]:
+    if all(words) and words[1] not in (words[0], words[0].removeprefix("个")):
         return "different words behind the number"
     return ""
 

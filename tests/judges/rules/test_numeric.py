@@ -82,6 +82,7 @@ def test_rule_of_precision(gold: str, answer: str, expected: str) -> None:
 
 
 UNITS = [
+    ("12个月", "12月", "accept"), ("12个月", "13月", "reject"), ("12月", "12个月", "undecided"),
     ("5 m", "5m", "accept"), ("5 m/s", r"5\ \mathrm{m\cdot s^{-1}}", "accept"), ("5米/秒", "5 m/s", "accept"),
     ("5 m", "500 cm", "accept"), ("5 m", "5 km", "reject"), ("5 m", "6 km", "reject"), ("5", "5 m",
     "accept"),
