@@ -68,7 +68,7 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
     with ExitStack() as stack:
         judges = stack.enter_context(Jury(options))
         models = PairModels(judges, source.parent, author)
-        lines = _numbered(source)
+        lines = numbered_lines(source)
         output = stack.enter_context(_Output(target))
         counts, spent = PairCounts(), JudgeUsage()
         ids, older = stack.enter_context(_Seen()), Counter[str]()
@@ -134,7 +134,8 @@ def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
     return _Judged(verdict_row(pair, verdict), verdict.calls)
 
 
-def _numbered(source: Path) -> Iterator[_Line]:
+def numbered_lines(source: Path) -> Iterator[_Line]:
+    """The lines of IN that are not blank."""
     refuse_pointer(source)
     try:
         with source.open("rb") as stream:

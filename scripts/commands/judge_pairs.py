@@ -27,6 +27,12 @@ def judge_pairs(
     model: Annotated[
         str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
     ] = "",
+    compare: Annotated[
+        str,
+        typer.Option(
+            "--compare", help="math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
+        ),
+    ] = "",
     as_json: options.Json = False,
 ) -> None:
     """Judge responses beside their reference answers; an unfinished file goes on where it stopped."""
@@ -37,8 +43,19 @@ def judge_pairs(
         typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))
     else:
         tell(_told(target, counts))
+    if compare:
+        _compare(source, target, compare)
     if counts.bad or counts.lost:
         raise typer.Exit(1)
+
+
+def _compare(source: Path, target: Path, other: str) -> None:
+    from livek12.evaluation.other_verdicts import compare_verdicts
+
+    page = target.with_suffix(".html")
+    compared = compare_verdicts(source, target, other)
+    compared.write_page(page)
+    tell(f"{page}: {' '.join(compared.sentences())}")
 
 
 def _told(target: Path, counts: PairCounts) -> str:

@@ -1,0 +1,200 @@
+"""Decisions of another verifier beside ours, row by row, and a page of the disagreements.
+
+The other is math-verify (each row in a child process, bounded in processor time and memory), or a column of the rows
+with true or false: the marks of a person, of a log, of another tool.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.process import Ended, Link, ProcessPool, cores, limit_time, requests
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.evaluation.pair_file import numbered_lines
+from livek12.evaluation.pairs import BadPair, Json, JudgedPair, read_pair
+from livek12.report.charts import TableShown, write_study
+
+MATH_VERIFY = "math-verify"
+SECONDS = 10.0
+"""Of processor time a row; math-verify's own limits are five seconds each for parsing and comparing."""
+MEMORY_BYTES = 2 << 30
+MOST_SHOWN = 1_000
+_CHUNK = 512
+_SHOWN_CHARS = 160
+_DECISIONS = ("accept", "reject", "undecided")
+_LABELS = tuple("ABCDEFGHIJ")
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A row that the two decide differently."""
+
+    ours: str
+    theirs: str
+    key: str
+    response: str
+    question: str
+    reason: str
+    id: str
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Checks for one that accepts and one that rejects."""
+        return {self.ours, self.theirs} == {"accept", "reject"}
+
+
+@dataclass(frozen=True)
+class ComparedVerdicts:
+    """Rows by our decision and the other's, and the rows that differ (at most `MOST_SHOWN`)."""
+
+    other: str
+    counts: Counter[tuple[str, str]]
+    disagreements: list[Disagreement]
+
+    def sentences(self) -> Iterator[str]:
+        """What a reader should know first."""
+        decided = sum(count for pair, count in self.counts.items() if "undecided" not in pair)
+        differ = sum(count for (ours, theirs), count in self.counts.items() if {ours, theirs} == {"accept", "reject"})
+        yield f"{self.counts.total():,} rows; both decide {decided:,}, and differ in {differ:,} of these."
+        for name, place in (("livek12", 0), (self.other, 1)):
+            undecided = sum(count for pair, count in self.counts.items() if pair[place] == "undecided")
+            yield f"{name} leaves {undecided:,} undecided."
+
+    def write_page(self, path: Path) -> None:
+        """Writes the counts and the disagreements as a page."""
+        heads = ["", *(f"{self.other}: {decision}" for decision in _DECISIONS)]
+        rows = [
+            [f"livek12: {ours}", *(f"{self.counts[ours, theirs]:,}" for theirs in _DECISIONS)] for ours in _DECISIONS
+        ]
+        differing = ["livek12", self.other, "key", "end of the response", "end of the question", "reason", "id"]
+        tables = [TableShown("Rows", heads, rows)]
+        for title, both in (("One accepts, one rejects", True), ("One decides", False)):
+            shown = [list(asdict(row).values()) for row in self.disagreements if row.is_contradiction == both]
+            tables += [TableShown(title, differing, shown)] if shown else []
+        write_study(path, f"Where do livek12 and {self.other} disagree?", self.sentences(), [], tables)
+
+
+def compare_verdicts(source: Path, target: Path, other: str) -> ComparedVerdicts:
+    """Compares the decisions of OUT with those of another verifier on the same rows of IN.
+
+    Args:
+        source: IN of `judge-pairs`.
+        target: its OUT, complete.
+        other: "math-verify", or a column of IN with true or false.
+
+    Raises:
+        UserError: math-verify is not installed, no row has the column, or a file cannot be read.
+    """
+    if other == MATH_VERIFY and find_spec("math_verify") is None:
+        raise UserError("math-verify is not installed: pip install 'math-verify[antlr4_13_2]'")
+    compared = ComparedVerdicts(other, Counter(), [])
+    with (
+        target.open("rb") as judged,
+        ProcessPool(
+            verify_rows, SECONDS, size=cores(), quiet=True, wall_seconds=120, memory_bytes=MEMORY_BYTES
+        ) as pool,
+        ThreadPoolExecutor(cores()) as threads,
+    ):
+        rows = zip((line.text for line in numbered_lines(source)), map(json.loads, judged), strict=False)
+        while chunk := list(islice(rows, _CHUNK)):
+            pairs = [_pair(text, source.parent) for text, _ in chunk]
+            if other == MATH_VERIFY:
+                theirs: Iterable[bool | None] = threads.map(lambda pair: _by_math_verify(pair, pool), pairs)
+            else:
+                theirs = [_stated(text, other) for text, _ in chunk]
+            for pair, (_, row), decision in zip(pairs, chunk, theirs, strict=True):
+                _add(compared, pair, row, {True: "accept", False: "reject", None: "undecided"}[decision])
+    if other != MATH_VERIFY and all(theirs == "undecided" for _, theirs in compared.counts):
+        raise UserError(
+            f"{source}: no row says true or false in {other!r}; --compare takes math-verify or such a column"
+        )
+    return compared
+
+
+def _add(compared: ComparedVerdicts, pair: JudgedPair | None, row: Json, theirs: str) -> None:
+    ours = str(row["decision"])
+    compared.counts[ours, theirs] += 1
+    if pair is None or ours == theirs or len(compared.disagreements) >= MOST_SHOWN:
+        return
+    compared.disagreements.append(
+        Disagreement(
+            ours,
+            theirs,
+            "; ".join(pair.question.answer)[:_SHOWN_CHARS],
+            pair.response.text[-_SHOWN_CHARS:],
+            pair.question.question[-_SHOWN_CHARS:],
+            str(row.get("reason", ""))[:_SHOWN_CHARS],
+            str(row["id"]),
+        )
+    )
+
+
+def _pair(text: bytes, folder: Path) -> JudgedPair | None:
+    try:
+        return read_pair(text, folder)
+    except BadPair:
+        return None
+
+
+def _stated(text: bytes, column: str) -> bool | None:
+    try:
+        value = json.loads(text)[column]
+    except (ValueError, KeyError, TypeError):
+        return None
+    words = {"true": True, "1": True, "accept": True, "false": False, "0": False, "reject": False}
+    return words.get(str(value).strip().lower())
+
+
+# --- math-verify ----------------------------------------------------------------------------------------------------
+
+
+def _by_math_verify(pair: JudgedPair | None, pool: ProcessPool) -> bool | None:
+    if pair is None:
+        return None
+    request = {
+        "key": "; ".join(pair.question.answer),
+        "response": pair.response.text,
+        "labels": pair.question.question_type in CHOICE_TYPES,
+    }
+    try:
+        reply: bool | None = json.loads(pool.ask(json.dumps(request).encode()))
+    except Ended:
+        return None
+    return reply
+
+
+def verify_rows(link: Link, seconds: float) -> None:
+    """Serves rows to math-verify in a child process; `seconds` of processor time each."""
+    _verified({"key": "1", "response": "1", "labels": False})
+    for line in requests(link):
+        limit_time(seconds)
+        decision = _verified(json.loads(line))
+        limit_time(0)
+        link.send_bytes(json.dumps(decision).encode())
+
+
+def _verified(row: dict[str, Any]) -> bool | None:
+    """Decision of math-verify by its defaults; options as strings. None where it raises."""
+    from math_verify import StringExtractionConfig, parse, verify
+
+    config = {"extraction_config": [StringExtractionConfig(strings=_LABELS)]} if row["labels"] else {}
+    texts = [row[name] if row["labels"] else _as_formula(row[name]) for name in ("key", "response")]
+    try:
+        key, answer = (parse(text, **config) for text in texts)
+        return bool(verify(key, answer))
+    except Exception:
+        return None
+
+
+def _as_formula(text: str) -> str:
+    return text if re.search(r"\$|\\boxed|\\\(|\\\[", text) else f"${text}$"
