@@ -21,6 +21,7 @@ from livek12.core.store import DECISIONS, Store
 DECIDING = (
     *("judges/base.py", "judges/cascade.py", "judges/grade.py", "judges/parts.py", "judges/rules"),
     *("tasks/extraction", "tasks/scorer.py", "engines/thinking.py", "core/patterns.py", "core/text.py"),
+    "core/languages.py",
     "core/question_types.py",
 )
 """Modules, and folders of modules, from a response to the rules' decision; read as text, not imported."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
+from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.true_false import read_truth
@@ -104,6 +105,8 @@ def _first_lines(text: str, question: Question) -> str:
     labels: list[str] = []
     end = 0
     while (line := _QUOTED.match(text, end)) and (not labels or line["label"] > labels[-1]):
+        if line["label"] in CIRCLED and not _HANGUL.search(text):
+            return text  # a statement in Chinese, no option
         if texts and not texts.get(line["label"], "").startswith(_letters(line["text"])):
             return text
         labels.append(line["label"])
@@ -137,7 +140,8 @@ _COMMENTED = late(
     re.IGNORECASE,
 )
 _ALONE = late(
-    r"\s{0,4}(?P<labels>[(（]?[A-J][^\n]{0,30}?)[.。]?\n\s{0,4}(?:\n\s{0,4})?[【\[#*]{0,3}(?:解析|解释|解答|分析|理由|说明|explanation|해설|풀이)",
+    r"\s{0,4}(?P<labels>[(（]?[A-J][^\n]{0,30}?)[.。]?\n"
+    r"(?=\s{0,8}[【\[#*]{0,3}(?:解析|解释|解答|分析|理由|说明|explanation|해설|풀이))",
     re.IGNORECASE,
 )
 _MOST = 4

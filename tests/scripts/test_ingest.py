@@ -61,7 +61,7 @@ def test_bad_papers_cost_a_line_each_and_the_others_go_on(tmp_path: Path) -> Non
     ("args", "problem"),
     [
         (["--template", "nope"], "there is no template 'nope'"),
-        (["--language", "fr"], "choose zh, ko or en"),
+        (["--language", "fr"], "choose zh, en or ko"),
         (["--how", "magic"], "choose auto, text, ocr, mineru, rapid-doc or vlm"),
         (["--answers", "none.csv"], "none.csv: cannot be read"),
         (["--parser", "m@nosuch:a=1"], "no such engine"),

@@ -109,9 +109,10 @@ def test_it_is_built_asked_judged_reported_and_on_the_site(data: Path, tmp_path:
         ("$\\frac{x}{2}$", r"よって \boxed{0.5x} です。", True),
         ("$\\frac{x}{2}$", r"よって \boxed{2x} です。", False),
         ("B", r"\boxed{B}", True),
-        ("B", "答え: B", None),
+        ("B", "答え: B", True),
         ("B", r"\boxed{C}", False),
         ("光合成", r"\boxed{光合成}", True),
+        ("光合成", "こたえは葉のはたらきです。", None),
         ("光合成", r"\boxed{葉のはたらき}", None),
     ],
 )
