@@ -1,8 +1,4 @@
-"""Decisions of another verifier beside ours, row by row, and a page of the disagreements.
-
-The other is math-verify (each row in a child process, bounded in processor time and memory), or a column of the rows
-with true or false: the marks of a person, of a log, of another tool.
-"""
+"""Decisions of math-verify (in bounded child processes), or of a column of the rows, beside ours; a page of both."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ from livek12.report.charts import TableShown, write_study
 
 MATH_VERIFY = "math-verify"
 SECONDS = 10.0
-"""Of processor time a row; math-verify's own limits are five seconds each for parsing and comparing."""
+"""Of processor time a row; math-verify has limits of five seconds for parsing and for comparing."""
 MEMORY_BYTES = 2 << 30
 MOST_SHOWN = 1_000
 _CHUNK = 512
@@ -49,20 +45,20 @@ class Disagreement:
 
     @property
     def is_contradiction(self) -> bool:
-        """Checks for one that accepts and one that rejects."""
+        """Checks for opposite decisions."""
         return {self.ours, self.theirs} == {"accept", "reject"}
 
 
 @dataclass(frozen=True)
 class ComparedVerdicts:
-    """Rows by our decision and the other's, and the rows that differ (at most `MOST_SHOWN`)."""
+    """Rows by both decisions; those that differ, at most `MOST_SHOWN`."""
 
     other: str
     counts: Counter[tuple[str, str]]
     disagreements: list[Disagreement]
 
     def sentences(self) -> Iterator[str]:
-        """What a reader should know first."""
+        """Sums of the counts."""
         decided = sum(count for pair, count in self.counts.items() if "undecided" not in pair)
         differ = sum(count for (ours, theirs), count in self.counts.items() if {ours, theirs} == {"accept", "reject"})
         yield f"{self.counts.total():,} rows; both decide {decided:,}, and differ in {differ:,} of these."
@@ -71,7 +67,7 @@ class ComparedVerdicts:
             yield f"{name} leaves {undecided:,} undecided."
 
     def write_page(self, path: Path) -> None:
-        """Writes the counts and the disagreements as a page."""
+        """Writes the page."""
         heads = ["", *(f"{self.other}: {decision}" for decision in _DECISIONS)]
         rows = [
             [f"livek12: {ours}", *(f"{self.counts[ours, theirs]:,}" for theirs in _DECISIONS)] for ours in _DECISIONS
@@ -85,12 +81,7 @@ class ComparedVerdicts:
 
 
 def compare_verdicts(source: Path, target: Path, other: str) -> ComparedVerdicts:
-    """Compares the decisions of OUT with those of another verifier on the same rows of IN.
-
-    Args:
-        source: IN of `judge-pairs`.
-        target: its OUT, complete.
-        other: "math-verify", or a column of IN with true or false.
+    """Compares the decisions of OUT with those of `other`: math-verify, or a column of IN with true or false.
 
     Raises:
         UserError: math-verify is not installed, no row has the column, or a file cannot be read.
@@ -174,7 +165,7 @@ def _by_math_verify(pair: JudgedPair | None, pool: ProcessPool) -> bool | None:
 
 
 def verify_rows(link: Link, seconds: float) -> None:
-    """Serves rows to math-verify in a child process; `seconds` of processor time each."""
+    """Serves rows in a child process; `seconds` of processor time each."""
     _verified({"key": "1", "response": "1", "labels": False})
     for line in requests(link):
         limit_time(seconds)
@@ -184,7 +175,7 @@ def verify_rows(link: Link, seconds: float) -> None:
 
 
 def _verified(row: dict[str, Any]) -> bool | None:
-    """Decision of math-verify by its defaults; options as strings. None where it raises."""
+    """Decision by the defaults; None where it raises."""
     from math_verify import StringExtractionConfig, parse, verify
 
     config = {"extraction_config": [StringExtractionConfig(strings=_LABELS)]} if row["labels"] else {}

@@ -1,8 +1,7 @@
 """Closing sentences: numbers that the last sentence of a response gives as the answer.
 
-Two grounds. With the question at hand: it asks for one number or two, and the sentence holds just as many that the
-question does not have, and speaks of what is asked for. Without: the sentence has one number, a subject, a verb and no
-word that would qualify it. A sentence that doubts, bounds or compares gives nothing.
+Either the question asks for one or two numbers and the sentence, speaking of these, has as many new ones; or it has one
+number, a subject, a verb and no qualifying word.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def _says_en(sentence: str, before: str) -> bool:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The count of numbers a question asks for, and patterns of which the answering sentence has one, or all."""
+    """The count of numbers asked for, and patterns of the answering sentence."""
 
     count: int
     any_of: re.Pattern[str]
@@ -177,14 +176,14 @@ _DOUBTED = late(
 _WORKED = late(
     r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
 )
-"""A calculation before its result ("3360元+230元=3590元"), or a letter ("x = 4")."""
+"""A calculation ("3360元+230元=") or a letter ("x =") before its result."""
 _MATH_SIGNS = late(
     r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\${1,2}([-−]?\d[\d.,/]*[^$\d]{0,20})\${1,2}"
 )
 
 
 def closing_values(text: str, question: str) -> str | None:
-    """The numbers of the last sentence that the question asks for, joined by ", "; with their unit if only one."""
+    """The numbers of the last sentence that the question asks for, joined by ", "; one with its unit."""
     sentence = _last_sentence(text)
     asked = _asked(question) if question else None
     if sentence is None or asked is None:
@@ -235,7 +234,6 @@ def _numbers(sentence: str, question: str, count: int) -> str | None:
 
 
 def _unit_behind(behind: str, question: str) -> str:
-    """The unit behind a number, but for one that the question names."""
     unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
     return unit[0] if unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None else ""
 

@@ -1,8 +1,7 @@
-"""Markers: words that announce an answer, rewritten to one plain form that every reader reads.
+"""Markers: words that announce an answer, rewritten to one plain form for all readers ("Answer: ", 答案：, 정답:).
 
-`plainly(text, question)` turns "the answer (Yes or No) is", "정답 (Answer):", "[正确答案]", "Result:", "Ans.", a label
-that the question dictates ("[金额]") and a last line of only a conclusion ("Hence, x+1.") into "Answer: " or its
-Chinese or Korean word. A wording is known here, once, and no reader lists it.
+"The answer (in words) is", "정답 (Answer):", "[正确答案]", "Result:", a label that the question dictates ("[金额]"),
+"Hence, x+1.", options quoted first.
 """
 
 from __future__ import annotations
@@ -54,13 +53,7 @@ _HANGUL = late(r"[\uac00-\ud7a3]")
 
 
 def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> str:
-    """The text with each marker in its plain form.
-
-    Args:
-        text: of a response, without thinking.
-        question: may dictate a label of its own.
-        is_value: whether a text is an expression and nothing else.
-    """
+    """The text with each marker in its plain form; `is_value` checks for an expression and nothing else."""
     if "(" in text or "（" in text or "[" in text or "nswer to " in text or "nswer of " in text:
         text = _GLOSSED.sub(_without_gloss, text)
     if "[" in text or "【" in text or "「" in text or "〈" in text:
@@ -91,7 +84,7 @@ def _without_gloss(match: re.Match[str]) -> str:
 
 
 def _dictated(text: str, question: Question) -> str:
-    """A label in brackets whose words the question has, where it is the only such one."""
+    """The only label in brackets whose words the question has."""
     labels = [match for match in _LABEL.finditer(text) if match[1] in question.question and not read_labels(match[1])]
     if len({match[1] for match in labels}) != 1:
         return text
@@ -99,14 +92,14 @@ def _dictated(text: str, question: Question) -> str:
 
 
 def _first_lines(text: str, question: Question) -> str:
-    """A list of labels alone on the first line, or options quoted there, before nothing or an explanation."""
+    """Labels or quoted options, alone at the beginning."""
     text = _STRAY.sub("", text)
     texts = {option.label: _letters(option.text) for option in question.options}
     labels: list[str] = []
     end = 0
     while (line := _QUOTED.match(text, end)) and (not labels or line["label"] > labels[-1]):
         if line["label"] in CIRCLED and not _HANGUL.search(text):
-            return text  # a statement in Chinese, no option
+            return text
         if texts and not texts.get(line["label"], "").startswith(_letters(line["text"])):
             return text
         labels.append(line["label"])

@@ -46,7 +46,7 @@ class TextRegion:
 
 
 def final_text(response: str, question: Question) -> str:
-    """The response without thinking, programs, end marks and later turns; a first turn that only copies is skipped."""
+    """The first own turn of a response, without thinking, programs and end marks."""
     text = _THINKING.split(response).text[-MAX_CHARS:]
     if "```" in text:
         text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)

@@ -34,7 +34,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "packed run": ("x.parquet", PackedLines),
     "journal": ("responses-0.jsonl", lambda file: list(journal_lines(file.parent, "responses"))),
     "recorded responses": ("x.jsonl", lambda file: list(replay._lines(file))),
-    "pairs": ("x.jsonl", lambda file: list(pair_file._numbered(file))),
+    "pairs": ("x.jsonl", lambda file: list(pair_file.numbered_lines(file))),
     "log": ("x.jsonl", lambda file: list(objects(file))),
     "labels": ("x.jsonl", lambda file: list(labels._rows(file))),
 }
