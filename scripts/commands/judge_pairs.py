@@ -1,4 +1,4 @@
-"""`livek12 judge-pairs`: judges answers beside their keys, one a line, without a run folder."""
+"""`livek12 judge-pairs`: judges answers beside their keys, without a run folder."""
 
 from __future__ import annotations
 
