@@ -169,7 +169,7 @@ _ASKED_KO = late(
 )
 _DOUBTED = late(
     r"\b(?:at\s(?:least|most)|(?:more|less|fewer|greater)\sthan|between|or|not|never|cannot|if|unless|maybe|perhaps|probably|possibly"
-    r"|might|could|may|wrong|incorrect|false|mistake|suppose|assume|instead|original(?:ly)?|initial(?:ly)?|however|but|range)\b|n['’]t\b"
+    r"|might|could|may|wrong|incorrect|false|mistake|suppose|assume|instead|original(?:ly)?|initial(?:ly)?|however|but|range|correspond\w*|equivalent)\b|n['’]t\b"
     r"|[不没非未若或超]|至[少多]|如果|假设|可能|大于|小于|错|误|另外|其中|이상|이하|미만|초과|아니|않|없|또는|만약|라면|보다|틀",
     re.IGNORECASE,
 )

@@ -62,7 +62,7 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
             result = labelled, "labelled"
     if not result[0]:
         result = stated_values(text, count, truncated=truncated)
-        if result[0] and count == 1 and blank_count(question) < 2:
+        if result[0] and count == 1 and blank_count(question) < 2 and question.question_type not in CHOICE_TYPES:
             result = [announced_value(result[0][0], question.question) or result[0][0]], result[1]
     if not result[0] and (tabled := tabled_values(tail(text), count)):
         result = tabled, "labelled"

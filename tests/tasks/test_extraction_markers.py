@@ -104,6 +104,7 @@ def test_a_program_is_no_commitment() -> None:
         ("Find the numbers.", "Therefore, the two numbers are x = 4 and y = 18.", "4, 18"),
         ("How many apples are left?", "There are at least 4 apples left.", None),
         ("How many apples are left?", "There are 4 or 5 apples left.", None),
+        ("How old is the wood?", "This time corresponds to an age of roughly 15,400 years.", None),
         ("How many apples are left?", "If he ate 3, there are apples left.", None),
         ("文书中涉及的犯罪总金额是多少？", "因此，犯罪总金额为3360元+230元=3590元。", "3590元"),
         ("一共有多少个苹果？", "所以第3个篮子最大。", None),
