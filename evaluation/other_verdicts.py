@@ -179,7 +179,7 @@ def _verified(row: dict[str, Any]) -> bool | None:
     from math_verify import StringExtractionConfig, parse, verify
 
     config = {"extraction_config": [StringExtractionConfig(strings=_LABELS)]} if row["labels"] else {}
-    texts = [row[name] if row["labels"] else _as_formula(row[name]) for name in ("key", "response")]
+    texts = [row[name] if row["labels"] else as_formula(row[name]) for name in ("key", "response")]
     try:
         key, answer = (parse(text, **config) for text in texts)
         return bool(verify(key, answer))
@@ -187,5 +187,6 @@ def _verified(row: dict[str, Any]) -> bool | None:
         return None
 
 
-def _as_formula(text: str) -> str:
+def as_formula(text: str) -> str:
+    """Text as a formula."""
     return text if re.search(r"\$|\\boxed|\\\(|\\\[", text) else f"${text}$"

@@ -89,17 +89,15 @@ def _warm_math_verify() -> None:
 def _math_verify(row: BenchRow) -> SideAnswers:
     from math_verify import StringExtractionConfig, parse, verify
 
+    from livek12.evaluation.other_verdicts import as_formula
+
     began = time.perf_counter()
     if row.question_type in CHOICE_TYPES:
         config = [StringExtractionConfig(strings=("A", "B", "C", "D", "E", "F"))]
         verdict = verify(parse("".join(row.extracted), config), parse(row.response, config))
     else:
-        verdict = verify(parse(_as_formula(row.gold)), parse(_as_formula(row.response)))
+        verdict = verify(parse(as_formula(row.gold)), parse(as_formula(row.response)))
     return SideAnswers(bool(verdict), time.perf_counter() - began)
-
-
-def _as_formula(text: str) -> str:
-    return text if re.search(r"\$|\\boxed|\\\(|\\\[", text) else f"${text}$"
 
 
 # --- latex2sympy2_extended ----------------------------------------------------------------------------------------

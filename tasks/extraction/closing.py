@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from livek12.core.languages import HAN, HANGUL
 from livek12.core.patterns import late
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.regions import tail, unbolded
@@ -53,7 +54,7 @@ _OTHER = late(
     re.IGNORECASE,
 )
 _SO_CJK = late(r"(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?\s?")
-_CJK = late(r"[\u4e00-\u9fff\uac00-\ud7a3]")
+_CJK = late(f"[{HAN}{HANGUL}]")
 _UNIT_CJK = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
 )
@@ -72,11 +73,11 @@ def sentence_value(text: str) -> str | None:
     sentence = _last_sentence(text)
     if sentence is None or len(sentence) > _CHARS or "\\" in sentence.replace("\\%", "") or sentence.count("$") > 1:
         return None
-    numbers = list(_ANY_NUMBER.finditer(sentence))
-    if len(numbers) != 1 or len(re.findall(r"\d+", sentence)) != len(re.findall(r"\d+", numbers[0]["value"])):
+    numbers = _whole_numbers(sentence)
+    if len(numbers) != 1 or _is_joined(sentence, numbers[0]):
         return None
     before, behind = sentence[: numbers[0].start()], sentence[numbers[0].end() :]
-    if before.rstrip()[-1:] in _JOINING or behind.lstrip()[:1] in _JOINING or _NAMED_BEHIND.search(behind):
+    if _NAMED_BEHIND.search(behind):
         return None
     if _OTHER.search(before) or _OTHER.search(behind) or _CHANGES.match(behind):
         return None
@@ -85,6 +86,21 @@ def sentence_value(text: str) -> str | None:
     if not (_says_cjk(before) if _CJK.search(sentence) else _says_en(sentence, before)):
         return None
     return numbers[0]["value"] + _noun_behind(behind)
+
+
+def _whole_numbers(sentence: str) -> list[re.Match[str]]:
+    """All numbers, or none if digits are left."""
+    numbers = list(_ANY_NUMBER.finditer(sentence))
+    read = sum(len(_RUN.findall(number["value"])) for number in numbers)
+    return numbers if read == len(_RUN.findall(sentence)) else []
+
+
+_RUN = late(r"\d+")
+
+
+def _is_joined(sentence: str, number: re.Match[str]) -> bool:
+    before, behind = sentence[: number.start()].rstrip(), sentence[number.end() :].lstrip()
+    return before[-1:] in _JOINING or behind[:1] in _JOINING
 
 
 def _last_sentence(text: str) -> str | None:
@@ -157,7 +173,7 @@ _TWO = late(
     re.IGNORECASE,
 )
 _WORDS = late(r"[A-Za-z]{3,}")
-_EMPTY_WORDS = frozenset("the thi tha the tho his her its the and val numb amou".split())
+_EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
 """Stems of words that name nothing."""
 _MODIFIERS = 3
 _ASKED_CJK = late(r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[\u4e00-\u9fff]{0,2})")
@@ -196,7 +212,7 @@ def closing_values(text: str, question: str) -> str | None:
 
 
 def announced_value(sentence: str, question: str) -> str | None:
-    """The one number of a sentence that was announced as the answer."""
+    """The one number of an announced sentence."""
     if sentence.startswith("…") or not _PROSE.search(sentence):
         return None
     sentence = _without_work(sentence)
@@ -211,22 +227,16 @@ def _without_work(sentence: str) -> str:
 
 
 def _numbers(sentence: str, question: str, count: int) -> str | None:
-    """The numbers that the question does not have, if just as many."""
+    """The new numbers, if `count`."""
     if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
-        return None
-    numbers = list(_ANY_NUMBER.finditer(sentence))
-    if len(re.findall(r"\d+", sentence)) != sum(len(re.findall(r"\d+", number["value"])) for number in numbers):
         return None
     given = set(map(_plain, _DIGITS.findall(question)))
     new = [
         number
-        for number in numbers
-        if _plain(number["value"]) not in given and not _ORDINAL.match(sentence, number.start() - 1)
+        for number in _whole_numbers(sentence)
+        if _plain(number["value"]) not in given and not sentence.endswith("第", 0, number.start())
     ]
-    if len(new) != count or any(
-        sentence[: number.start()].rstrip()[-1:] in _JOINING or sentence[number.end() :].lstrip()[:1] in _JOINING
-        for number in new
-    ):
+    if len(new) != count or any(_is_joined(sentence, number) for number in new):
         return None
     if count > 1:
         return ", ".join(number["value"] for number in new)
@@ -239,9 +249,6 @@ def _unit_behind(behind: str, question: str) -> str:
 
 
 _DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
-
-
-_ORDINAL = late(r"第")
 
 
 def _plain(number: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
@@ -48,8 +49,8 @@ _LAST = late(
     re.IGNORECASE,
 )
 _MORE_THAN_WORDS = late(r"[\d$\\.!?]|[。！？?；;:：]|\b(?:because|since|or|not|if|but)\b|因为|由于|或|不|没|아니|않")
-_CJK = late(r"[\u3400-\u9fff]")
-_HANGUL = late(r"[\uac00-\ud7a3]")
+_CJK = late(f"[{IDEOGRAPHS}]")
+_HANGUL = late(f"[{HANGUL}]")
 
 
 def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> str:
