@@ -146,41 +146,45 @@ def no_room(work: StationWork) -> Seen:
 
 
 def real(work: StationWork) -> Seen:
-    """A small model sits the sample exam; first 20 tokens by each engine."""
+    """A genuine small model: the sample exam to its report, 20 tokens by each engine, and what a start costs again."""
     if not work.real:
         raise Failed("needs --real FOLDER or FILE.gguf: a small genuine model")
     from livek12.scripts.bench.models import small_model_folder
 
     path = Path(work.real)
     model = small_model_folder(path, work.work) if path.suffix == ".gguf" else path
-    words = ["--task", TEXT, "--data", sample(work), "--model", model, "--temperature", 0, "--max-tokens", 20]
+    cache = {"VLLM_CACHE_ROOT": str(work.work / "vllm-cache")}
 
-    def side(name: str, *more: object) -> list[object]:
-        return [*words, *more, "--out", work.work / name]
+    def ask_side(name: str, *more: object, verb: str = "generate", **environment: str) -> None:
+        words = [verb, "--task", TEXT, "--model", model, "--temperature", 0, "--out", work.work / name, *more]
+        finished(work, name, *words, codes=(0, 1), **environment)
 
-    transformers = ("--engine", "transformers")
-    with command(work, "real-cpu", "generate", *side("real-cpu", *transformers), CUDA_VISIBLE_DEVICES="") as process:
-        exam = side("real-vllm", "--engine-args", spelled(EAGER))
-        finished(work, "real-vllm", "run", *exam, codes=(0, 1))  # from the questions to the report
-        finished(work, "real-transformers", "generate", *side("real-transformers", *transformers))
-        if process.wait(LIMIT):
-            raise Failed(f"on the CPU: {said_last(work, 'real-cpu')}")
+    fifty = ("--data", text_data(work), "--limit", work.many(50), "--max-tokens", 20)
+    exam = ("--data", sample(work), "--max-tokens", work.many(512))
+    graphs = ("--engine-args", spelled({"max_model_len": 4096}))
+    ask_side("real-exam", *exam, *graphs, verb="run", **cache)
+    ask_side("real-vllm", *fifty, *graphs, **cache)
+    ask_side("real-one-process", *fifty, *graphs, **cache, VLLM_ENABLE_V1_MULTIPROCESSING="0")
+    ask_side("real-transformers", *fifty, "--engine", "transformers")
+    ask_side("real-cpu", *fifty, "--engine", "transformers", CUDA_VISIBLE_DEVICES="")
     texts = {
         side: {response.key.question_id: response.text for response in RunFolder.open(work.work / side).responses()}
         for side in ("real-vllm", "real-transformers", "real-cpu")
     }
-    reference = texts["real-cpu"]
+    pairs = (("real-vllm", "real-cpu"), ("real-transformers", "real-cpu"), ("real-vllm", "real-transformers"))
     same = {
-        side: sum(text == reference[key] for key, text in answers.items()) / len(reference)
-        for side, answers in texts.items()
-        if side != "real-cpu"
+        f"{a[5:]} and {b[5:]}": sum(texts[b].get(key) == text for key, text in texts[a].items()) / len(texts[a])
+        for a, b in pairs
     }
-    pair = sum(texts["real-vllm"][key] == text for key, text in texts["real-transformers"].items()) / len(reference)
-    seen = f"same 20 tokens as on the CPU: vLLM {same['real-vllm']:.0%}, transformers {same['real-transformers']:.0%};"
-    return f"{seen} vLLM and transformers {pair:.0%} of {len(reference)}", {
-        "same as CPU": same,
-        "vLLM and transformers": pair,
-    }
+    sessions = {name: session(work.work / f"real-{name}", "generate") for name in ("exam", "vllm", "one-process")}
+    starts = {name: (one.loaded or 0.0) - one.started for name, one in sessions.items()}
+    stages = {name: one.figures.stages for name, one in sessions.items() if one.figures}
+    seen = f"same 20 tokens of {len(texts['real-cpu'])}: " + ", ".join(
+        f"{pair} {share:.0%}" for pair, share in same.items()
+    )
+    first, again, inside_seconds = starts.values()
+    seen += f"; a start with graphs {first:.0f} s, again {again:.0f} s, in one process {inside_seconds:.0f} s"
+    return seen, {"same": same, "starts": starts, "stages": stages}
 
 
 def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[StationWork], Seen]:
@@ -236,9 +240,9 @@ def slots(work: StationWork) -> Seen:
     from livek12.engines import make_engine
 
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the scheduler is then in reach, and one load does for all
-    tokens_each, limit = 1024, work.many(192)
+    tokens_each, limit = 512, work.many(96)
     cache = (
-        {"kv_cache_memory_bytes": 50_000 * 147_456} if work.gpus else {}
+        {"kv_cache_memory_bytes": 25_000 * 147_456} if work.gpus else {}
     )  # 36 layers × 8 heads × 128 × 2 × 2 bytes a token
     work.shape = "qwen3-8b"
     work.engine = engine = make_engine("vllm", str(work.model(work.shape)), work.args(work.shape, **EAGER, **cache))
@@ -255,7 +259,7 @@ def slots(work: StationWork) -> Seen:
     each = "; ".join(
         f"{n} sequences: {f['tokens/s']:,.0f} tokens/s, {f['preemptions']} preemptions" for n, f in figures.items()
     )
-    return f"{limit} × {tokens_each} tokens, cache of 50,000: {each}", figures
+    return f"{limit} × {tokens_each} tokens, cache of 25,000: {each}", figures
 
 
 def pool(
@@ -288,11 +292,19 @@ def pool(
 
 
 def shared(work: StationWork) -> Seen:
-    """Two engines on one card by shares (one engine: `generation-256`)."""
+    """Two engines on one card by shares, beside one engine on the whole card."""
+    from livek12.engines import make_engine
+
+    model, args, limit = work.model("qwen3-8b"), work.args("qwen3-8b", **EAGER), work.many(320)
     share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
-    args = work.args("qwen3-8b", **EAGER, **share)
-    rate, memory = pool(work, 2, work.model("qwen3-8b"), args, work.many(320), 256)
-    return f"two engines of 8B: {rate:,.0f} tokens/s, {memory:.1f} GiB together", {"tokens/s": rate, "held GiB": memory}
+    rate, memory = pool(work, 2, model, args | share, limit, 256)
+    work.shape, work.engine = "qwen3-8b", make_engine("vllm", str(model), args)
+    folder, lent = ask(work, "shared-alone", TEXT, text_data(work), limit=limit, max_tokens=256)
+    alone = tokens_of(folder) / lent.seconds
+    work.engine.close()
+    work.engine = None
+    seen = f"two engines of 8B: {rate:,.0f} tokens/s, {memory:.1f} GiB together; one: {alone:,.0f} tokens/s"
+    return seen, {"tokens/s": rate, "held GiB": memory, "alone tokens/s": alone}
 
 
 def replicas(work: StationWork) -> Seen:
@@ -323,7 +335,7 @@ def transformers(work: StationWork) -> Seen:
 
 READY_SECONDS = 900
 SERVER = """
-from livek12.engines.vllm_ready import ready_vllm
+from livek12.engines.vllm.ready import ready_vllm
 ready_vllm()
 if __name__ == "__main__":
     import runpy
@@ -380,8 +392,7 @@ def served(work: StationWork) -> Seen:
 def sweep(work: StationWork) -> Seen:
     """Two cells on one card: the second starts when memory is free."""
     file, out = work.work / "sweep.yaml", work.work / "sweep"
-    args = work.args("qwen3-8b", **EAGER)
-    model = str(work.model("qwen3-8b"))
+    args, model = EAGER, str(work.model("tiny"))
     cells = [{"name": model, "label": label, "engine": "vllm", "gpus": 1, "engine_args": args} for label in "ab"]
     exam = {"data": str(sample(work)), "tasks": [TEXT], "limit": 4, "sampling": {"max_tokens": 16, "temperature": 0}}
     file.write_text(json.dumps({"out": str(out), **exam, "models": cells}))

@@ -63,8 +63,7 @@ STATIONS = (
         "qwen3-vl-8b",
         SEEING,
     ),
-    Station("commands", "processes of their own", {"kill": 45, "judge": 75, "no-room": 40}, 1, gpus=1),
-    Station("real", "a genuine small model", {"real": 75}, 1),
+    Station("commands", "processes of their own", {"kill": 75, "judge": 150, "no-room": 60}, 1, gpus=1),
     Station(
         "graphs",
         "a text model of 8B as users start it",
@@ -73,10 +72,12 @@ STATIONS = (
         "qwen3-8b",
         {"max_model_len": 8192},
     ),
-    Station("shapes", "quantised and mixture models", {"fp8": 20, "moe": 20, "awq": 20}, 1, gpus=1),
+    Station("real", "a genuine small model", {"real": 150}, 1),
+    Station("shapes", "quantised and mixture models", {"fp8": 75, "moe": 110, "awq": 65}, 1, gpus=1),
+    Station("more", "transformers, a sweep", {"transformers": 30, "sweep": 120}, 1),
+    Station("shared", "two engines on one card", {"shared": 200}, 1),
     Station("slots", "a KV cache that is too small", {"slots": 100}, 1, gpus=1),
-    Station("shared", "two engines on one card", {"shared": 150}, 1),
-    Station("more", "transformers, a server, a sweep", {"transformers": 45, "served": 75, "sweep": 160}, 1),
+    Station("server", "vLLM's own server", {"served": 75}, 1),
     Station("cards", "several cards", {"replicas": 150, "tensor-parallel": 80}, 1, gpus=2),
 )
 """In the order of their value; the seconds are those of an H100 that has just been started."""
