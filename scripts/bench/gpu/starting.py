@@ -177,8 +177,8 @@ def real(work: StationWork) -> Seen:
         for a, b in pairs
     }
     sessions = {name: session(work.work / f"real-{name}", "generate") for name in ("exam", "vllm", "one-process")}
-    starts = {name: (one.loaded or 0.0) - one.started for name, one in sessions.items()}
-    stages = {name: one.figures.stages for name, one in sessions.items() if one.figures}
+    starts = {name: (entry.loaded or 0.0) - entry.started for name, entry in sessions.items()}
+    stages = {name: entry.figures.stages for name, entry in sessions.items() if entry.figures}
     seen = f"same 20 tokens of {len(texts['real-cpu'])}: " + ", ".join(
         f"{pair} {share:.0%}" for pair, share in same.items()
     )
