@@ -42,6 +42,7 @@ from livek12.tasks.base import Task
 from livek12.tasks.families import source_of
 from livek12.tasks.prompting import asked_together, asking_order, build_request, requests
 from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_side
+from livek12.tasks.sheets import QuestionSheet, answers, sheet_request, sheets_of
 
 if TYPE_CHECKING:
     from livek12.core.run.journal import JournalWriter
@@ -236,7 +237,16 @@ def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Req
     """Question by question within tasks of one exam, so that their common prompt is read once."""
     samplings = {task.name: task.sampling for task in spec.tasks}
     for task, question in asked_in_order(exam):
-        yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
+        if task.sitting:
+            keys = [Key(task=task.name, question_id=question.id, trial=trial) for trial in range(spec.trials)]
+            yield from (_on_its_sheet(key, samplings[task.name]) for key in keys if claims.take(str(key)))
+        else:
+            yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
+
+
+def _on_its_sheet(key: Key, sampling: Sampling) -> Request:
+    """Stands for a question until its sheet is made."""
+    return Request(key=key, messages=[], sampling=sampling)
 
 
 def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
@@ -264,10 +274,75 @@ Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
 
 
 def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitStack) -> Make:
-    if not any(task.first_style for task in exam.tasks):
+    if not any(task.first_style or task.sitting for task in exam.tasks):
         return engine.generate
     journal = stack.enter_context(run.writer("earlier"))
-    return lambda requests: outcomes(engine, requests, run, exam, journal)
+    make: Make = lambda requests: outcomes(engine, requests, run, exam, journal)  # noqa: E731
+    if any(task.sitting for task in exam.tasks):
+        return _Sheets(exam, {str(reply.key): reply for reply in run.earlier()}, journal, make).outcomes
+    return make
+
+
+class _Sheets:
+    """Outcomes of questions that are asked by sheets; the reply to a sheet is stored before it is split."""
+
+    def __init__(self, exam: TaskData, stored: Mapping[str, Response], journal: JournalWriter, make: Make) -> None:
+        self._stored, self._journal, self._make, self._pages = stored, journal, make, exam.pages
+        self._tasks = {task.name: task for task in exam.tasks}
+        self._sheets: dict[tuple[str, str], QuestionSheet] = {
+            (task.name, question.id): sheet
+            for task in exam.tasks
+            if task.sitting
+            for sheet in sheets_of(task, exam.questions[task.name])
+            for question in sheet.questions.values()
+        }
+        self._wanted: dict[Key, tuple[QuestionSheet, list[Key]]] = {}
+        self._ready: deque[Response | Failure] = deque()
+
+    def outcomes(self, requests: Iterable[Request]) -> Iterator[Response | Failure]:
+        """Outcomes of questions, in the order of the sheets' replies."""
+        for outcome in self._make(self._asked(requests)):
+            yield from self._drained()
+            wanted = self._wanted.pop(outcome.key, None)
+            if wanted is None:
+                yield outcome
+            elif isinstance(outcome, Response):
+                self._journal.append(outcome)
+                yield from answers(wanted[0], outcome, wanted[1])
+            else:
+                yield from (outcome.model_copy(update={"key": key}) for key in wanted[1])
+        yield from self._drained()
+
+    def _drained(self) -> Iterator[Response | Failure]:
+        while self._ready:
+            yield self._ready.popleft()
+
+    def _asked(self, requests: Iterable[Request]) -> Iterator[Request]:
+        """One request for the questions of a sheet, which are adjacent, in each trial."""
+        for sheet, group in groupby(requests, key=lambda each: self._sheets.get((each.key.task, each.key.question_id))):
+            if sheet is None:
+                yield from group
+                continue
+            by_trial: dict[int, list[Request]] = {}
+            for request in group:
+                by_trial.setdefault(request.key.trial, []).append(request)
+            for trial in sorted(by_trial):
+                yield from self._sheet(sheet, trial, by_trial[trial])
+
+    def _sheet(self, sheet: QuestionSheet, trial: int, wanted: list[Request]) -> Iterator[Request]:
+        task, keys = self._tasks[wanted[0].key.task], [request.key for request in wanted]
+        key = Key(task=task.name, question_id=sheet.id, trial=trial)
+        try:
+            request = sheet_request(task, sheet, key, wanted[0].sampling, self._pages)
+        except UserError as error:
+            self._ready += [Failure(key=key, state="failed", reason=str(error)) for key in keys]
+            return
+        reply = self._stored.get(str(key))
+        if reply is not None and reply.prompt_sha256 in (None, request.prompt_sha256):
+            self._ready += answers(sheet, reply, keys)
+            return
+        self._wanted[key] = (sheet, keys)
+        yield request
 
 
 def _outcomes(make: Make, requests: Iterable[Request | Failure]) -> Iterator[Response | Failure]:
@@ -300,7 +375,7 @@ def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
 
 def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
     """Warns of recorded answers that the run leaves out and of questions that lack some."""
-    ids = {question.id for questions in exam.questions.values() for question in questions}
+    ids = {id for task in exam.tasks for id in _recorded_ids(task, exam)}
     if strangers := sorted({question for _, question, _ in recorded.names()} - ids):
         warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
     recordings = _recordings(recorded, exam)
@@ -317,12 +392,17 @@ def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
         warn(f"{recorded.model}: {have} {fewer}; the missing {missing} count as failed")
 
 
+def _recorded_ids(task: Task, exam: TaskData) -> list[str]:
+    questions = exam.questions[task.name]
+    return [each.id for each in (sheets_of(task, questions) if task.sitting else questions)]
+
+
 def _recordings(recorded: ReplayEngine, exam: TaskData) -> Trials:
     """A recording without a task serves every task."""
     tasks: defaultdict[str, list[str]] = defaultdict(list)
-    for task, questions in exam.questions.items():
-        for question in questions:
-            tasks[question.id].append(task)
+    for asked in exam.tasks:
+        for id in _recorded_ids(asked, exam):
+            tasks[id].append(asked.name)
     recordings: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
     for of_task, id, trial in recorded.names():
         for task in tasks.get(id, ()):
@@ -449,7 +529,13 @@ def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]
     costs = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None
+    for task in exam.tasks:
+        for sheet in sheets_of(task, exam.questions[task.name]) if task.sitting else ():
+            key = Key(task=task.name, question_id=sheet.id)
+            _put(costs[task.name], sheet_request(task, sheet, key, samplings[task.name], exam.pages), trials, [])
     for task, question in asked_in_order(exam):
+        if task.sitting:
+            continue
         # The prompts of one question are compared with each other: those of others share no more than the frame.
         if source != (source := (task.asked_with, source_of(question))):
             before = []

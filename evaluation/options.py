@@ -56,16 +56,20 @@ class RunOptions:
         tuple[str, Path] | None,
         Flag(TASK, "Only questions that the model failed in that run.", metavar="failed-in RUN"),
     ] = None
+    sitting: Annotated[
+        str,
+        Flag(TASK, "What one request asks: one question, or all of a section or paper: one, section, paper."),
+    ] = "one"
     budgets: Annotated[
         str, Flag(SAMPLING, "Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
     ] = ""
 
     @property
     def tasks(self) -> str:
-        """Names of the tasks with their budgets, comma-separated."""
-        from livek12.tasks.registry import with_budgets
+        """Names of the tasks with their sitting and budgets, comma-separated."""
+        from livek12.tasks.registry import with_budgets, with_sitting
 
-        return with_budgets(self.task, self.budgets)
+        return with_budgets(with_sitting(self.task, self.sitting), self.budgets)
 
     def with_trials(self) -> RunOptions:
         """Copy with the tasks' own number of trials, if none is given."""

@@ -129,6 +129,8 @@ def _read(benchmark: str, style: str, folder: Path) -> dict[str, PromptFile]:
 Derive = Callable[[Question], list[Question]]
 """Derives questions from one; deterministic."""
 Modality = Literal["text_only", "text_image", "image_only"]
+Sitting = Literal["", "section", "paper"]
+"""Asked in one request: a question, a section, or a paper."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ class Task:
         partial_credit: for multi-select answers (see `judges.rules.choice`).
         judge: the article's.
         metrics: the paper's, by the names of report.json, the main one first.
+        sitting: what one request asks.
         budgets: the r of Acc≤r: shares of `budget_base`.
         budget_base: completion tokens at r = 1.
         budget: the r that limits every request; None: the sampling's limit.
@@ -175,6 +178,7 @@ class Task:
     partial_credit: PartialCredit = "exact"
     judge: NamedJudge = field(default_factory=lambda: NamedJudge("count"))
     metrics: tuple[str, ...] = ("accuracy",)
+    sitting: Sitting = ""
     budgets: tuple[float, ...] = ()
     budget_base: int = 32_768
     budget: float | None = None

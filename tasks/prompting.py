@@ -63,7 +63,7 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
     papers = {
         f"{task.name}/{question.id}": f"paper {question.paper_id}"
         for task in tasks
-        if task.modality == "image_only"
+        if task.modality == "image_only" or task.sitting
         for question in questions[task.name]
         if question.paper_id
     }
@@ -83,9 +83,11 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
 
 
 def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
-    """The asking order: image-only by paper, first pages first; otherwise as in the data."""
+    """The asking order: image-only by paper, first pages first; sheets by paper; otherwise as in the data."""
     if task.modality != "image_only":
-        return list(questions)
+        questions = list(questions)
+        first = {question.paper_id: place for place, question in reversed([*enumerate(questions)])}
+        return sorted(questions, key=lambda question: first[question.paper_id]) if task.sitting else questions
     return sorted(questions, key=lambda question: (question.paper_id or "", question.page_numbers))
 
 
@@ -97,18 +99,19 @@ def build_request(
     Raises:
         UserError: the modality cannot show the question (no page, a mark without a picture, …).
     """
+    if task.sitting:
+        raise UserError(f"{task.name} asks whole sheets, not one question: run it with `livek12 run`")
     if task.modality == "image_only":
-        pictures = _pages_of(question, pages)
+        pictures = page_images(question, pages)
         parts = _image_only_parts(task.prompt(question.language), question, pictures)
     else:
-        pictures = _figures_of(task, question)
+        pictures = figures_of(task, question)
         if task.first_style and explained is None:
             return _first_request(task, question, key, sampling)
         before, after = task.prompt(question.language).split("{question}")
-        text = _text_without_pictures(question) if task.without_pictures else _text_of(question, len(pictures))
         parts = [
             text_part(_with_knowledge(before, question).replace(_EXPLAINED, harmless(explained or ""))),
-            *_interleave(text, pictures),
+            *interleaved(text_of(task, question), pictures),
             text_part(after.rstrip()),
         ]
     return Request(
@@ -130,7 +133,15 @@ def _together(task: Task, question: Question) -> str:
     return f"{task.asked_with}/{source_of(question)}"
 
 
-def _text_of(question: Question, pictures: int) -> str:
+def text_of(task: Task, question: Question) -> str:
+    """A question with its options and a mark for each picture shown.
+
+    Raises:
+        UserError: it has more marks than pictures.
+    """
+    if task.without_pictures:
+        return _text_without_pictures(question)
+    pictures = len(question.images)
     options = [f"{option.label}. {option.text}" for option in question.options]
     text = "\n".join([question.question, *options])
     missing = pictures - text.count(IMAGE_MARK)
@@ -156,7 +167,12 @@ def _with_knowledge(text: str, question: Question) -> str:
     return text.replace(_KNOWLEDGE, "\n".join(f"- {' '.join(point.split())}" for point in question.knowledge_points))
 
 
-def _figures_of(task: Task, question: Question) -> list[Image]:
+def figures_of(task: Task, question: Question) -> list[Image]:
+    """The pictures that the task shows of a question.
+
+    Raises:
+        UserError: the task is text-only, or one is missing.
+    """
     if task.without_pictures:
         return []
     if question.images and task.modality == "text_only":
@@ -167,7 +183,12 @@ def _figures_of(task: Task, question: Question) -> list[Image]:
     return question.images
 
 
-def _pages_of(question: Question, pages: Pages) -> list[Image]:
+def page_images(question: Question, pages: Pages) -> list[Image]:
+    """The pages of a question, by their numbers.
+
+    Raises:
+        UserError: it names none, or one is missing.
+    """
     if not question.paper_id or not question.page_numbers or not question.number:
         raise UserError(f"question {question.id} has no paper, pages or number; it cannot be asked from page images")
     images: list[Image] = pages_of(question, pages)
@@ -183,7 +204,8 @@ def _image_only_parts(template: str, question: Question, pictures: list[Image]) 
     return [text_part(before), *(image_part(page) for page in pictures), text_part(ask.lstrip("\n"))]
 
 
-def _interleave(text: str, pictures: list[Image]) -> Iterator[Part]:
+def interleaved(text: str, pictures: list[Image]) -> Iterator[Part]:
+    """A text with its pictures in place of their marks."""
     pieces = text.split(IMAGE_MARK) if pictures else [text]
     for index, piece in enumerate(pieces):
         if index:

@@ -1,4 +1,6 @@
-"""Tasks by name: members of families, budgets (`T@0.1`), logs of other harnesses.
+"""Tasks by name: members of families, sittings (`T@paper`), budgets (`T@0.1`), logs of other harnesses.
+
+`TASK@paper` and `TASK@section` ask all questions of a paper, or of a section of it, in one request (`tasks.sheets`).
 
 `TASK@R` limits TASK's requests to floor(R · budget_base) tokens, 0 < R ≤ 1 in its shortest form; the model does not see
 the limit.
@@ -14,12 +16,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from typing import Final
+from typing import Final, cast
 
 from livek12.core import benchmarks
 from livek12.core.errors import UserError
 from livek12.judges.base import NamedJudge
-from livek12.tasks.base import Task, task_modules
+from livek12.tasks.base import Sitting, Task, prompt_files, prompt_name, task_modules
 from livek12.tasks.families import EVERY, SIGN, Family, TaskSet
 
 
@@ -45,6 +47,41 @@ def limited(task: Task, share: float) -> Task:
         variant_of=task.name,
         differs=f"at most {tokens} completion tokens",
         sampling=task.sampling.model_copy(update={"max_tokens": tokens}),
+    )
+
+
+SITTINGS: Final[dict[str, str]] = {
+    "paper": "a whole paper in one request",
+    "section": "a section of a paper in one request",
+}
+SHEET: Final = "sheet"
+"""Style of the prompts for sheets, after the task's own."""
+
+
+def sat(task: Task, sitting: str) -> Task:
+    """The task with whole papers or sections in one request.
+
+    Raises:
+        UserError: it has no prompts for that, or is asked in another way already.
+    """
+    if sitting not in SITTINGS:
+        raise UserError(f"--sitting {sitting}: it is one of {', '.join(SITTINGS)}")
+    style = "_".join(filter(None, (task.style, SHEET)))
+    if task.derive or task.first_style or task.sitting or task.budget is not None or task.without_pictures:
+        raise UserError(f"task {task.name} cannot be sat by {sitting}: its questions are asked in a way of their own")
+    if not prompt_files(task.benchmark, style):
+        raise UserError(
+            f"task {task.name} cannot be sat by {sitting}: it has no prompts/{prompt_name('LANGUAGE', style)}"
+        )
+    return replace(
+        task,
+        name=f"{task.name}@{sitting}",
+        description=f"{task.description}: {SITTINGS[sitting]}",
+        sitting=cast("Sitting", sitting),
+        style=style,
+        published=None,
+        variant_of=task.name,
+        differs=SITTINGS[sitting],
     )
 
 
@@ -170,7 +207,7 @@ def find_task(name: str) -> Task | None:
         return logged_task(name)
     base, at, share = name.rpartition("@")
     if at:
-        return _budgeted(base, share, name)
+        return _sat(base, share) if share in SITTINGS else _budgeted(base, share, name)
     base, colon, word = name.partition(SIGN)
     if colon:
         task = find_task(base)
@@ -229,6 +266,14 @@ def _named(name: str) -> list[Task]:
     return [get_task(name)]
 
 
+def _sat(base: str, sitting: str) -> Task | None:
+    task = find_task(base)
+    try:
+        return sat(task, sitting) if task else None
+    except UserError:
+        return None
+
+
 def _budgeted(base: str, share: str, name: str) -> Task | None:
     try:
         task = find_task(base)
@@ -243,6 +288,8 @@ def get_task(name: str) -> Task:
     if task := find_task(name):
         return task
     base, at, share = name.rpartition("@")
+    if share in SITTINGS:
+        return sat(get_task(base), share)
     if at:
         meant = limited(get_task(base), parse_shares(share)[0])
         raise UserError(f"unknown task {name!r}: did you mean {meant.name}?")
@@ -266,6 +313,17 @@ def with_budgets(names: str, budgets: str) -> str:
         return names
     shares = parse_shares(budgets)
     return ",".join(limited(task, share).name for task in get_tasks(names) for share in shares)
+
+
+def with_sitting(names: str, sitting: str) -> str:
+    """Task names with whole papers or sections in one request; "" or "one" leaves them.
+
+    Raises:
+        UserError: an unknown task or sitting, or a task that cannot be asked so.
+    """
+    if sitting in ("", "one"):
+        return names
+    return ",".join(sat(task, sitting).name for task in get_tasks(names))
 
 
 def get_tasks(names: str) -> list[Task]:

@@ -15,6 +15,7 @@ from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, grade, judge_version, total
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.regions import spoken
+from livek12.tasks.sheets import UNSPLIT
 
 if TYPE_CHECKING:
     from livek12.judges.jury import Jury
@@ -29,6 +30,8 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
     """Marks one response by rule."""
 
     def mark() -> Verdict:
+        if response.finish_reason == UNSPLIT:
+            return undecided(question, response.key, config, "its part of the sheet cannot be told")
         extraction = extract(response.text, question, response.finish_reason)
         return grade(question, response.key, extraction.answers, config=config, cascade=cascade)
 
@@ -47,10 +50,14 @@ def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Cal
         raise
     except Exception as error:
         _log.warning("%s: the rules broke off", key, exc_info=True)
-        reason = f"the rules broke off ({type(error).__name__})"
-        gold = "; ".join(question.answer)
-        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=reason)
-        return total(question, key, [part], config)
+        return undecided(question, key, config, f"the rules broke off ({type(error).__name__})")
+
+
+def undecided(question: Question, key: Key, config: GradingConfig, reason: str) -> Verdict:
+    """The verdict of an answer that no rule can decide."""
+    gold = "; ".join(question.answer)
+    part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=reason)
+    return total(question, key, [part], config)
 
 
 @dataclass(frozen=True)
