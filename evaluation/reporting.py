@@ -146,7 +146,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         modalities=modalities,
         limits=limits_of(spec),
         thinking=thinking,
-        asked=drawn,
+        requested=drawn,
         beside=beside(asked_tasks),
         alike=alike(asked_tasks),
     )
@@ -167,10 +167,10 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
+def read_rows(run: RunFolder) -> Iterator[Row]:
     """Rows of a run; shows progress where reading takes long."""
     spec = run.spec()
-    return watched(run.rows(texts), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
+    return watched(run.rows(), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
 
 
 def limits_of(spec: RunSpec) -> dict[str, Limit]:

@@ -18,17 +18,13 @@ def dedup(
         typer.Argument(metavar="SOURCE", help="Ingested folders, data sets (folder or ORG/NAME), or files of rows."),
     ],
     against: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--against", metavar="DATA", help="An earlier release to compare with, but not within; repeatable."
-        ),
+        list[str] | None, options.Opt("An earlier release to compare with, but not within; repeatable.", metavar="DATA")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."),
+        Path | None, "The pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."
     ] = None,
-    pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="Also compare figures.")] = True,
-    variants: Annotated[bool, typer.Option("--variants/--no-variants", help="Also write variants.")] = True,
+    pictures: Annotated[bool, options.Opt("Also compare figures.", "--pictures/--no-pictures")] = True,
+    variants: Annotated[bool, options.Opt("Also write variants.", "--variants/--no-variants")] = True,
     as_json: options.Json = False,
 ) -> None:
     """Find duplicate questions, within a source and against earlier releases.

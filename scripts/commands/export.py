@@ -19,26 +19,18 @@ if TYPE_CHECKING:
 @options.command("livek12 export runs/qwen3 --to inspect --out exported")
 def export(
     runs: options.Runs,
-    to: Annotated[str, typer.Option("--to", help="eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder of what is written.")],
-    model_id: Annotated[str, typer.Option("--model-id", help="The model as the Hub has it, ORG/NAME.")] = "",
-    data_repo: Annotated[str, typer.Option("--data-repo", help="The data set as the Hub has it, ORG/NAME.")] = "",
-    rows: Annotated[
-        str, typer.Option("--rows", help="Single answers: public (those that may be shown), all, or none.")
-    ] = "public",
+    to: Annotated[str, "eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect."],
+    out: Annotated[Path, "The folder of what is written."],
+    model_id: Annotated[str, "The model as the Hub has it, ORG/NAME."] = "",
+    data_repo: Annotated[str, "The data set as the Hub has it, ORG/NAME."] = "",
+    rows: Annotated[str, "Single answers: public (those that may be shown), all, or none."] = "public",
     hold: options.Hold = None,
-    bounds: Annotated[
-        bool, typer.Option("--bounds", help="Where a mark is an interval: its lower end, the interval in the notes.")
-    ] = False,
-    organization: Annotated[str, typer.Option("--organization", help="Who evaluated.")] = "",
-    relationship: Annotated[
-        str, typer.Option("--relationship", help="To the model: first_party, third_party, collaborative or other.")
-    ] = "other",
-    source_url: Annotated[str, typer.Option("--source-url", help="Where more about the results stands.")] = "",
-    pull_request: Annotated[
-        bool, typer.Option("--pull-request", help="eval-results: open a pull request at the model, once.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and send nothing.")] = False,
+    bounds: Annotated[bool, "Where a mark is an interval: its lower end, the interval in the notes."] = False,
+    organization: Annotated[str, "Who evaluated."] = "",
+    relationship: Annotated[str, "To the model: first_party, third_party, collaborative or other."] = "other",
+    source_url: Annotated[str, "Where more about the results stands."] = "",
+    pull_request: Annotated[bool, "eval-results: open a pull request at the model, once."] = False,
+    dry_run: Annotated[bool, "Say what would be proposed, and send nothing."] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:

@@ -24,14 +24,9 @@ def judge_pairs(
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="One line for each line of IN, in its order.")],
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_repeats", "audit", "stages"))],
-    model: Annotated[
-        str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
-    ] = "",
+    model: Annotated[str, "The model that wrote the responses, which never judges itself."] = "",
     compare: Annotated[
-        str,
-        typer.Option(
-            "--compare", help="math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
-        ),
+        str, "math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
     ] = "",
     as_json: options.Json = False,
 ) -> None:

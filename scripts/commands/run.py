@@ -25,10 +25,8 @@ def run(
     profile: options.Profile = "article",
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="Ask and write nothing; say how many requests and prompt tokens it would be.",
-            rich_help_panel=OUTPUT,
+        options.Opt(
+            "Ask and write nothing; say how many requests and prompt tokens it would be.", rich_help_panel=OUTPUT
         ),
     ] = False,
     as_json: options.Json = False,
