@@ -26,8 +26,7 @@ from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import ChosenQuestions, RunSpec
 from livek12.core.run_answers import read_answers
 from livek12.core.scoring import AXES, Row
-from livek12.core.scoring.answers import Table, question_sums, ranked
-from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, Table, question_sums, ranked
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, is_derived, is_logged, way_of
 
@@ -317,7 +316,7 @@ def one_way(
     """Answers of each run that were asked in one way (see `sieves`)."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
-        run: rows.tasks if isinstance(rows, RunRows) else list(dict.fromkeys(row.task for row in rows))
+        run: rows.tasks if isinstance(rows, RunRows | Outcomes) else list(dict.fromkeys(row.task for row in rows))
         for run, rows in runs.items()
     }
     return {run: sieve.rows(runs[run]) for run, sieve in sieves(tasks, choice, together).items()}

@@ -25,9 +25,8 @@ from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of, read_answers
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.answers import points_awarded
 from livek12.core.scoring.deltas import Counterpart
-from livek12.core.scoring.outcomes import Slim
+from livek12.core.scoring.outcomes import Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.tasks.base import Task

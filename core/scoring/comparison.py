@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
-from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
-from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion, Table, count, tabulate
 from livek12.core.scoring.ranks import rank_ranges
 from livek12.core.scoring.schema import (
     FORMULAS,
@@ -36,7 +35,6 @@ from livek12.core.scoring.schema import (
     Unit,
     parameters_of,
 )
-from livek12.core.scoring.summaries import count
 from livek12.core.statistics import (
     FEW_FLIPS,
     clustered_t_test,

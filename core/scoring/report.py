@@ -17,13 +17,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.answers import Table, answers_of, tabulate
 from livek12.core.scoring.comparison import modality_difference
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
 from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
 from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
+from livek12.core.scoring.outcomes import (
+    Outcome,
+    Outcomes,
+    SlimQuestion,
+    Table,
+    answers_of,
+    context_cut,
+    count,
+    decided_by,
+    points,
+    process_errors,
+    prompt_cache,
+    tabulate,
+    thinking_use,
+    token_use,
+    ungraded,
+)
 from livek12.core.scoring.schema import (
     FORMULAS,
     INTERVALS,
@@ -40,20 +55,9 @@ from livek12.core.scoring.schema import (
     TaskReport,
     parameters_of,
 )
-from livek12.core.scoring.summaries import (
-    context_cut,
-    count,
-    decided_by,
-    points,
-    process_errors,
-    prompt_cache,
-    thinking_use,
-    token_use,
-    ungraded,
-)
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.answers import Table
+    from livek12.core.scoring.outcomes import Table
     from livek12.core.statistics import Floats
 
 

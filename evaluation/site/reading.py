@@ -8,7 +8,6 @@ a page that shows one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,9 +16,10 @@ from pathlib import Path, PurePath
 from typing import Any, TypeAlias
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.hub import NotFetched, fetch
+from livek12.core.errors import UserError
+from livek12.core.hub import NotFetched
 from livek12.core.records import UNMARKED, PartVerdict, Question
-from livek12.core.rights import Name, made_from
+from livek12.core.rights import Name, held_release, made_from
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.spec import RunSpec
@@ -97,24 +97,11 @@ class Hidden:
 
 
 def held_back_in(data: str) -> str:
-    """The release whose answers a data set (folder or ORG/NAME[@REVISION] on the Hub) keeps elsewhere, or ""."""
-    folder = Path(data)
-    if not folder.is_dir():
-        name, _, revision = data.partition("@")
-        if name.count("/") != 1 or folder.is_absolute():
-            return ""
-        try:
-            folder = fetch(name, revision or None, [_FILE])
-        except NotFetched:
-            return ""
+    """The release whose answers a data set keeps elsewhere, or "", also where that cannot be read."""
     try:
-        return str(json.loads((folder / _FILE).read_bytes())["release"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return held_release(data) or ""
+    except (NotFetched, UserError):
         return ""
-
-
-_FILE = "held_back.json"
-"""Written by `livek12 publish --hold-answers` into the public data set."""
 
 
 PROFILES: tuple[Profile, ...] = ("article", "release")

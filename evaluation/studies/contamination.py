@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
-from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from livek12.core.errors import UserError
-from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.reading.naming import Given
@@ -76,11 +75,7 @@ def build(
             base_answers=base_answers,
             given=given,
         )
-    if as_json:
-        typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
-    else:
-        for line in report.lines():
-            tell(line)
+    answer(as_json, report.as_json(), *report.lines(), indent=1)
     if report.skipped:
         raise typer.Exit(1)
 
@@ -89,10 +84,6 @@ def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, 
     from livek12.dataset_builders.building import preview as look
 
     preview = look(benchmark, source, hosts, given)
-    if as_json:
-        typer.echo(json.dumps(preview.as_json(), ensure_ascii=False, indent=1))
-    else:
-        for line in preview.lines():
-            tell(line)
+    answer(as_json, preview.as_json(), *preview.lines(), indent=1)
     if preview.lost:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ import typer
 
 from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 
 @options.command("livek12 dedup mine --against data/sample")
@@ -31,8 +32,6 @@ def dedup(
 
     An ingested folder keeps its pairs inside and shows them as doubts on its review page.
     """
-    import json
-
     from livek12.core.progress import Progress
     from livek12.dataset_builders.duplicates.search import search
 
@@ -40,13 +39,12 @@ def dedup(
         result = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
     for line in result.lines:
         tell(line, err=True)
-    if as_json:
-        typer.echo(json.dumps(result.summary(), ensure_ascii=False))
-    else:
-        tell(
-            f"{result.questions} questions, {result.against} earlier ones: {result.counts['duplicates']} duplicates,"
-            f" {result.counts['variants']} variants, {result.counts['decided']} decided,"
-            f" {result.counts['open']} duplicates to decide: {result.out}"
-        )
+    answer(
+        as_json,
+        result.summary(),
+        f"{result.questions} questions, {result.against} earlier ones: {result.counts['duplicates']} duplicates,"
+        f" {result.counts['variants']} variants, {result.counts['decided']} decided,"
+        f" {result.counts['open']} duplicates to decide: {result.out}",
+    )
     if result.failed:
         raise typer.Exit(1)

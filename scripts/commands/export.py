@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.evaluation.exports import Export
@@ -66,11 +63,8 @@ def export(
         files, lines = [file for each in outgoing for file in form.write(each, out)], []
         for each in outgoing:
             tell_withheld(each)
-    if as_json:
-        typer.echo(json.dumps({"files": [str(file) for file in files], "proposed": lines}, ensure_ascii=False))
-        return
-    for line in (*map(str, files), *lines):
-        tell(line)
+    written = [str(file) for file in files]
+    answer(as_json, {"files": written, "proposed": lines}, *written, *lines)
 
 
 def _results(

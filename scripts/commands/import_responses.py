@@ -43,7 +43,7 @@ def import_responses(
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import ask
     from livek12.evaluation.logs import READERS, as_jsonl
-    from livek12.evaluation.logs.marks import tell_marks
+    from livek12.evaluation.logs.harness_marks import tell_marks
     from livek12.evaluation.marking import judge as mark
     from livek12.evaluation.options import RunOptions
     from livek12.scripts.endings import end, finish

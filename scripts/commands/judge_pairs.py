@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ import typer
 from livek12.core.progress import tell
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.evaluation.pair_file import PairCounts
@@ -34,10 +34,7 @@ def judge_pairs(
     from livek12.evaluation.pair_file import judge_file
 
     counts = judge_file(source, target, judging.judges(), model)
-    if as_json:
-        typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))
-    else:
-        tell(_told(target, counts))
+    answer(as_json, {"out": str(target), **asdict(counts)}, _told(target, counts))
     if compare:
         _compare(source, target, compare)
     if counts.bad or counts.lost:

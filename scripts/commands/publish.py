@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.publishing.publisher import Published
@@ -70,11 +70,7 @@ def publish(
         for line in problem.problems:
             tell(line, err=True)
         raise
-    if as_json:
-        typer.echo(json.dumps(published.as_json(), ensure_ascii=False, indent=1))
-    else:
-        for line in lines(published):
-            tell(line)
+    answer(as_json, published.as_json(), *lines(published), indent=1)
 
 
 def lines(published: Published) -> Iterator[str]:

@@ -11,6 +11,7 @@ import typer
 from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.review.export import Exported
@@ -93,12 +94,8 @@ def _label(
 
     if status:
         labelling = progress(folder, plan, warn)
-        if as_json:
-            typer.echo(json.dumps(labelling, ensure_ascii=False))
-        else:
-            tell(f"{folder}: {labelling['answers']} answers to label")
-            for name, labelled in labelling["raters"].items():
-                tell(f"{name}: {labelled} labelled")
+        raters = (f"{name}: {labelled} labelled" for name, labelled in labelling["raters"].items())
+        answer(as_json, labelling, f"{folder}: {labelling['answers']} answers to label", *raters)
         return
 
     def ready(address: str) -> None:

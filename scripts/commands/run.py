@@ -33,8 +33,7 @@ def run(
 ) -> None:
     """Ask, judge, score and report in one go."""
     from livek12.core.scoring import profile_named
-    from livek12.evaluation.asking import expected
-    from livek12.evaluation.running import ask_and_mark
+    from livek12.evaluation.asking import ask_and_mark, expected
     from livek12.scripts.endings import end, end_judging, finish
 
     judges = judging.judges()

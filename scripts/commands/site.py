@@ -29,8 +29,7 @@ def site(
 ) -> None:
     """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
-    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, send
-    from livek12.evaluation.site.models import read_models
+    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, read_models, send
 
     if space:
         check_space(space)
