@@ -22,8 +22,19 @@ from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
 from livek12.core.files import create, open_file, remove_files
-from livek12.core.packed import META, STEMS, PackedLines, note_checked, packed_files, packed_path, writing_options
-from livek12.core.packed_rows import LIGHT, VERSIONS, WITHOUT_TEXTS, columns_of, schema_of
+from livek12.core.packed import (
+    LIGHT,
+    META,
+    STEMS,
+    WITHOUT_TEXTS,
+    PackedLines,
+    columns_of,
+    note_checked,
+    packed_files,
+    packed_path,
+    schema_of,
+    writing_options,
+)
 from livek12.core.progress import Progress
 from livek12.core.records import Key
 from livek12.core.run.access import alone
@@ -116,7 +127,7 @@ def _sources(folder: Path, stem: str) -> list[Path]:
 
 def _is_older(folder: Path, stem: str) -> bool:
     path = packed_path(folder, stem)
-    return stem in WITHOUT_TEXTS and path.exists() and not {LIGHT, VERSIONS} <= PackedLines(path).columns
+    return stem in WITHOUT_TEXTS and path.exists() and LIGHT not in PackedLines(path).columns
 
 
 class _Lines:

@@ -2,11 +2,10 @@
 
     file, start  journal of the line (`responses-0.jsonl`) and its offset there
     line         its bytes, with the newline (zstd)
-    versions     of a response or verdict, as JSON
-    light        a response or verdict without its texts, as JSON (`core.packed_rows`)
+    light        a response or verdict without its texts, as JSON: equal in all that scores and comparisons read
     task, question_id, trial, model, numbers: null where the line is no record
 
-Files of livek12 0.2.0 lack `light` and `model`, some later ones `versions`.
+Files of livek12 0.2.0 lack `light` and `model`.
 
 Contract: lines with a key are sorted by the order of the run; lines of one key keep their order. Readers ignore a
 journal that the file names, and no writer takes its name again. Columns are compared with their lines before they make
@@ -17,22 +16,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+from pydantic_core import to_json
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import pointer_note_of
-from livek12.core.packed_rows import LIGHT, VERSIONS, PackedRow, StoredKey, contradiction, with_versions
 from livek12.core.progress import watched
-from livek12.core.records import Key
+from livek12.core.records import Failure, Key, Record, Response, Verdict
 from livek12.core.store import Store
+from livek12.core.text import wide_in
 from livek12.core.version import __version__
 
 if TYPE_CHECKING:
-    from pyarrow import Table
+    from pyarrow import Schema, Table
 
 STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
@@ -107,8 +108,9 @@ class PackedLines:
             reason = "" if source else pointer_note_of(path)
             raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
         self._begins: list[int] = [sum(counts[:n]) for n in range(len(counts) + 1)]
-        # Files of earlier versions lack versions, and so may copies without lines.
-        self._light = light and LIGHT in self._types and (VERSIONS in self._types or "line" not in self._types)
+        if "versions" in self._types:  # its light lines lack them: it is read as those of 0.2.0
+            self._types.pop(LIGHT, None)
+        self._light = light and LIGHT in self._types
         self._group_read: tuple[int, list[bytes]] = (-1, [])
 
     @property
@@ -181,7 +183,7 @@ class PackedLines:
         """Writes the file without its lines; false if some line has no light one."""
         from pyarrow.parquet import ParquetWriter
 
-        if not {LIGHT, VERSIONS, *KEYS} <= self.columns:
+        if not {LIGHT, *KEYS} <= self.columns:
             return False
         names = [name for name in self._types if name != "line"]
         schema = self._file.schema_arrow
@@ -214,13 +216,10 @@ class PackedLines:
         if not self._light:
             return values_of(self._read(number, ["line"])["line"])
         self._trust()
-        table = self._read(number, [LIGHT, *({VERSIONS} & self._types.keys())], nulls=True)
-        light = table[LIGHT]
+        light = self._read(number, [LIGHT], nulls=True)[LIGHT]
         if light.null_count:  # not a record
             light = coalesce(light, self._read(number, ["line"])["line"])
-        if VERSIONS not in self._types:
-            return values_of(light)
-        return [with_versions(*row) for row in zip(values_of(light), values_of(table[VERSIONS]), strict=True)]
+        return values_of(light)
 
     def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> Table:
         from pyarrow import ArrowException, int64, large_binary, string
@@ -298,3 +297,158 @@ def is_words(kind: Any) -> bool:
     from pyarrow.types import is_dictionary
 
     return bool(is_dictionary(kind))
+
+
+R = TypeVar("R", bound=Record)
+LIGHT = "light"
+PackedRow = tuple[str, int, bytes]
+"""Journal, offset there, and bytes of a line."""
+_TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+_KINDS: Mapping[str, Mapping[str, type]] = {
+    "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
+    "verdicts": {
+        "state": str,
+        **dict.fromkeys(("points", "low", "high", "max_points"), float),
+        "correct": bool,
+        "judge": str,
+    },
+    "failures": {"state": str},
+}
+"""Further columns of a stem, with their types."""
+WITHOUT_TEXTS = ("responses", "verdicts")
+"""Stems with light records."""
+MODELS: dict[str, type[Response | Failure | Verdict]] = {
+    "responses": Response,
+    "earlier": Response,
+    "failures": Failure,
+    "verdicts": Verdict,
+    "repeats": Verdict,
+}
+"""Records of the journals with keys."""
+
+
+class StoredKey(NamedTuple):
+    """Key of a record; model of a response."""
+
+    key: Key
+    model: str
+
+
+class LightResponse(Response):
+    """Response without text and thinking; `hash` is its `sha256`, `wide` and `narrow` see `size_of`."""
+
+    hash: str | None = None
+    wide: int = 0
+    narrow: int = 0
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the text."""
+        return self.hash or super().sha256
+
+
+def size_of(response: Response) -> tuple[int, int]:
+    """Characters of a stripped text that are about a token each (CJK), and the others."""
+    if isinstance(response, LightResponse) and response.hash is not None:
+        return response.wide, response.narrow
+    text = response.text.strip()
+    wide = wide_in(text)
+    return wide, len(text) - wide
+
+
+def schema_of(stem: str) -> Schema:
+    """The Parquet schema of a stem."""
+    import pyarrow as pa
+
+    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    words = pa.dictionary(pa.int32(), pa.string())
+    fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
+    fields += [("task", words), ("question_id", pa.string()), ("trial", pa.int64())]
+    fields += [(name, words if name == "model" else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()]
+    fields += [(LIGHT, pa.large_binary())] * (stem in WITHOUT_TEXTS)
+    return pa.schema(fields)
+
+
+def columns_of(stem: str, rows: Iterable[PackedRow]) -> list[list[Any]]:
+    """Columns of rows in the order of the schema; null where a line is no record.
+
+    Contract: they are a function of the line and the version of the records: files from elsewhere can be checked.
+    """
+    columns: list[list[Any]] = [[] for _ in schema_of(stem)]
+    for row in rows:
+        record = _record(stem, row[2])  # with its texts: one at a time
+        key = record.key if record else None
+        trial = key.trial if key and abs(key.trial) < 1 << 62 else None
+        values = [*row, *((key.task, key.question_id, trial) if key else (None, None, None))]
+        values += [_fitting(getattr(record, name)) if record else None for name in _KINDS.get(stem, {})]
+        if stem in WITHOUT_TEXTS:
+            values.append(light_line(record) if record else None)
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns
+
+
+def _record(stem: str, line: bytes) -> Any:
+    try:
+        return MODELS[stem].model_validate_json(line)
+    except (KeyError, ValueError):
+        return None
+
+
+def _fitting(value: Any) -> Any:
+    """None for a number beyond 64 bits."""
+    return None if isinstance(value, int) and abs(value) >= 1 << 62 else value
+
+
+def contradiction(stem: str, rows: Sequence[PackedRow], stored: Mapping[str, Sequence[Any]]) -> tuple[int, str] | None:
+    """Row and column of the first value that differs from its line; None if all are equal."""
+    for field, made in zip(schema_of(stem), columns_of(stem, rows), strict=True):
+        for row, (here, line) in enumerate(zip(stored.get(field.name, made), made, strict=True)):
+            if here != line:
+                return row, str(field.name)
+    return None
+
+
+def light_line(record: Record) -> bytes | None:
+    """Record without its texts, as JSON; None for records with short lines."""
+    if isinstance(record, Response):
+        return to_json(_of_response(record))
+    return to_json(_of_verdict(record)) if isinstance(record, Verdict) else None
+
+
+def light_model(model: type[R]) -> type[R]:
+    """Model of light lines."""
+    return cast("type[R]", LightResponse) if model is Response else model
+
+
+_TEXTS_OF_RESPONSE: Any = {"text", "reasoning", "prompt_sha256"}
+_TEXTS_OF_VERDICT: Any = {
+    "reason": True,
+    "process_ungraded": True,
+    "parts": {"__all__": {"answer": True, "gold": True, "reason": True, "votes": {"__all__": {"reason", "raw"}}}},
+    "process": {"errors": {"__all__": {"step", "reason"}}},
+    "calls": {"__all__": {"raw", "problem"}},
+}
+# Default values are written out: copying defaults costs pydantic more than parsing them.
+
+
+def _of_response(response: Response) -> dict[str, Any]:
+    wide, narrow = size_of(response)
+    light = response.model_dump(exclude=_TEXTS_OF_RESPONSE)
+    if response.earlier:
+        light["earlier"]["text"] = ""
+    return {**light, "text": "", "hash": response.sha256, "wide": wide, "narrow": narrow}
+
+
+def _of_verdict(verdict: Verdict) -> dict[str, Any]:
+    light = verdict.model_dump(exclude=_TEXTS_OF_VERDICT)
+    for part in light["parts"]:
+        part |= {"answer": None, "gold": "", "reason": ""}
+    for source, call in zip(verdict.calls, light["calls"], strict=True):
+        call["raw"] = None if source.raw is None else ""
+    if verdict.process is not None:  # scores count distinct steps
+        steps = {error.step: None for error in verdict.process.errors}
+        numbers = {step: str(number) for number, step in enumerate(steps)}
+        for listed, error in zip(verdict.process.errors, light["process"]["errors"], strict=True):
+            error |= {"step": numbers[listed.step], "reason": ""}
+    return {**light, "process_ungraded": "open" if verdict.process_ungraded else None, "reason": ""}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
+from livek12.core.errors import UserError
+from livek12.core.hub import fetch
 from livek12.core.records import Question
 
 REVIEWED: Final = ("accepted", "upstream")
@@ -13,6 +17,9 @@ NOT_STATED: Final = frozenset(
     {"", "none", "unknown", "not stated", "no licence stated", "no license stated", "n/a", "?"}
 )
 """What sources write where they state no licence, in lower case."""
+HELD_BACK: Final = "held_back.json"
+"""File of a published data set that names the release whose answers are kept elsewhere."""
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 NO_LICENCE: Final = "no licence stated"
 FORBIDDEN: Final = "its licence forbids it"
 _FORBIDS = re.compile(
@@ -61,3 +68,17 @@ def with_made(names: Iterable[Name], made: Mapping[Name, Collection[Name]]) -> s
         family |= new
         queue += new
     return family
+
+
+def held_release(data: str | Path) -> str | None:
+    """Release whose answers a data set (folder or ORG/NAME[@REVISION]) keeps elsewhere; raises NotFetched."""
+    folder, (name, _, revision) = Path(data), str(data).partition("@")
+    if not folder.is_dir() and _HUB_NAME.fullmatch(name):
+        folder = fetch(name, revision or None, [HELD_BACK])
+    file = folder / HELD_BACK
+    try:
+        return str(json.loads(file.read_bytes())["release"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{file}: cannot be read; name what is held back with --hold RELEASE, or --hold none") from None

@@ -88,6 +88,11 @@ class ScoredAnswers:
         return frozenset(making.judge for making, _ in self._counts)
 
     @property
+    def unmarked(self) -> int:
+        """Answers without a judge's mark."""
+        return sum(n for making, n in self._counts if making.judge == UNMARKED and making.origin.judge)
+
+    @property
     def changes(self) -> RegradeCounts:
         """Marks that people set."""
         counts = RegradeCounts()

@@ -288,9 +288,9 @@ def evaluate(
     Raises:
         UserError: an impossible argument, an engine or a judge that cannot run, or a folder of something else.
     """
+    from livek12.evaluation.asking import ask_and_mark
     from livek12.evaluation.options import JudgingOptions, RunOptions
     from livek12.evaluation.reporting import score_run
-    from livek12.evaluation.running import ask_and_mark
     from livek12.evaluation.task_data import check_whole, sampling_set
 
     check_whole("limit", limit, 1)

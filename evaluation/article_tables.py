@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
-from livek12.core.scoring.answers import Table as Answers
-from livek12.core.scoring.answers import answers_of, tabulate
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
 from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, answers_of, tabulate
+from livek12.core.scoring.outcomes import Table as Answers
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.evaluation.choosing import once
 from livek12.report.tables import ArticleTable, Column

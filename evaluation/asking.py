@@ -37,7 +37,9 @@ from livek12.engines import check_engine, choose_engine, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.choosing import chosen_questions
+from livek12.evaluation.options import RunOptions, Stages
 from livek12.evaluation.task_data import TaskData, load_task_data, make_spec, sampling_of
+from livek12.judges.jury import JudgeOptions
 from livek12.tasks.base import Task
 from livek12.tasks.families import source_of
 from livek12.tasks.prompting import asked_together, asking_order, build_request, requests
@@ -610,3 +612,28 @@ def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
             f"{name}: {cost.requests:,} requests, about {round(cost.prompt_tokens):,} prompt tokens{pictures}, of which"
             f" {share:.0f} % are shared with a prompt before; at most {cost.completion_tokens:,} tokens written{cannot}"
         )
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """Run that was asked and marked; `lost` responses wait for a judge that did not answer."""
+
+    folder: RunFolder
+    exam: TaskData
+    lost: int
+
+
+def ask_and_mark(
+    run: RunOptions, sampling: Mapping[str, Any], judges: JudgeOptions, stages: Stages = "auto"
+) -> FinishedRun | None:
+    """Asks and marks what is missing; returns None in all but the first of several launched processes."""
+    from livek12.evaluation.marking import Overlap, check_judges, judge
+
+    overlap = Overlap(judges, stages)
+    check_judges(judges, run.model, run.tasks, here=not has_responses(run.out))
+    first = this_rank().first
+    outcome = ask(run, sampling, overlap if first else None)
+    if not first:
+        return None
+    folder, exam = outcome
+    return FinishedRun(folder, exam, judge(folder, options=judges, exam=exam, before=overlap.marked))

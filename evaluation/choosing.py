@@ -24,9 +24,9 @@ from livek12.core.records import Key, Question
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import ChosenQuestions, RunSpec
+from livek12.core.run_answers import read_answers
 from livek12.core.scoring import AXES, Row
-from livek12.core.scoring.answers import Table, question_sums, ranked
-from livek12.core.scoring.outcomes import Outcomes, outcome_bounds
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, Table, question_sums, ranked
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, is_derived, is_logged, way_of
 
@@ -83,7 +83,8 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
     if model and spec.model != model:
         warn(f"--questions: {path} is a run of {spec.model}, and the model asked now is {model}")
     bases = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
-    splits = split_by_outcome(row for row in folder.rows() if row.task in bases.values())
+    answers = read_answers(folder, Slim()).outcomes
+    splits = split_by_outcome(answer for answer in answers if answer.task in bases.values())
     for name in dict.fromkeys(bases.values()):
         split = splits[name]
         if not split.failed:
@@ -104,13 +105,13 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
     return Chosen({name: frozenset(splits[base].failed) for name, base in bases.items()}, noted)
 
 
-def split_by_outcome(rows: Iterable[Row]) -> dict[str, OutcomeSplit]:
+def split_by_outcome(answers: Iterable[Outcome]) -> dict[str, OutcomeSplit]:
     """Questions of each task by outcome."""
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
-    for row in rows:
-        low, high = outcome_bounds(row)[1]
+    for answer in answers:
+        low, high = answer.finding.correct
         word = "open" if low != high else "right" if low == 1 else "wrong"
-        right[row.task].setdefault(row.question.id, Counter())[word] += 1
+        right[answer.task].setdefault(answer.question.id, Counter())[word] += 1
     splits = {}
     for task, questions in right.items():
         split = splits[task] = OutcomeSplit([], [], [])
@@ -192,6 +193,7 @@ class Where:
 
 
 L = TypeVar("L")
+A = TypeVar("A", Row, Outcome)
 QuestionKey = tuple[str, str]
 """Exam and id."""
 STANDARD = "standard"
@@ -212,8 +214,8 @@ ANY = AnswerChoice()
 class RunRows(Iterable[Row]):
     """Rows of a run folder, read anew by each loop."""
 
-    def __init__(self, folder: RunFolder, *, texts: bool = True, judged: bool = False) -> None:
-        self._folder, self._texts, self._judged = folder, texts, judged
+    def __init__(self, folder: RunFolder, *, judged: bool = False) -> None:
+        self._folder, self._judged = folder, judged
 
     @property
     def spec(self) -> RunSpec:
@@ -226,7 +228,7 @@ class RunRows(Iterable[Row]):
         return [task.name for task in self.spec.tasks]
 
     def __iter__(self) -> Iterator[Row]:
-        return self._folder.judged_rows(self._texts) if self._judged else self._folder.rows(self._texts)
+        return self._folder.judged_rows() if self._judged else self._folder.rows()
 
 
 @dataclass(frozen=True)
@@ -241,8 +243,8 @@ class Sieve:
     def _overlap(self) -> bool:
         return len(set(map(exam_of, self.tasks))) < len(self.tasks)
 
-    def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Rows to take; warns at the end of the number of others."""
+    def rows(self, rows: Iterable[A]) -> Iterator[A]:
+        """Answers to take; warns at the end of the number of others."""
         exams = {task: exam_of(task) for task in self.tasks}
         seen = KeySet() if self._overlap else None
         omitted = Counter[str]()
@@ -309,12 +311,12 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, tog
 
 
 def one_way(
-    runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY, together: bool = True
-) -> dict[str, Iterable[Row]]:
-    """Rows of each run that were asked in one way (see `sieves`)."""
+    runs: Mapping[str, Iterable[A]], choice: AnswerChoice = ANY, together: bool = True
+) -> dict[str, Iterable[A]]:
+    """Answers of each run that were asked in one way (see `sieves`)."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
-        run: rows.tasks if isinstance(rows, RunRows) else list(dict.fromkeys(row.task for row in rows))
+        run: rows.tasks if isinstance(rows, RunRows | Outcomes) else list(dict.fromkeys(row.task for row in rows))
         for run, rows in runs.items()
     }
     return {run: sieve.rows(runs[run]) for run, sieve in sieves(tasks, choice, together).items()}

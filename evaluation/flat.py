@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -20,6 +19,7 @@ from livek12.core.errors import UserError
 from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Question, Request
+from livek12.core.rights import held_release
 from livek12.engines.images import BadImage, check_image
 from livek12.engines.openai.format import data_url
 from livek12.tasks.base import Task
@@ -42,7 +42,7 @@ _NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|
 
 def flat_tasks(data: Path) -> Iterator[FlatTask]:
     """Data set's flat tasks, which share no question; none without such questions."""
-    census, withheld = Census(str(data)), _held_release(data)
+    census, withheld = Census(str(data)), held_release(data)
     for task in map(get_task, disjoint()):
         if task.first_style or not census.count(task):
             continue
@@ -81,11 +81,6 @@ def _value(key: str) -> str:
         text = (math[1] or math[2]).strip()
     fits = len(text) <= LONGEST and _VALUE.fullmatch(text) and not _WORDS.search(text) and not _NO_VALUE.search(text)
     return text if fits and re.search(r"[0-9A-Za-z]", text) else ""
-
-
-def _held_release(data: Path) -> str | None:
-    file = data / "held_back.json"
-    return str(json.loads(file.read_bytes())["release"]) if file.is_file() else None
 
 
 def _flat(task: Task, data: str, questions: Sequence[Question], decided: dict[str, str]) -> FlatTask:

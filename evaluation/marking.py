@@ -22,23 +22,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, why
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import Progress, say, show_log, warn
-from livek12.core.question_index import question_indexes
 from livek12.core.ranks import wait_until
 from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
-from livek12.core.run.folder import QUESTIONS, RunFolder, keys_of
-from livek12.core.run.journal import Tail, has_lines
+from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion, keys_of
+from livek12.core.run.journal import Tail, has_lines, line_at
 from livek12.core.run.keys import KeySet
 from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.core.run.sessions import RULES, tell_memory
@@ -799,3 +798,38 @@ def _work(link: Link, folder: Path, options: JudgeOptions) -> None:
     except UserError as error:
         warn(f"nothing more is marked while the model is asked: {error}")
     link.send(marked)
+
+
+HELD = 1024
+
+
+class QuestionIndex(Mapping[str, Question]):
+    """Questions of one task, thread-safe: `places` has the offset of each by task and id, one read a lookup."""
+
+    def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
+        self._task, self._places = task, places
+        # No bound method: a reference cycle would keep the file open until it is collected.
+        self._read = lru_cache(HELD)(partial(_read, file))
+
+    def __getitem__(self, id: str) -> Question:
+        return self._read(id, self._places[self._task, id])
+
+    def __iter__(self) -> Iterator[str]:
+        return (id for task, id in self._places if task == self._task)
+
+    def __len__(self) -> int:
+        return sum(task == self._task for task, _ in self._places)
+
+
+def _read(file: BinaryIO, id: str, place: int) -> Question:
+    try:
+        return RunQuestion.model_validate_json(line_at(file.fileno(), place)).question
+    except ValueError as error:
+        raise UserError(f"{file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
+
+
+def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
+    """Index for each task of a run; UserError if questions.jsonl has changed since the run began."""
+    places = run.asked()
+    file = (run.path / QUESTIONS).open("rb")
+    return {task.name: QuestionIndex(task.name, file, places) for task in run.spec().tasks}

@@ -20,7 +20,7 @@ from livek12.core.errors import UserError
 from livek12.core.hub import reason
 from livek12.core.packed import STEMS
 from livek12.core.progress import warn, watched
-from livek12.core.records import UNMARKED, Question
+from livek12.core.records import Question
 from livek12.core.run.access import alone
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
@@ -37,6 +37,8 @@ from livek12.core.run.remote import (
     stored,
 )
 from livek12.core.run.spec import RunSpec, differences, read_spec
+from livek12.core.run_answers import read_answers
+from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.exports import held_releases
 from livek12.evaluation.site.reading import HELD_BACK, Hidden, keys_from_elsewhere
 
@@ -105,11 +107,9 @@ def push(folder: Path, address: str, wishes: PushWishes) -> Pushed:
 
 
 def _check_finished(run: RunFolder) -> None:
-    spec, counts = run.spec(), Counter[str]()
-    total = sum(task.questions for task in spec.tasks) * spec.trials
-    for row in watched(run.judged_rows(), "reading answers", total):
-        counts["missing"] += row.state == "failed"
-        counts["not marked"] += row.verdict is not None and row.verdict.judge == UNMARKED
+    answers = read_answers(run, Slim())
+    missing = sum(number for finding, number in answers.outcomes.numbers() if finding.state == "failed")
+    counts = {"missing": missing, "not marked": answers.unmarked}
     if left := [f"{count:,} answers are {what}" for what, count in counts.items() if count]:
         raise UserError(f"{run.path}: {' and '.join(left)}; finish the run, or push it as it is with --unfinished")
 

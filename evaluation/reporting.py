@@ -25,9 +25,8 @@ from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of, read_answers
 from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.answers import points_awarded
 from livek12.core.scoring.deltas import Counterpart
-from livek12.core.scoring.outcomes import Slim
+from livek12.core.scoring.outcomes import Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.tasks.base import Task
@@ -146,7 +145,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         modalities=modalities,
         limits=limits_of(spec),
         thinking=thinking,
-        asked=drawn,
+        requested=drawn,
         beside=beside(asked_tasks),
         alike=alike(asked_tasks),
     )
@@ -167,10 +166,10 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def read_rows(run: RunFolder, texts: bool = True) -> Iterator[Row]:
+def read_rows(run: RunFolder) -> Iterator[Row]:
     """Rows of a run; shows progress where reading takes long."""
     spec = run.spec()
-    return watched(run.rows(texts), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
+    return watched(run.rows(), "reading", sum(task.questions for task in spec.tasks) * spec.trials)
 
 
 def limits_of(spec: RunSpec) -> dict[str, Limit]:

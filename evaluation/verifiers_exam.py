@@ -9,7 +9,6 @@ releases are: training on an exam ends it.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from functools import cache
@@ -20,12 +19,12 @@ import verifiers.v1 as vf
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question
+from livek12.core.rights import held_release
 from livek12.evaluation.verify import Judgement, Verifier
 from livek12.tasks.plugins.harness_task import Document, open_task
 
 __all__ = ["ExamTaskset"]
 _log = logging.getLogger(__name__)
-HELD_BACK = "held_back.json"
 
 
 class ExamData(vf.TaskData):  # type: ignore[misc]
@@ -105,9 +104,8 @@ def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> se
     releases_out = set(chosen) - {"none"}
     if not chosen and (named := [release for release in releases if release]):
         releases_out.add(max(named))
-    file = Path(data) / HELD_BACK
-    if file.is_file():
-        releases_out.add(str(json.loads(file.read_bytes())["release"]))
+    if Path(data).is_dir() and (release := held_release(data)):
+        releases_out.add(release)
     return releases_out
 
 

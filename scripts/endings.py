@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -34,6 +35,15 @@ class Finished(NamedTuple):
     failed: int
     ungraded: int
     written: bool
+
+
+def answer(as_json: bool, value: Any, *lines: str, indent: int | None = None) -> None:
+    """Prints JSON for a program, or lines for people."""
+    if as_json:
+        typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+        return
+    for line in lines:
+        tell(line)
 
 
 def show(scored: Scored, as_json: bool, brief: bool = False) -> bool:

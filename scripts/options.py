@@ -75,13 +75,33 @@ class Offered:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+class Opt:
+    """Help and settings of an option; without `names` it is called as its parameter."""
+
+    def __init__(self, help: str, *names: str, **settings: Any) -> None:
+        self.help, self.names, self.settings = help, names, settings
+
+    def called(self, parameter: str) -> Any:
+        """Option of a parameter."""
+        names = self.names or (f"--{parameter.replace('_', '-')}",)
+        return typer.Option(*names, help=self.help, **self.settings)
+
+
+def _as_option(name: str, hint: Any) -> Any:
+    """Annotation of a parameter; a text is the help of its option."""
+    stated = next(iter(getattr(hint, "__metadata__", ())), None)
+    if not isinstance(stated, str | Opt):
+        return hint
+    return Annotated[hint.__origin__, (Opt(stated) if isinstance(stated, str) else stated).called(name)]
+
+
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Command with an option for each field of the models among its parameters."""
+    """Command with an option for each parameter, and for each field of the models among them."""
     parameters: list[inspect.Parameter] = []
     models: dict[str, tuple[Any, list[str]]] = {}
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
-        hint = hints[name]
+        hint = _as_option(name, hints[name])
         model: Any = getattr(hint, "__origin__", hint)
         chosen = next(iter(getattr(hint, "__metadata__", ())), Offered())
         if model not in (RunOptions, SamplingOptions, JudgingOptions):
@@ -96,9 +116,6 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             annotation: Any = Annotated[typed.__metadata__[0].type or typed.__origin__, option]
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(each.name, kind, default=default, annotation=annotation))
-
-    if not models:
-        return command
 
     def called(**values: Any) -> None:
         made = {name: model(**{each: values.pop(each) for each in names}) for name, (model, names) in models.items()}
@@ -128,12 +145,7 @@ class GroupedHelp(TyperCommand):
 
 
 Profile = Annotated[
-    str,
-    typer.Option(
-        "--profile",
-        help="Score formulas: article (the equations) or release (its authors' code).",
-        rich_help_panel=OUTPUT,
-    ),
+    str, Opt("Score formulas: article (the equations) or release (its authors' code).", rich_help_panel=OUTPUT)
 ]
 Data = Annotated[str, _option(RunOptions, "data")]
 Engine = Annotated[str, _option(RunOptions, "engine")]
@@ -145,7 +157,7 @@ Tasks = Annotated[str, _option(RunOptions, "task")]
 MaxTokens = Annotated[int | None, _option(SamplingOptions, "max_tokens")]
 Cache = Annotated[bool, _option(JudgingOptions, "cache")]
 Judge = Annotated[str, _option(JudgingOptions, "judge")]
-MovedData = Annotated[str, typer.Option("--data", help="Where the data set lies now, if it was moved.")]
+MovedData = Annotated[str, "Where the data set lies now, if it was moved."]
 OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=own_folder, metavar="RUN")]
 _PLACE, _PLACES = "A run folder, or its address (hf://, s3://).", "Run folders, or their addresses (hf://, s3://)."
 _READ: dict[str, Any] = {"parser": place, "callback": run_folder}
@@ -155,17 +167,11 @@ Runs = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_READ
 ScoredRun = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_SCORED)]
 ScoredRuns = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_SCORED)]
 BaseRun = Annotated[
-    Path | None,
-    typer.Option("--base", help="The run of whole questions; default: that of --questions.", metavar="RUN", **_READ),
+    Path | None, Opt("The run of whole questions; default: that of --questions.", metavar="RUN", **_READ)
 ]
-Hold = Annotated[
-    list[str] | None,
-    typer.Option("--hold", metavar="RELEASE", help="A release whose answers are held back; none for none."),
-]
-Rights = Annotated[
-    Path | None, typer.Option("--rights", help="Permissions for questions without a licence (docs/publish.md).")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.", rich_help_panel=OUTPUT)]
+Hold = Annotated[list[str] | None, Opt("A release whose answers are held back; none for none.", metavar="RELEASE")]
+Rights = Annotated[Path | None, "Permissions for questions without a licence (docs/publish.md)."]
+Json = Annotated[bool, Opt("Print JSON for a program.", "--json", rich_help_panel=OUTPUT)]
 
 
 class _WholeHelp(TyperGroup):
@@ -190,6 +196,16 @@ def command(line: str, *, grouped: bool = False) -> Callable[[Callable[..., None
         return app
 
     return made
+
+
+def subcommand(app: typer.Typer, line: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds a function to a group of commands; the example begins with its name."""
+
+    def added(function: Callable[..., None]) -> Callable[..., None]:
+        app.command(line.split()[2], epilog=example(line))(spread(function))
+        return function
+
+    return added
 
 
 def example(line: str) -> str:

@@ -24,8 +24,7 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.files import refuse_pointer
-from livek12.core.packed import PACKED, PackedLines, packed_files, packed_path
-from livek12.core.packed_rows import StoredKey, light_model
+from livek12.core.packed import PACKED, PackedLines, StoredKey, light_model, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 from livek12.core.run.leases import Lease, shared
 from livek12.core.run.locks import close_own, lease_own, lock_own, owns
@@ -340,7 +339,7 @@ class Index(Generic[K]):
         wanted: filter by record.
         wins: true if the later of two records of a key counts; default: it does.
         on_problem: receives damaged lines, one line each.
-        texts: false: packed records come without their texts (`core.packed_rows`).
+        texts: false: packed records come without their texts (`core.packed`).
         questions: of packed records only those of these questions (task and id).
     """
 

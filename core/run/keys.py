@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from livek12.core.packed_rows import StoredKey
+from livek12.core.packed import StoredKey
 from livek12.core.records import Key
 from livek12.core.run.journal import ResponseHead, Tail, placed_keys
 

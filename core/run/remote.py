@@ -146,7 +146,7 @@ def fetch(address: str, texts: bool = True) -> Path:
     if "run.json" not in there:
         raise UserError(f"{shown(address)}: not a run folder (no run.json), or not one that you may read")
     texts = texts or any(name.startswith(("harness", "label")) for name in there)
-    home = cache_folder() / ("runs" if texts else "scored") / hashlib.sha256(address.encode()).hexdigest()[:24]
+    home = cache_folder() / ("runs" if texts else "light") / hashlib.sha256(address.encode()).hexdigest()[:24]
     folder = home / (re.sub(r"[^\w.-]+", "-", path.rpartition("/")[2], flags=re.ASCII).strip(".-") or "run")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
-from livek12.core.scoring.answers import Table, tabulate
 from livek12.core.scoring.estimates import Draw, Units, draw, estimates
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
-from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion, Table, count, tabulate
 from livek12.core.scoring.ranks import rank_ranges
 from livek12.core.scoring.schema import (
     FORMULAS,
@@ -36,7 +35,6 @@ from livek12.core.scoring.schema import (
     Unit,
     parameters_of,
 )
-from livek12.core.scoring.summaries import count
 from livek12.core.statistics import (
     FEW_FLIPS,
     clustered_t_test,
@@ -203,31 +201,13 @@ class _Together:
                 _raise(each.test, float(p))
 
 
-def modality_delta(
-    standard: Iterable[Row],
-    image_only: Iterable[Row],
-    subset: str | None = "complex_layout",
-    profile: Profile = "article",
-    parameters: Parameters | None = None,
-) -> dict[str, Estimate]:
-    """Image-only minus standard modality, by metric, on the same questions (LiveK12Bench, section 3.2).
-
-    Args:
-        standard: rows of the text-only and text-image tasks.
-        image_only: rows of the image-only task.
-        subset: restricts it to a subset; None: all shared questions.
-        profile: of the formulas.
-        parameters: constants; None: the profile's own.
-    """
-    slim = Slim()
-    text_image, other = (Outcomes.of(map(slim, rows)) for rows in (standard, image_only))
-    return modality_difference(text_image, other, subset, profile, parameters or parameters_of(profile))
-
-
 def modality_difference(
     standard: Outcomes, image_only: Outcomes, subset: str | None, profile: Profile, parameters: Parameters
 ) -> dict[str, Estimate]:
-    """Modality's difference from outcomes."""
+    """Image-only minus standard modality, by metric, on the same questions (LiveK12Bench, section 3.2).
+
+    `subset` restricts it to a subset; None: all shared questions.
+    """
 
     def eligible(question: SlimQuestion) -> bool:
         return subset is None or subset in question.on("subset")
@@ -268,27 +248,19 @@ class Watch:
         """Takes the share (0 to 1) of the pending random signs that is tried."""
 
 
-def compare(
-    runs: Mapping[str, Iterable[Row]], profile: Profile = "article", parameters: Parameters | None = None
-) -> Comparison:
-    """Compares runs, task by task.
-
-    Metrics of a run are over all its questions; differences (b - a) over the shared questions, with their correlation.
-    p-values: exact McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or
-    a t test by papers where these are few; adjusted (Holm) over all pairs of all tasks by metric. Under profile
-    `release` the ARL is `release_arl`. `runs` are read one after the other, and none is kept.
-    """
-    slim = Slim()
-    return compare_outcomes({name: map(slim, rows) for name, rows in runs.items()}, profile, parameters)
-
-
 def compare_outcomes(
     runs: Mapping[str, Iterable[Outcome]],
     profile: Profile = "article",
     parameters: Parameters | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
-    """Compares runs of outcomes, reporting progress to `watch`."""
+    """Compares runs, task by task, reporting progress to `watch`.
+
+    Metrics of a run are over all its questions; differences (b - a) over the shared questions, with their correlation.
+    p-values: exact McNemar for the accuracy of single trials by question, else sign flips of the units' differences, or
+    a t test by papers where these are few; adjusted (Holm) over all pairs of all tasks by metric. Under profile
+    `release` the ARL is `release_arl`.
+    """
     watch = watch or Watch()
     if len(runs) < 2:
         raise UserError("a comparison needs at least two runs: name another one")

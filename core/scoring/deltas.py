@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from livek12.core.scoring.answers import Table, ranked, tabulate
 from livek12.core.scoring.comparison import adjust, paired
 from livek12.core.scoring.estimates import question_groups
-from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, Table, ranked, tabulate
 from livek12.core.scoring.schema import Delta, DeltaGroup, Pair, Parameters, Profile
 
 MOST_GROUPS = 200

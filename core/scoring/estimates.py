@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from livek12.core.scoring.answers import Table, answers_of
 from livek12.core.scoring.formulas import Term, Terms
 from livek12.core.scoring.metrics import contrasted_metrics
-from livek12.core.scoring.outcomes import AXES, SlimQuestion
+from livek12.core.scoring.outcomes import AXES, SlimQuestion, Table, answers_of
 from livek12.core.scoring.schema import Estimate, Parameters, Unit
 from livek12.core.statistics import correlation, difference_reach, grouped_sums, mean_std, ratio_spread
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from livek12.core.scoring.answers import Table
 from livek12.core.scoring.formulas import Term, Terms, exam_terms, mean_term
+from livek12.core.scoring.outcomes import Table
 from livek12.core.scoring.schema import Parameters, Profile
 from livek12.core.statistics import pass_at_k
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.answers import Table
     from livek12.core.scoring.formulas import Terms
+    from livek12.core.scoring.outcomes import Table
     from livek12.core.scoring.schema import Parameters, Profile
     from livek12.core.statistics import Floats, Indices
 

@@ -14,10 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from livek12.core.scoring.answers import Table
 from livek12.core.scoring.estimates import Units
 from livek12.core.scoring.formulas import Term
-from livek12.core.scoring.outcomes import SlimQuestion
+from livek12.core.scoring.outcomes import SlimQuestion, Table
 from livek12.core.scoring.schema import PairMetric, Parameters, TaskComparison
 from livek12.core.statistics import grouped_sums
 

@@ -14,17 +14,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.rows import Row
-from livek12.core.scoring.answers import Table, answers_of, tabulate
 from livek12.core.scoring.comparison import modality_difference
 from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
 from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
 from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import (
+    Outcome,
+    Outcomes,
+    SlimQuestion,
+    Table,
+    answers_of,
+    context_cut,
+    count,
+    decided_by,
+    points,
+    process_errors,
+    prompt_cache,
+    tabulate,
+    thinking_use,
+    token_use,
+    ungraded,
+)
 from livek12.core.scoring.schema import (
     FORMULAS,
     INTERVALS,
@@ -41,20 +55,9 @@ from livek12.core.scoring.schema import (
     TaskReport,
     parameters_of,
 )
-from livek12.core.scoring.summaries import (
-    context_cut,
-    count,
-    decided_by,
-    points,
-    process_errors,
-    prompt_cache,
-    thinking_use,
-    token_use,
-    ungraded,
-)
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.answers import Table
+    from livek12.core.scoring.outcomes import Table
     from livek12.core.statistics import Floats
 
 
@@ -175,45 +178,37 @@ def _drawn(terms: Terms, table: Table, parameters: Parameters) -> dict[str, Esti
     return estimates(draw(terms, table, Units(table.questions, parameters)))
 
 
-class ScoreOptions(TypedDict, total=False):
-    """Settings of scoring.
+def score_outcomes(
+    outcomes: Iterable[Outcome],
+    profile: Profile = "article",
+    parameters: Parameters | None = None,
+    modalities: Mapping[str, str] | None = None,
+    limits: Mapping[str, Limit] | None = None,
+    thinking: Mapping[str, int | None] | None = None,
+    requested: Mapping[str, int] | None = None,
+    beside: Mapping[str, Sequence[Counterpart]] | None = None,
+    alike: Iterable[Sequence[str]] = (),
+) -> Report:
+    """Scores a run: an outcome for every answer it asked for, in any order.
 
-    Attributes:
-        parameters: constants; None: the profile's own.
+    Args:
+        outcomes: of the run.
+        profile: of formulas.
+        parameters: None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
         limits: task to its token limit, for the tasks that have token budgets.
         thinking: task to its thinking budget, for the tasks that have one.
-        asked: task to the requested maximum of tokens, where known.
+        requested: task to its maximum of tokens, where known.
         beside: task to its bases.
         alike: groups of tasks that differ only in the questions they choose, for multilingual questions.
     """
-
-    parameters: Parameters | None
-    modalities: Mapping[str, str] | None
-    limits: Mapping[str, Limit] | None
-    thinking: Mapping[str, int | None] | None
-    asked: Mapping[str, int] | None
-    beside: Mapping[str, Sequence[Counterpart]] | None
-    alike: Iterable[Sequence[str]]
-
-
-def score(rows: Iterable[Row], profile: Profile = "article", **options: Unpack[ScoreOptions]) -> Report:
-    """Scores a run: one row for every answer it asked for, in any order; none is kept."""
-    return score_outcomes(map(Slim(), rows), profile, **options)
-
-
-def score_outcomes(
-    outcomes: Iterable[Outcome], profile: Profile = "article", **options: Unpack[ScoreOptions]
-) -> Report:
-    """Scores outcomes, several times if wanted."""
-    parameters = options.get("parameters") or parameters_of(profile)
-    modalities, limits = options.get("modalities") or {}, options.get("limits") or {}
-    thinking, requested = options.get("thinking") or {}, options.get("asked") or {}
+    parameters = parameters or parameters_of(profile)
+    modalities, limits, thinking, requested = modalities or {}, limits or {}, thinking or {}, requested or {}
     by_task = Outcomes.of(outcomes).by_task()
     if not by_task:
         raise UserError("there are no answers to score: run or import some first")
-    pairs = task_deltas(by_task, options.get("beside") or {}, profile, parameters)
-    pairs += language_deltas(by_task, options.get("alike", ()), profile, parameters)
+    pairs = task_deltas(by_task, beside or {}, profile, parameters)
+    pairs += language_deltas(by_task, alike, profile, parameters)
     tables = {task: tabulate(by_task[task]) for task in sorted(by_task)}
     return Report(
         formulas=FORMULAS,

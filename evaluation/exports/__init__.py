@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, get_args
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.records import Question
-from livek12.core.rights import Name, made_from, refusal, with_made
+from livek12.core.rights import Name, held_release, made_from, refusal, with_made
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.scoring import Row
@@ -30,8 +30,6 @@ FORMS: Final[dict[str, str]] = {
     "eval-results": "livek12.evaluation.exports.eval_results",
     "inspect": "livek12.evaluation.exports.inspect_log",
 }
-HELD_BACK: Final = "held_back.json"
-"""File of a published data set that names the held-back releases."""
 _HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _HUB_DATA: Final = re.compile(r"([\w.-]+/[\w.-]+)@([0-9a-f]{7,40})")
 
@@ -120,34 +118,18 @@ def _has_key(question: Question) -> bool:
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
     """Held-back releases of a run's data sets."""
-    from livek12.core.hub import NotFetched, fetch
+    from livek12.core.hub import NotFetched
 
     releases = set()
     for place in {task.data for task in spec.tasks if not is_logged(task.name)}:
-        folder = Path(place)
-        if not folder.is_dir() and _HUB_NAME.fullmatch(place.partition("@")[0]):
-            name, _, revision = place.partition("@")
-            try:
-                folder = fetch(name, revision or None, [HELD_BACK])
-            except NotFetched as error:
-                raise UserError(
-                    f"{place}: cannot be asked which answers are held back ({error}); name them with --hold RELEASE,"
-                    " or --hold none"
-                ) from None
-        if (release := _held_in(folder / HELD_BACK)) is not None:
-            releases.add(release)
-    return frozenset(releases)
-
-
-def _held_in(file: Path) -> str | None:
-    import json
-
-    try:
-        return str(json.loads(file.read_bytes())["release"])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{file}: cannot be read; name what is held back with --hold RELEASE, or --hold none") from None
+        try:
+            releases.add(held_release(place))
+        except NotFetched as error:
+            raise UserError(
+                f"{place}: cannot be asked which answers are held back ({error}); name them with --hold RELEASE,"
+                " or --hold none"
+            ) from None
+    return frozenset(filter(None, releases))
 
 
 def model_name(given: str, spec: RunSpec) -> str:

@@ -7,28 +7,34 @@ trials], `cost.json` tokens and costs, `questions.parquet` a row a question. Hid
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from livek12.core.errors import UserError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from livek12.core.errors import UserError, why
 from livek12.core.files import check_names, make_subfolder, write_atomically
 from livek12.core.hub import endpoint, reason
 from livek12.core.progress import Progress, warn
+from livek12.core.questions import load_pages, paper_order
+from livek12.core.records import Image, Question
 from livek12.core.run.access import only_writer
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.leases import FOLDER
+from livek12.core.scoring.estimates import IMAGE_ONLY
+from livek12.core.text import one_line
 from livek12.core.version import __version__
 from livek12.core.visible import visible
-from livek12.evaluation.site.exams import Exams, stem_of
-from livek12.evaluation.site.models import KnownModel, cost_of, facts_of, hub_record, of_run
-from livek12.evaluation.site.ranking import items, method, place, places, scores
+from livek12.evaluation.site.ranking import axes, items, method, place, places, scores
 from livek12.evaluation.site.reading import (
     AXES,
     Hidden,
@@ -36,12 +42,15 @@ from livek12.evaluation.site.reading import (
     answers_of,
     fingerprint,
     held_back_in,
+    keys_from_elsewhere,
     read_run,
     shown_name,
 )
+from livek12.evaluation.studies.contamination import period
 from livek12.evaluation.studies.items import same_by_rules
-from livek12.report.site.pages import write_front
-from livek12.report.site.store import SiteStore, digest_of, is_half_made
+from livek12.report.paper import anchor_of
+from livek12.report.site.pages import Places, page_places, question_fragments, write_front
+from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_half_made
 
 
 def front_of(
@@ -412,3 +421,295 @@ def send(site: Path, space: str, title: str) -> str:
     except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
         raise UserError(f"{space}: {reason(error).replace('data set', 'Space')}; `hf auth login` logs in") from None
     return f"{endpoint()}/spaces/{space}"
+
+
+MAX_BYTES = 1 << 20
+DATES_FROM = datetime(2022, 3, 2, 23, 29, 4, tzinfo=UTC)
+"""The Hub's date for all repositories older than its records: it says nothing of a model."""
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Text = Annotated[str, BeforeValidator(lambda value: str(value) if not isinstance(value, str) else value)]
+"""Dates and years that YAML parses become texts again."""
+
+
+class ModelPrices(BaseModel):
+    """Prices for a million tokens; cached ones default to `prompt`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: Amount
+    cached: Amount | None = None
+    completion: Amount
+
+
+class KnownModel(BaseModel):
+    """Stated facts of one model; None where unstated."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Text | None = None
+    released: Text | None = None
+    parameters: Amount | None = None
+    licence: Text | None = None
+    prices: ModelPrices | None = None
+    currency: Text = "USD"
+    source: str = "models.yaml"
+
+
+def read_models(file: Path) -> dict[str, KnownModel]:
+    """The models of a `models.yaml` (docs/site.md): by the name of the model in its runs, or of a run folder."""
+    import yaml
+
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+    if content is None:
+        raise UserError(f"{file}: states no model; see docs/site.md")
+    try:
+        models = TypeAdapter(dict[str, KnownModel]).validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ": ".join(str(part) for part in first["loc"] if part != "[key]")
+        raise UserError(f"{file}: {one_line(place, 80)}: {first['msg']}; see docs/site.md") from None
+    for name, model in models.items():
+        if model.released is not None and period(model.released) is None:
+            raise UserError(f"{file}: {one_line(name, 60)}: released {model.released!r:.30} is no date like 2025-08")
+    return models
+
+
+def hub_record(model: str) -> KnownModel | str:
+    """The Hub's facts of a model (day of its repository, size, licence), or the reason without."""
+    from huggingface_hub import HfApi
+
+    try:
+        record: Any = HfApi().model_info(model)
+    except Exception as error:  # the Hub's client raises its own, httpx's and OSErrors
+        return reason(error).replace("data set", "model")
+    return stated_by(record)
+
+
+def stated_by(record: Any) -> KnownModel:
+    """The facts in a record of the Hub."""
+    card, tensors = getattr(record, "card_data", None), getattr(record, "safetensors", None)
+    made, total = getattr(record, "created_at", None), getattr(tensors, "total", None)
+    licence = getattr(card, "license", None)
+    if licence == "other":  # then the card may give it a name
+        licence = getattr(card, "license_name", None) or licence
+    return KnownModel(
+        released=None if made is None or made <= DATES_FROM else made.date().isoformat(),
+        parameters=total if isinstance(total, int | float) and total > 0 else None,
+        licence=licence if isinstance(licence, str) and licence else None,
+        source="the Hub",
+    )
+
+
+def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
+    """The facts under the first listed name."""
+    return next((models[name] for name in names if name in models), None)
+
+
+def facts_of(model: KnownModel | None) -> dict[str, Any]:
+    """The model's facts for display; unknown ones are None."""
+    if model is None:
+        return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
+    return {
+        "name": model.name and visible(model.name),
+        "released": model.released,
+        "parameters": model.parameters,
+        "licence": model.licence and visible(model.licence),
+        "source": model.source,
+    }
+
+
+def cost_of(model: KnownModel | None, tokens: Mapping[str, int]) -> float | None:
+    """Cost of tokens; None without prices or token counts."""
+    if model is None or model.prices is None or "completion" not in tokens or "prompt" not in tokens:
+        return None
+    prices, cached = model.prices, tokens.get("cached", 0)
+    read = (tokens["prompt"] - cached) * prices.prompt
+    read += cached * (prices.prompt if prices.cached is None else prices.cached)
+    return (read + tokens["completion"] * prices.completion) / 1e6
+
+
+TOGETHER = 10
+"""Questions of a group, which is redrawn when one of them changes."""
+
+
+@dataclass
+class Exams:
+    """All questions by task and anchor, with one run that asked each."""
+
+    tasks: dict[str, dict[str, Question]] = field(default_factory=dict)
+    modality: dict[str, str] = field(default_factory=dict)
+    asked_by: dict[tuple[str, str], Path] = field(default_factory=dict)
+    _read: set[str] = field(default_factory=set)
+
+    def take(self, path: Path, hidden: Hidden) -> None:
+        """Takes in the questions of a run."""
+        run = RunFolder(path, warn)
+        spec = run.spec()
+        for asked_task in spec.tasks:
+            self.modality.setdefault(asked_task.name, asked_task.modality)
+        elsewhere = keys_from_elsewhere(spec)
+        same = f"{spec.questions_sha256 or path}, {elsewhere}"
+        if same in self._read:  # runs of one exam have one list of questions
+            return
+        self._read.add(same)
+        for task, question in run.each_question():
+            anchor = anchor_of(task, question.id)
+            if self.tasks.setdefault(task, {}).setdefault(anchor, question) is question:
+                self.asked_by[task, anchor] = path
+            hidden.look([question], elsewhere)
+
+    def in_order(self, task: str) -> list[tuple[str, Question]]:
+        """The questions of a task by paper and number."""
+        return sorted(self.tasks[task].items(), key=lambda item: paper_order(item[1]))
+
+    def hidden(self, hidden: Hidden) -> frozenset[str]:
+        """Anchors of hidden questions."""
+        return frozenset(
+            anchor
+            for questions in self.tasks.values()
+            for anchor, question in questions.items()
+            if hidden.why(question)
+        )
+
+    def write(self, store: SiteStore, hidden: Hidden, before: Mapping[str, Any], code: str) -> dict[str, Any]:
+        """Writes the pieces of all tasks; `before` is the result of the build before.
+
+        Returns:
+            By task "index" (names of its files), "axes" (of filters) and "groups" (digest, and each question's piece).
+        """
+        pictures, at_hand = SitePictures(store), _AtHand(self)
+        made = {}
+        with Progress("drawing questions", sum(map(len, self.tasks.values())), patient=True) as progress:
+            for task in sorted(self.tasks):
+                stem, groups, index, order = stem_of(task), [], [], places(self.tasks[task])
+                earlier = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
+                for number, some in enumerate(_batched(self.in_order(task))):
+                    group = self._group(task, number, some, earlier, code, hidden, at_hand, pictures, store)
+                    groups.append(group)
+                    for anchor, question in some:
+                        entry = _entry(question, hidden, self.modality[task], group["pieces"].get(anchor, ""))
+                        index.append((anchor, dict(zip(("at", "source"), order[anchor], strict=True)) | entry))
+                        progress.step()
+                chosen_by = axes(entry for _, entry in index)
+                made[task] = {"index": store.pieces(f"exams/{stem}", index), "axes": chosen_by, "groups": groups}
+        return made
+
+    def _group(
+        self,
+        task: str,
+        number: int,
+        some: Sequence[tuple[str, Question]],
+        earlier: Mapping[str, Any],
+        code: str,
+        hidden: Hidden,
+        at_hand: _AtHand,
+        pictures: SitePictures,
+        store: SiteStore,
+    ) -> dict[str, Any]:
+        off = sorted(hidden.pages())
+        shown = [(anchor, question) for anchor, question in some if not hidden.why(question)]
+        texts = [(anchor, question.model_dump_json()) for anchor, question in shown]
+        image_only = self.modality[task] == IMAGE_ONLY
+        digest = digest_of(code, number, texts, image_only, off)
+        if (group := earlier.get(digest)) and all(
+            (store.root / f"data/{name}.js").is_file() for name in group["names"]
+        ):
+            for name in (*(f"data/{piece}.js" for piece in group["names"]), *group["images"]):
+                store.keep(name)
+            return dict(group)
+        drawn, whole = [], True
+        for anchor, question in shown:
+            full, pages, complete = at_hand(task, anchor, question)
+            whole &= complete
+            fragments = question_fragments(full, task, image_only, pictures)
+            drawn.append((anchor, {**fragments, "places": page_places(full, Places(pages, frozenset(off)), pictures)}))
+        piece_of: dict[str, str] = {}
+        names = store.pieces(f"exams/{stem_of(task)}-q{number}", drawn)
+        for name in names:
+            piece_of |= dict.fromkeys(store.read(name), name)
+        # What was drawn without its pictures is drawn again once they are there.
+        images = sorted({name for _, piece in drawn for name in _images(piece)})
+        return {"digest": digest if whole else "", "names": names, "pieces": piece_of, "images": images}
+
+
+def _batched(items: Sequence[tuple[str, Question]]) -> Iterator[Sequence[tuple[str, Question]]]:
+    return (items[start : start + TOGETHER] for start in range(0, len(items), TOGETHER))
+
+
+def stem_of(task: str) -> str:
+    """A task's file name stem: its ASCII letters and digits with a hash."""
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in task)[:40]
+    return f"{plain}-{hashlib.sha256(task.encode()).hexdigest()[:6]}"
+
+
+def _images(piece: Mapping[str, Any]) -> Iterator[str]:
+    for part in (piece["asked"], piece["key"]):
+        for source in part.split('src="')[1:]:
+            name = source.partition('"')[0]
+            if name.startswith("images/"):
+                yield name
+    yield from (place["file"] for place in piece["places"])
+
+
+def _entry(question: Question, hidden: Hidden, modality: str, piece: str) -> dict[str, Any]:
+    """A question in the index; of a hidden one nothing that names it or its paper."""
+    why, paper = hidden.why(question), question.paper_id or ""
+    entry = {
+        "subject": visible(question.subject),
+        "type": question.question_type,
+        "points": question.points,
+        "release": question.release and visible(question.release),
+        "language": question.language,
+        "subsets": [visible(name) for name in question.subsets],
+        "difficulty": question.difficulty and visible(question.difficulty),
+        "modality": modality if modality != "text_image" else "text_image" if question.images else "text_only",
+        "field": question.attributes.macro_subject and visible(question.attributes.macro_subject),
+        "year": question.year,
+        "paper": digest_of(paper)[:10] if paper else "",
+        "why": why,
+    }
+    if not why:
+        entry |= {"n": visible(question.number or ""), "id": visible(question.id), "title": visible(paper)}
+        entry |= {"exam": visible(question.exam or ""), "piece": piece}
+    return entry
+
+
+class _AtHand:
+    """Pictures of questions, read from the data sets of their runs on first use."""
+
+    def __init__(self, exams: Exams) -> None:
+        self._exams = exams
+        self._read: dict[Path, tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None] = {}
+
+    def __call__(
+        self, task: str, anchor: str, question: Question
+    ) -> tuple[Question, dict[tuple[str, int], Image], bool]:
+        """The question with pictures, pages by paper and number, and the completeness of both."""
+        if not (question.images or question.answer_images or question.solution_images or question.page_numbers):
+            return question, {}, True
+        path = self._exams.asked_by[task, anchor]
+        if path not in self._read:
+            self._read[path] = _pictured(path)
+        if (exam := self._read[path]) is None:
+            return question, {}, False
+        return exam[0].get((task, question.id), question), exam[1], True
+
+
+def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None:
+    from livek12.evaluation.task_data import reload_task_data
+
+    try:
+        exam = reload_task_data(RunFolder(path))
+    except UserError as error:
+        warn(f"{path.name}: its questions are shown without pictures: {error}")
+        return None
+    if not exam.questions:
+        return None
+    questions = {(task, question.id): question for task, rows in exam.questions.items() for question in rows}
+    keys = {(question.paper_id or "", number) for question in questions.values() for number in question.page_numbers}
+    return questions, {**load_pages(exam.data, keys), **exam.pages} if keys else dict(exam.pages)

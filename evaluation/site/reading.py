@@ -8,7 +8,6 @@ a page that shows one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,15 +16,17 @@ from pathlib import Path, PurePath
 from typing import Any, TypeAlias
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.hub import NotFetched, fetch
+from livek12.core.errors import UserError
+from livek12.core.hub import NotFetched
 from livek12.core.records import UNMARKED, PartVerdict, Question
-from livek12.core.rights import Name, made_from
+from livek12.core.rights import Name, held_release, made_from
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.spec import RunSpec
+from livek12.core.run_answers import answers_of as scored_answers
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.metrics import site_metrics
-from livek12.core.scoring.outcomes import OutcomeColumns, Slim, finding_of
+from livek12.core.scoring.outcomes import Slim, finding_of
 from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded
@@ -96,24 +97,11 @@ class Hidden:
 
 
 def held_back_in(data: str) -> str:
-    """The release whose answers a data set (folder or ORG/NAME[@REVISION] on the Hub) keeps elsewhere, or ""."""
-    folder = Path(data)
-    if not folder.is_dir():
-        name, _, revision = data.partition("@")
-        if name.count("/") != 1 or folder.is_absolute():
-            return ""
-        try:
-            folder = fetch(name, revision or None, [_FILE])
-        except NotFetched:
-            return ""
+    """The release whose answers a data set keeps elsewhere, or "", also where that cannot be read."""
     try:
-        return str(json.loads((folder / _FILE).read_bytes())["release"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return held_release(data) or ""
+    except (NotFetched, UserError):
         return ""
-
-
-_FILE = "held_back.json"
-"""Written by `livek12 publish --hold-answers` into the public data set."""
 
 
 PROFILES: tuple[Profile, ...] = ("article", "release")
@@ -144,21 +132,24 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     """The record of a run; its answers go into pieces of their own."""
     folder = RunFolder(path)
     spec = folder.spec()
-    slim, columns, pieces = Slim(), OutcomeColumns(), _Pieces(store, slug)
+    pieces = _Pieces(store, slug)
     cells: dict[str, dict[str, list[Any]]] = {}
-    judged, spent, changes = Counter[str](), Counter[str](), RegradeCounts()
-    for _, trials in groupby(read_rows(folder), key=_asked):
-        rows = list(trials)
-        task = rows[0].task
-        anchor, is_hidden = anchor_of(task, rows[0].question.id), bool(hidden.why(rows[0].question))
-        piece = -1 if is_hidden else pieces.add(anchor, answer_fragment(rows))
-        cells.setdefault(task, {})[anchor] = [piece, *(cell(row, is_hidden) for row in rows)]
-        for row in rows:
-            columns.add(slim(row))
-            _count(row, spec, judged, spent)
-            changes.add(row)
+    judged, spent = Counter[str](), Counter[str]()
+
+    def passing() -> Iterator[Row]:
+        for _, trials in groupby(read_rows(folder), key=_asked):
+            rows = list(trials)
+            task = rows[0].task
+            anchor, is_hidden = anchor_of(task, rows[0].question.id), bool(hidden.why(rows[0].question))
+            piece = -1 if is_hidden else pieces.add(anchor, answer_fragment(rows))
+            cells.setdefault(task, {})[anchor] = [piece, *(cell(row, is_hidden) for row in rows)]
+            for row in rows:
+                _count(row, spec, judged, spent)
+                yield row
+
+    answers = scored_answers(passing(), Slim())
+    outcomes = answers.outcomes
     pieces.end()
-    outcomes = columns.end()
     modalities = {task.name: task.modality for task in spec.tasks}
     scores = {
         profile: score_outcomes(outcomes, profile, modalities=modalities, limits=limits_of(spec))
@@ -175,7 +166,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         for name, task in scores["article"]["tasks"].items()
     }
     return {
-        "facts": {**_facts(spec, judged, spent), **_regraded(changes)},
+        "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes)},
         "tasks": tasks,
         "budgets": _budgets(scores["article"]["budgets"]),
         "cells": cells,

@@ -20,10 +20,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring import Profile
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
@@ -263,7 +262,7 @@ Cells = list[dict[str, Any]]
 
 
 def contamination(
-    runs: Mapping[str, Iterable[Row]],
+    runs: Mapping[str, Iterable[Outcome]],
     metric: str = "accuracy",
     profile: Profile = "article",
     released: Mapping[str, Period] | None = None,
@@ -275,11 +274,10 @@ def contamination(
         UserError: no such metric, no way of asking that the runs have in common, or no question says of which release
             or year it is.
     """
-    slim = Slim()
     marks: dict[str, Scored] = {}
     questions: dict[QuestionKey, SlimQuestion] = {}
     for name, rows in one_way(runs, choice).items():
-        marks[name], own = scored(map(slim, rows), metric, profile)
+        marks[name], own = scored(rows, metric, profile)
         questions |= own
     if not any(question.on("release") or question.on("year") for question in questions.values()):
         raise UserError("no question of these runs says of which release or year its exam is: there is nothing to part")

@@ -24,8 +24,7 @@ from typing import Any
 
 from livek12.core.errors import UserError, why
 from livek12.core.scoring import Row
-from livek12.core.scoring.answers import question_points
-from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.outcomes import Outcome, Slim, question_points
 from livek12.core.text import one_line
 
 RULES, UNDECIDED, NOTHING = "rules", "undecided", "no answer"

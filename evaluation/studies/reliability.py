@@ -15,6 +15,7 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.records import Process
 from livek12.core.scoring import Profile, Row
+from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.evaluation.studies.consistency import (
     KINDS,
     OVERALL,
@@ -47,7 +48,8 @@ def reliability(
     seed: int = 0,
 ) -> dict[str, Any]:
     """The whole study: `runs` has by model the rows of each repeat of the judging, the run itself first."""
-    first = {name: repeats[0] for name, repeats in runs.items()}
+    first, slim = {name: repeats[0] for name, repeats in runs.items()}, Slim()
+    outcomes = {name: Outcomes.of(map(slim, rows)) for name, rows in first.items()}
     audits = [row.verdict.process for rows in first.values() for row in rows if row.verdict and row.verdict.process]
     pairs = [(name, label, row) for name, labelled in labels.items() for label, row in labelled]
     return {
@@ -57,7 +59,7 @@ def reliability(
         **against_people(pairs),
         "inter_judge": between_critics(audits) or _note("no audit has two critics: judge with a panel of critics"),
         "intra_judge": _intra(runs),
-        "rankings": _or_note(lambda: stability(first, metric, profile, halves, seed)),
+        "rankings": _or_note(lambda: stability(outcomes, metric, profile, halves, seed)),
     }
 
 

@@ -14,10 +14,9 @@ from typing import Any
 
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
-from livek12.core.scoring import Profile, Row
-from livek12.core.scoring.answers import tabulate
+from livek12.core.scoring import Profile
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcomes, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mean_std
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
@@ -29,7 +28,7 @@ _Scores = Mapping[QuestionKey, tuple[float, ...]]
 
 
 def stability(
-    runs: Mapping[str, Iterable[Row]],
+    runs: Mapping[str, Iterable[Outcome]],
     metric: str = "accuracy",
     profile: Profile = "article",
     halves: int = 100,
@@ -40,8 +39,7 @@ def stability(
 
     `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
     """
-    slim = Slim()
-    answers = {name: Outcomes.of(map(slim, rows)) for name, rows in one_way(runs, choice).items()}
+    answers = {name: Outcomes.of(rows) for name, rows in one_way(runs, choice).items()}
     questions = [
         {(exam_of(task), question.id): question for task, own in rows.by_task().items() for question in own.asked()}
         for rows in answers.values()

@@ -43,20 +43,22 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
 
 def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, str]:
     """The comparison of existing runs, or the reason without one."""
+    from livek12.core.run_answers import read_answers
     from livek12.core.scoring import profile_named
-    from livek12.core.scoring.comparison import compare
-    from livek12.core.scoring.report import score
-    from livek12.evaluation.reporting import read_rows
+    from livek12.core.scoring.comparison import compare_outcomes
+    from livek12.core.scoring.outcomes import Slim
+    from livek12.core.scoring.report import score_outcomes
 
-    profile = profile_named(plan.sweep.profile)
-    rows = {run.label: read_rows(RunFolder(run.folder)) for run in plan.runs if states[run.label].tallies}
-    if not rows:
+    profile, slim = profile_named(plan.sweep.profile), Slim()
+    begun = [run for run in plan.runs if states[run.label].tallies]
+    if not begun:
         return None, "no run has begun"
     try:
-        if len(rows) > 1:
-            return compare(rows, profile), ""
-        ((label, own_rows),) = rows.items()
-        scored = score(own_rows, profile=profile)
+        outcomes = {run.label: read_answers(RunFolder(run.folder), slim).outcomes for run in begun}
+        if len(outcomes) > 1:
+            return compare_outcomes(outcomes, profile), ""
+        ((label, own),) = outcomes.items()
+        scored = score_outcomes(own, profile)
     except UserError as error:
         return None, str(error)
     tasks = {

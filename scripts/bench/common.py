@@ -18,6 +18,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from livek12.core.records import Question, Response, Sampling, Verdict
+from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.engines.devices import Gpus, measure
 from livek12.engines.reaper import supervise
 
@@ -214,3 +217,43 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def begun_run(
+    folder: Path, questions: Mapping[str, Sequence[Question]], model: str = "m", trials: int = 1, **spec: Any
+) -> RunFolder:
+    """A run folder without answers."""
+    tasks = [
+        TaskSpec(
+            name=name,
+            version=1,
+            modality="text_only",
+            prompt_sha256="p" * 64,
+            data="nowhere",
+            data_sha256="d" * 64,
+            questions=len(task_questions),
+            sampling=Sampling(),
+        )
+        for name, task_questions in questions.items()
+    ]
+    made = RunSpec(**{"model": model, "engine": "vllm", "trials": trials, "tasks": tasks, **spec})
+    return RunFolder.create_or_resume(folder, made, questions)
+
+
+def made_run(
+    folder: Path,
+    questions: Mapping[str, Sequence[Question]],
+    answers: Iterable[tuple[Response, Verdict | None]],
+    model: str = "m",
+    trials: int = 1,
+    **spec: Any,
+) -> Path:
+    """A run folder with answers and optional verdicts."""
+    run = begun_run(folder, questions, model, trials, **spec)
+    with run.writer("responses") as responses, run.writer("verdicts") as verdicts:
+        for response, verdict in answers:
+            responses.append(response)
+            if verdict is not None:
+                verdicts.append(verdict)
+    run.leave()
+    return folder

@@ -103,7 +103,7 @@ def _sections(data: Json) -> Iterator[str]:
     yield "## By type of answer and language"
     yield (
         "The rows of all sets together, without the debatable labels. The type follows from the key by the rule in"
-        " `scripts/bench/answer_kinds.py`."
+        " `scripts/bench/labelled.py`."
     )
     groups = {**data["kinds"], **{LANGUAGES[name]: of for name, of in data["languages"].items()}}
     yield _judged(

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.statistics import wilson_interval
-from livek12.scripts.bench.answer_kinds import KINDS, answer_kind
 from livek12.scripts.bench.common import write_json
-from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
+from livek12.scripts.bench.labelled import CONVENTIONS, KINDS, BenchRow, answer_kind, labelled_rows
 from livek12.scripts.bench.verifiers import SIDES, WORKERS, SideAnswers, run_side
 
 WRONG = ("false_accepts", "false_rejects")

@@ -23,10 +23,9 @@ from typing import Any
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Key, Question, Response
-from livek12.scripts.bench.common import machine, timed, write_json
+from livek12.scripts.bench.common import machine, made_run, timed, write_json
 from livek12.scripts.bench.extraction import SOURCES
 from livek12.scripts.bench.labelled import BenchRow, labelled_rows, question_of
-from livek12.scripts.bench.run_folders import made_run
 from livek12.scripts.bench.verifiers import SIDES
 
 TASK = "livek12_text_only"

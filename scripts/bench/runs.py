@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.records import Key, PartVerdict, Question, Response, Verdict
-from livek12.scripts.bench.common import machine, timed, write_json
-from livek12.scripts.bench.run_folders import made_run
+from livek12.scripts.bench.common import machine, made_run, timed, write_json
 
 TASK = "livek12_text_only"
 WORDS = (

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from livek12.core.errors import UserError
-from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.reading.naming import Given
@@ -19,60 +18,36 @@ if TYPE_CHECKING:
 @options.command("livek12 build livek12 --source my_exam.jsonl --out data/mine")
 def build(
     benchmark: Annotated[str, typer.Argument(help="A benchmark such as livek12, all (in one data set), or sample.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of the data set; an earlier build in it is replaced.")
-    ] = None,
+    out: Annotated[Path | None, "Folder of the data set; an earlier build in it is replaced."] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(
-            "--source",
-            metavar="SOURCE",
-            help="A file or folder of rows, or hub. For all, repeatable: hub, BENCHMARK=PATH, BENCHMARK=hub, or a"
+        options.Opt(
+            "A file or folder of rows, or hub. For all, repeatable: hub, BENCHMARK=PATH, BENCHMARK=hub, or a"
             " folder with a folder for each benchmark. Not for sample.",
+            metavar="SOURCE",
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-host",
-            metavar="HOST",
-            help="A host that pictures may be fetched from (HOST or HOST:PORT); repeatable.",
-        ),
+        options.Opt("A host that pictures may be fetched from (HOST or HOST:PORT); repeatable.", metavar="HOST"),
     ] = None,
     subsets: Annotated[
-        list[Path] | None,
-        typer.Option("--subsets", metavar="SHEET", help="A reviewed sheet of `livek12 subsets`; repeatable."),
+        list[Path] | None, options.Opt("A reviewed sheet of `livek12 subsets`; repeatable.", metavar="SHEET")
     ] = None,
-    base: Annotated[
-        str, typer.Option("--base", help="Add to this earlier data set: a folder, or ORG/NAME[@REVISION] on the Hub.")
-    ] = "",
+    base: Annotated[str, "Add to this earlier data set: a folder, or ORG/NAME[@REVISION] on the Hub."] = "",
     base_answers: Annotated[
-        str,
-        typer.Option(
-            "--base-answers",
-            help="The data set with the answers that --base holds back: a folder, or ORG/NAME[@REVISION].",
-        ),
+        str, "The data set with the answers that --base holds back: a folder, or ORG/NAME[@REVISION]."
     ] = "",
     withdraw: Annotated[
-        Path | None,
-        typer.Option("--withdraw", help="CSV file of questions of --base to withdraw, with lines ID, REASON, RELEASE."),
+        Path | None, "CSV file of questions of --base to withdraw, with lines ID, REASON, RELEASE."
     ] = None,
     names: Annotated[
         Path | None,
-        typer.Option("--map", help="YAML file of what the keys of the source mean, with lines THEIR_KEY: OUR_KEY."),
+        options.Opt("YAML file of what the keys of the source mean, with lines THEIR_KEY: OUR_KEY.", "--map"),
     ] = None,
-    drop: Annotated[
-        str, typer.Option("--drop", help="Keys of the source that are meant to be left out, with commas between them.")
-    ] = "",
-    language: Annotated[
-        str,
-        typer.Option(
-            "--language", help="zh, en or ko: what rows count as that state no language; default: as written."
-        ),
-    ] = "",
-    preview: Annotated[
-        bool, typer.Option("--preview", help="Show the first questions as they would be, and write nothing.")
-    ] = False,
+    drop: Annotated[str, "Keys of the source that are meant to be left out, with commas between them."] = "",
+    language: Annotated[str, "zh, en or ko: what rows count as that state no language; default: as written."] = "",
+    preview: Annotated[bool, "Show the first questions as they would be, and write nothing."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Build a data set (Parquet and a card) from a source."""
@@ -100,11 +75,7 @@ def build(
             base_answers=base_answers,
             given=given,
         )
-    if as_json:
-        typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
-    else:
-        for line in report.lines():
-            tell(line)
+    answer(as_json, report.as_json(), *report.lines(), indent=1)
     if report.skipped:
         raise typer.Exit(1)
 
@@ -113,10 +84,6 @@ def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, 
     from livek12.dataset_builders.building import preview as look
 
     preview = look(benchmark, source, hosts, given)
-    if as_json:
-        typer.echo(json.dumps(preview.as_json(), ensure_ascii=False, indent=1))
-    else:
-        for line in preview.lines():
-            tell(line)
+    answer(as_json, preview.as_json(), *preview.lines(), indent=1)
     if preview.lost:
         raise typer.Exit(1)

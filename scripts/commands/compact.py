@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from livek12.scripts import options
 
 
 @options.command("livek12 compact runs/qwen3")
 def compact(
-    run: options.OwnRun,
-    undo: Annotated[bool, typer.Option("--undo", help="Write the journals again, byte for byte as they were.")] = False,
+    run: options.OwnRun, undo: Annotated[bool, "Write the journals again, byte for byte as they were."] = False
 ) -> None:
     """Pack the journals of a finished run into Parquet, without losing a byte; every command reads both."""
     from livek12.core.compaction import compact as pack

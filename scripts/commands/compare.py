@@ -15,13 +15,11 @@ from livek12.scripts import options
 @options.command("livek12 compare runs/qwen3 runs/gemma3")
 def compare(
     runs: options.ScoredRuns,
-    where: Annotated[str, typer.Option("--where", help="Only some questions: FIELD=VALUE[,VALUE].")] = "",
+    where: Annotated[str, "Only some questions: FIELD=VALUE[,VALUE]."] = "",
     profile: options.Profile = "article",
     as_json: options.Json = False,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Print CSV: a row for each run, then a row for each pair.")
-    ] = False,
-    markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
+    csv: Annotated[bool, "Print CSV: a row for each run, then a row for each pair."] = False,
+    markdown: Annotated[bool, options.Opt("Print Markdown.", "--md")] = False,
 ) -> None:
     """Compare runs: a table, intervals and paired tests."""
     from livek12.core.scoring import profile_named

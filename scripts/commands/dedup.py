@@ -9,6 +9,7 @@ import typer
 
 from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 
 @options.command("livek12 dedup mine --against data/sample")
@@ -18,25 +19,19 @@ def dedup(
         typer.Argument(metavar="SOURCE", help="Ingested folders, data sets (folder or ORG/NAME), or files of rows."),
     ],
     against: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--against", metavar="DATA", help="An earlier release to compare with, but not within; repeatable."
-        ),
+        list[str] | None, options.Opt("An earlier release to compare with, but not within; repeatable.", metavar="DATA")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."),
+        Path | None, "The pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."
     ] = None,
-    pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="Also compare figures.")] = True,
-    variants: Annotated[bool, typer.Option("--variants/--no-variants", help="Also write variants.")] = True,
+    pictures: Annotated[bool, options.Opt("Also compare figures.", "--pictures/--no-pictures")] = True,
+    variants: Annotated[bool, options.Opt("Also write variants.", "--variants/--no-variants")] = True,
     as_json: options.Json = False,
 ) -> None:
     """Find duplicate questions, within a source and against earlier releases.
 
     An ingested folder keeps its pairs inside and shows them as doubts on its review page.
     """
-    import json
-
     from livek12.core.progress import Progress
     from livek12.dataset_builders.duplicates.search import search
 
@@ -44,13 +39,12 @@ def dedup(
         result = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
     for line in result.lines:
         tell(line, err=True)
-    if as_json:
-        typer.echo(json.dumps(result.summary(), ensure_ascii=False))
-    else:
-        tell(
-            f"{result.questions} questions, {result.against} earlier ones: {result.counts['duplicates']} duplicates,"
-            f" {result.counts['variants']} variants, {result.counts['decided']} decided,"
-            f" {result.counts['open']} duplicates to decide: {result.out}"
-        )
+    answer(
+        as_json,
+        result.summary(),
+        f"{result.questions} questions, {result.against} earlier ones: {result.counts['duplicates']} duplicates,"
+        f" {result.counts['variants']} variants, {result.counts['decided']} decided,"
+        f" {result.counts['open']} duplicates to decide: {result.out}",
+    )
     if result.failed:
         raise typer.Exit(1)

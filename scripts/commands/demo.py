@@ -23,12 +23,10 @@ SHORTER = 4
 
 @options.command("livek12 demo --out demo")
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the data set and the run.")] = Path("demo"),
+    out: Annotated[Path, "Folder for the data set and the run."] = Path("demo"),
     limit: options.Limit = None,
     max_tokens: options.MaxTokens = MAX_TOKENS,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Only serve the model: print its endpoint's address, until Ctrl+C.")
-    ] = False,
+    serve: Annotated[bool, "Only serve the model: print its endpoint's address, until Ctrl+C."] = False,
 ) -> None:
     """Let a small real model (SmolLM2, 135 M parameters, text only) sit the sample exam."""
     if serve:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.evaluation.exports import Export
@@ -19,26 +16,18 @@ if TYPE_CHECKING:
 @options.command("livek12 export runs/qwen3 --to inspect --out exported")
 def export(
     runs: options.Runs,
-    to: Annotated[str, typer.Option("--to", help="eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder of what is written.")],
-    model_id: Annotated[str, typer.Option("--model-id", help="The model as the Hub has it, ORG/NAME.")] = "",
-    data_repo: Annotated[str, typer.Option("--data-repo", help="The data set as the Hub has it, ORG/NAME.")] = "",
-    rows: Annotated[
-        str, typer.Option("--rows", help="Single answers: public (those that may be shown), all, or none.")
-    ] = "public",
+    to: Annotated[str, "eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect."],
+    out: Annotated[Path, "The folder of what is written."],
+    model_id: Annotated[str, "The model as the Hub has it, ORG/NAME."] = "",
+    data_repo: Annotated[str, "The data set as the Hub has it, ORG/NAME."] = "",
+    rows: Annotated[str, "Single answers: public (those that may be shown), all, or none."] = "public",
     hold: options.Hold = None,
-    bounds: Annotated[
-        bool, typer.Option("--bounds", help="Where a mark is an interval: its lower end, the interval in the notes.")
-    ] = False,
-    organization: Annotated[str, typer.Option("--organization", help="Who evaluated.")] = "",
-    relationship: Annotated[
-        str, typer.Option("--relationship", help="To the model: first_party, third_party, collaborative or other.")
-    ] = "other",
-    source_url: Annotated[str, typer.Option("--source-url", help="Where more about the results stands.")] = "",
-    pull_request: Annotated[
-        bool, typer.Option("--pull-request", help="eval-results: open a pull request at the model, once.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and send nothing.")] = False,
+    bounds: Annotated[bool, "Where a mark is an interval: its lower end, the interval in the notes."] = False,
+    organization: Annotated[str, "Who evaluated."] = "",
+    relationship: Annotated[str, "To the model: first_party, third_party, collaborative or other."] = "other",
+    source_url: Annotated[str, "Where more about the results stands."] = "",
+    pull_request: Annotated[bool, "eval-results: open a pull request at the model, once."] = False,
+    dry_run: Annotated[bool, "Say what would be proposed, and send nothing."] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
@@ -74,11 +63,8 @@ def export(
         files, lines = [file for each in outgoing for file in form.write(each, out)], []
         for each in outgoing:
             tell_withheld(each)
-    if as_json:
-        typer.echo(json.dumps({"files": [str(file) for file in files], "proposed": lines}, ensure_ascii=False))
-        return
-    for line in (*map(str, files), *lines):
-        tell(line)
+    written = [str(file) for file in files]
+    answer(as_json, {"files": written, "proposed": lines}, *written, *lines)
 
 
 def _results(

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import typer
-
-from livek12.core.progress import tell
 from livek12.evaluation.options import RunOptions, SamplingOptions
 from livek12.scripts import options
 
@@ -23,17 +19,15 @@ def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Jso
     """Only ask: fill a run folder with responses."""
     from livek12.core.ranks import this_rank
     from livek12.evaluation.asking import ask
-    from livek12.scripts.endings import end
+    from livek12.scripts.endings import answer, end
 
     draws = sampling.given()
     folder, _ = ask(asking.with_trials(), draws)
     if this_rank().first:
         counts = _counts(folder)
-        if as_json:
-            typer.echo(json.dumps({"run": str(asking.out), **counts}, ensure_ascii=False))
-        else:
-            summary = ", ".join(f"{number} {what}" for what, number in counts.items())
-            tell(f"{asking.out}: {summary}; next: livek12 judge {asking.out}")
+        summary = ", ".join(f"{number} {what}" for what, number in counts.items())
+        line = f"{asking.out}: {summary}; next: livek12 judge {asking.out}"
+        answer(as_json, {"run": str(asking.out), **counts}, line)
         end(folder, counts["failed"])
 
 

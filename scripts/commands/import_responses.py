@@ -18,33 +18,22 @@ def import_responses(
     data: options.Data = "",
     source: Annotated[
         str,
-        typer.Option(
-            "--from",
-            help="Format: jsonl, or the log of lm-eval, lmms-eval, inspect, lighteval, vlmevalkit or evalscope.",
+        options.Opt(
+            "Format: jsonl, or the log of lm-eval, lmms-eval, inspect, lighteval, vlmevalkit or evalscope.", "--from"
         ),
     ] = "jsonl",
     limit: options.Limit = None,
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="Answers taken of each question; default: all that there are.")
+        int | None, options.Opt("Answers taken of each question; default: all that there are.", min=1)
     ] = None,
     max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tokens", min=1, help="The most tokens that an answer could have; default: what the log says."
-        ),
+        int | None, options.Opt("The most tokens that an answer could have; default: what the log says.", min=1)
     ] = None,
     tokenizer: Annotated[
-        str,
-        typer.Option(
-            "--tokenizer",
-            help="The model's tokenizer (a folder or Hub name), to count tokens where the log has no counts.",
-        ),
+        str, "The model's tokenizer (a folder or Hub name), to count tokens where the log has no counts."
     ] = "",
     log_marks: Annotated[
-        bool,
-        typer.Option(
-            "--log-marks", help="Take the marks and audits of judge models that stand in the log (inspect), too."
-        ),
+        bool, "Take the marks and audits of judge models that stand in the log (inspect), too."
     ] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
@@ -54,7 +43,7 @@ def import_responses(
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import ask
     from livek12.evaluation.logs import READERS, as_jsonl
-    from livek12.evaluation.logs.marks import tell_marks
+    from livek12.evaluation.logs.harness_marks import tell_marks
     from livek12.evaluation.marking import judge as mark
     from livek12.evaluation.options import RunOptions
     from livek12.scripts.endings import end, finish

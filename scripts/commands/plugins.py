@@ -37,9 +37,9 @@ def plugins(
         ),
     ],
     data: options.Data = "",
-    out: Annotated[Path | None, typer.Option("--out", help="Folder of generated files; default: in the cache.")] = None,
+    out: Annotated[Path | None, "Folder of generated files; default: in the cache."] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="lm-eval: also tasks that few look for (languages, releases, subjects, …).")
+        bool, options.Opt("lm-eval: also tasks that few look for (languages, releases, subjects, …).", "--all")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

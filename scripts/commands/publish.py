@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.publishing.publisher import Published
@@ -26,37 +26,22 @@ _GATES: dict[str, Gate] = {"auto": "auto", "manual": "manual", "off": ""}
 @options.command("livek12 publish data/mine --repo ORG/NAME --private --dry-run")
 def publish(
     folder: Annotated[Path, typer.Argument(help="A built data set.")],
-    repo: Annotated[str, typer.Option("--repo", help="ORG/NAME on the Hub; created if it is not there.")],
-    private: Annotated[bool, typer.Option("--private", help="Create the data set as a private one.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would change.")] = False,
-    rights: Annotated[
-        Path | None, typer.Option("--rights", help="YAML file of permissions for rows without a licence.")
-    ] = None,
-    hold_answers: Annotated[
-        str | None, typer.Option("--hold-answers", help="ORG/PRIVATE that keeps the answers of the newest release.")
-    ] = None,
-    reveal_answers: Annotated[
-        bool, typer.Option("--reveal-answers", help="Publish answers that were held back so far.")
-    ] = False,
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Remove published rows, answers or fields that are not in the folder.")
-    ] = False,
-    remove: Annotated[
-        str, typer.Option("--remove", help="Published configs that may go, with commas between them.")
-    ] = "",
-    tag: Annotated[
-        str | None, typer.Option("--tag", help="Tag of this version on the Hub; default: the newest release.")
-    ] = None,
+    repo: Annotated[str, "ORG/NAME on the Hub; created if it is not there."],
+    private: Annotated[bool, "Create the data set as a private one."] = False,
+    dry_run: Annotated[bool, "Change nothing; show what would change."] = False,
+    rights: Annotated[Path | None, "YAML file of permissions for rows without a licence."] = None,
+    hold_answers: Annotated[str | None, "ORG/PRIVATE that keeps the answers of the newest release."] = None,
+    reveal_answers: Annotated[bool, "Publish answers that were held back so far."] = False,
+    drop: Annotated[bool, "Remove published rows, answers or fields that are not in the folder."] = False,
+    remove: Annotated[str, "Published configs that may go, with commas between them."] = "",
+    tag: Annotated[str | None, "Tag of this version on the Hub; default: the newest release."] = None,
     gated: Annotated[
-        str | None,
-        typer.Option("--gated", help="Ask readers to agree first: auto (then at once), manual (you decide), or off."),
+        str | None, "Ask readers to agree first: auto (then at once), manual (you decide), or off."
     ] = None,
     flat: Annotated[
-        bool, typer.Option("--eval/--no-eval", help="With configs eval_TASK and an eval.yaml for other harnesses.")
+        bool, options.Opt("With configs eval_TASK and an eval.yaml for other harnesses.", "--eval/--no-eval")
     ] = True,
-    environment: Annotated[
-        bool, typer.Option("--environment", help="With an environment.yaml (the Hub's draft hf-env-0.1).")
-    ] = False,
+    environment: Annotated[bool, "With an environment.yaml (the Hub's draft hf-env-0.1)."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Publish a data set to the Hub."""
@@ -85,11 +70,7 @@ def publish(
         for line in problem.problems:
             tell(line, err=True)
         raise
-    if as_json:
-        typer.echo(json.dumps(published.as_json(), ensure_ascii=False, indent=1))
-    else:
-        for line in lines(published):
-            tell(line)
+    answer(as_json, published.as_json(), *lines(published), indent=1)
 
 
 def lines(published: Published) -> Iterator[str]:

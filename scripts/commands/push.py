@@ -19,16 +19,10 @@ def push(
         str,
         typer.Argument(metavar="ADDRESS", help="hf://datasets/ORG/NAME[/FOLDER], or s3://BUCKET/FOLDER and the like."),
     ],
-    public: Annotated[
-        bool, typer.Option("--public", help="Make a data set that is not there a public one; default: private.")
-    ] = False,
-    unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Send a run with answers that are missing or not marked.")
-    ] = False,
+    public: Annotated[bool, "Make a data set that is not there a public one; default: private."] = False,
+    unfinished: Annotated[bool, "Send a run with answers that are missing or not marked."] = False,
     hold: options.Hold = None,
-    reveal_answers: Annotated[
-        bool, typer.Option("--reveal-answers", help="Send answers that are held back all the same.")
-    ] = False,
+    reveal_answers: Annotated[bool, "Send answers that are held back all the same."] = False,
     rights: options.Rights = None,
     as_json: options.Json = False,
 ) -> None:

@@ -19,20 +19,16 @@ def rejudge(
     out: options.Out,
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_prompt", "judge_repeats", "audit", "stages"))],
     source: Annotated[
-        str, typer.Option("--from", help="lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl.")
+        str, options.Opt("lm-eval, lmms-eval, inspect, lighteval, vlmevalkit, evalscope, or jsonl.", "--from")
     ] = "jsonl",
-    question: Annotated[str, typer.Option("--question", metavar="F", help=f"The question, {_PATHS}.")] = "",
-    gold: Annotated[str, typer.Option("--gold", metavar="F", help="The reference answer, likewise.")] = "",
-    response: Annotated[str, typer.Option("--response", metavar="F", help="The model's answer, likewise.")] = "",
-    type: Annotated[
-        str, typer.Option("--type", metavar="F", help="The kind of question, likewise; or a kind itself.")
-    ] = "",
-    choices: Annotated[str, typer.Option("--options", metavar="F", help="What a choice offers, likewise.")] = "",
-    score: Annotated[str, typer.Option("--score", metavar="F", help="The harness's own mark, likewise.")] = "",
-    task: Annotated[str, typer.Option("--task", help="What to call the task; default: as the log does.")] = "",
-    model: Annotated[
-        str, typer.Option("--model", help="Whose answers to take, of several; or whose they are, if the log is silent.")
-    ] = "",
+    question: Annotated[str, options.Opt(f"The question, {_PATHS}.", metavar="F")] = "",
+    gold: Annotated[str, options.Opt("The reference answer, likewise.", metavar="F")] = "",
+    response: Annotated[str, options.Opt("The model's answer, likewise.", metavar="F")] = "",
+    type: Annotated[str, options.Opt("The kind of question, likewise; or a kind itself.", metavar="F")] = "",
+    choices: Annotated[str, options.Opt("What a choice offers, likewise.", "--options", metavar="F")] = "",
+    score: Annotated[str, options.Opt("The harness's own mark, likewise.", metavar="F")] = "",
+    task: Annotated[str, "What to call the task; default: as the log does."] = "",
+    model: Annotated[str, "Whose answers to take, of several; or whose they are, if the log is silent."] = "",
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.review.export import Exported
@@ -21,28 +22,16 @@ def review(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`, or a run folder to label.")
     ],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to serve at; 0 takes a free one.")] = 7860,
-    host: Annotated[
-        str, typer.Option("--host", help="Address to serve at; by default this machine's own.")
-    ] = "127.0.0.1",
-    reviewer: Annotated[str, typer.Option("--reviewer", help="Your name; default: that of the system's user.")] = "",
-    export: Annotated[
-        Path | None, typer.Option("--export", help="Write the accepted questions to this folder, and serve nothing.")
-    ] = None,
-    pdfs: Annotated[
-        Path | None, typer.Option("--pdfs", help="With --export: where the PDFs lie, to cut moved figures from.")
-    ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Print the state of the review, and serve nothing.")] = False,
-    rater: Annotated[
-        str, typer.Option("--rater", help="Of a run: your name; default: that of the system's user.")
-    ] = "",
-    plan: Annotated[
-        Path | None, typer.Option("--plan", help="Of a run: which answers; default: RUN/label-plan.jsonl, else all.")
-    ] = None,
-    data: Annotated[str, typer.Option("--data", help="Of a run: where its data set lies now, if it was moved.")] = "",
-    show_verdict: Annotated[
-        bool, typer.Option("--show-verdict", help="Of a run: show what it decided; labels are then not blind.")
-    ] = False,
+    port: Annotated[int, options.Opt("Port to serve at; 0 takes a free one.", min=0, max=65535)] = 7860,
+    host: Annotated[str, "Address to serve at; by default this machine's own."] = "127.0.0.1",
+    reviewer: Annotated[str, "Your name; default: that of the system's user."] = "",
+    export: Annotated[Path | None, "Write the accepted questions to this folder, and serve nothing."] = None,
+    pdfs: Annotated[Path | None, "With --export: where the PDFs lie, to cut moved figures from."] = None,
+    status: Annotated[bool, "Print the state of the review, and serve nothing."] = False,
+    rater: Annotated[str, "Of a run: your name; default: that of the system's user."] = "",
+    plan: Annotated[Path | None, "Of a run: which answers; default: RUN/label-plan.jsonl, else all."] = None,
+    data: Annotated[str, "Of a run: where its data set lies now, if it was moved."] = "",
+    show_verdict: Annotated[bool, "Of a run: show what it decided; labels are then not blind."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Review ingested questions, or label the answers of a run, on a page in the browser."""
@@ -105,12 +94,8 @@ def _label(
 
     if status:
         labelling = progress(folder, plan, warn)
-        if as_json:
-            typer.echo(json.dumps(labelling, ensure_ascii=False))
-        else:
-            tell(f"{folder}: {labelling['answers']} answers to label")
-            for name, labelled in labelling["raters"].items():
-                tell(f"{name}: {labelled} labelled")
+        raters = (f"{name}: {labelled} labelled" for name, labelled in labelling["raters"].items())
+        answer(as_json, labelling, f"{folder}: {labelling['answers']} answers to label", *raters)
         return
 
     def ready(address: str) -> None:

@@ -25,18 +25,15 @@ def run(
     profile: options.Profile = "article",
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="Ask and write nothing; say how many requests and prompt tokens it would be.",
-            rich_help_panel=OUTPUT,
+        options.Opt(
+            "Ask and write nothing; say how many requests and prompt tokens it would be.", rich_help_panel=OUTPUT
         ),
     ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Ask, judge, score and report in one go."""
     from livek12.core.scoring import profile_named
-    from livek12.evaluation.asking import expected
-    from livek12.evaluation.running import ask_and_mark
+    from livek12.evaluation.asking import ask_and_mark, expected
     from livek12.scripts.endings import end, end_judging, finish
 
     judges = judging.judges()

@@ -16,24 +16,20 @@ from livek12.scripts import options
 @options.command("livek12 site runs/qwen3 runs/gemma3 --out site")
 def site(
     runs: options.Runs,
-    out: Annotated[Path, typer.Option("--out", help="The site's folder; made again, only what changed is written.")],
-    space: Annotated[str, typer.Option("--space", help="Send it to this static Space of the Hub: ORG/NAME.")] = "",
-    models: Annotated[
-        Path | None, typer.Option("--models", help="YAML with date, size, licence and prices of models.")
-    ] = None,
-    ask_hub: Annotated[bool, typer.Option("--ask-hub", help="Ask the Hub for models that --models lacks.")] = False,
+    out: Annotated[Path, "The site's folder; made again, only what changed is written."],
+    space: Annotated[str, "Send it to this static Space of the Hub: ORG/NAME."] = "",
+    models: Annotated[Path | None, "YAML with date, size, licence and prices of models."] = None,
+    ask_hub: Annotated[bool, "Ask the Hub for models that --models lacks."] = False,
     hold: Annotated[
-        list[str] | None,
-        typer.Option("--hold", metavar="RELEASE", help="A release that is held back: marks only; repeatable."),
+        list[str] | None, options.Opt("A release that is held back: marks only; repeatable.", metavar="RELEASE")
     ] = None,
     rights: options.Rights = None,
-    title: Annotated[str, typer.Option("--title", help="Of the site.")] = "",
+    title: Annotated[str, "Of the site."] = "",
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
-    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, send
-    from livek12.evaluation.site.models import read_models
+    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, read_models, send
 
     if space:
         check_space(space)

@@ -15,6 +15,7 @@ from livek12.scripts.options import Runs
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Row
+    from livek12.core.scoring.outcomes import Outcomes
     from livek12.evaluation.choosing import AnswerChoice
     from livek12.evaluation.studies.labels import Label, Stranger
     from livek12.evaluation.studies.study import Study
@@ -28,15 +29,15 @@ def about() -> None:
     """Measure how far marks can be trusted: agreement, sensitivity, stability, items; judges beside experts."""
 
 
-Labels = Annotated[
-    list[Path], typer.Option("--labels", metavar="FILE", help="Labels of people: JSONL or CSV; may be given again.")
+_LABELS = options.Opt("Labels of people: JSONL or CSV; may be given again.", metavar="FILE")
+Labels = Annotated[list[Path], _LABELS]
+Ranked = Annotated[str, "What ranks: accuracy, mark, PES or OES."]
+Page = Annotated[Path | None, "Also write a page with figures and tables."]
+JudgedBy = Annotated[str, "Who is asked; written as for `livek12 judge`."]
+Tasks = Annotated[
+    str, options.Opt("Only answers to these tasks, where a run has several.", "--task", metavar="NAME[,NAME]")
 ]
-
-
-Ranked = Annotated[str, typer.Option("--metric", help="What ranks: accuracy, mark, PES or OES.")]
-Page = Annotated[Path | None, typer.Option("--html", help="Also write a page with figures and tables.")]
-
-JudgedBy = Annotated[str, typer.Option("--judge", help="Who is asked; written as for `livek12 judge`.")]
+Way = Annotated[str, 'Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).']
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
@@ -46,17 +47,6 @@ def folders(runs: list[Path]) -> dict[str, RunFolder]:
     from livek12.evaluation.comparing import run_names
 
     return {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
-
-
-Tasks = Annotated[
-    str, typer.Option("--task", metavar="NAME[,NAME]", help="Only answers to these tasks, where a run has several.")
-]
-Way = Annotated[
-    str,
-    typer.Option(
-        "--way", help='Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).'
-    ),
-]
 
 
 def choice(task: str, way: str) -> AnswerChoice:
@@ -77,6 +67,15 @@ def rows_of(
 
     rows = {name: RunRows(folder, judged=judged) for name, folder in runs.items()}
     return dict(rows) if chosen is None else one_way(rows, chosen, together)
+
+
+def outcomes_of(runs: Mapping[str, RunFolder]) -> dict[str, Outcomes]:
+    """Answers of each run without texts."""
+    from livek12.core.run_answers import read_answers
+    from livek12.core.scoring.outcomes import Slim
+
+    slim = Slim()
+    return {name: read_answers(folder, slim).outcomes for name, folder in runs.items()}
 
 
 def labelled(
@@ -128,7 +127,7 @@ def tell(study: Study, result: Mapping[str, Any], as_json: bool, page: Path | No
         study.show(result)
 
 
-@study.command("agreement", epilog=options.example("livek12 study agreement runs/qwen3 --labels ann.jsonl"))
+@options.subcommand(study, "livek12 study agreement runs/qwen3 --labels ann.jsonl")
 def agreement(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Compare the marks of each run with those of people."""
     from livek12.evaluation.studies.human import AGREEMENT, human_agreement
@@ -137,13 +136,11 @@ def agreement(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_js
     tell(AGREEMENT, result, as_json)
 
 
-@study.command(
-    "corrected", epilog=options.example("livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
-)
+@options.subcommand(study, "livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
 def corrected(
     runs: Runs,
     labels: Labels,
-    metric: Annotated[str, typer.Option("--metric", help="What is corrected: accuracy or mark.")] = "accuracy",
+    metric: Annotated[str, "What is corrected: accuracy or mark."] = "accuracy",
     task: Tasks = "",
     way: Way = "",
     as_json: options.Json = False,
@@ -165,7 +162,7 @@ def corrected(
     tell(STUDY, result, as_json)
 
 
-@study.command("inter-judge", epilog=options.example("livek12 study inter-judge runs/qwen3"))
+@options.subcommand(study, "livek12 study inter-judge runs/qwen3")
 def inter_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure how far the judges of a panel agree on the answers of each run."""
     from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
@@ -175,7 +172,7 @@ def inter_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Js
     tell(INTER_JUDGE, result, as_json)
 
 
-@study.command("intra-judge", epilog=options.example("livek12 study intra-judge runs/qwen3"))
+@options.subcommand(study, "livek12 study intra-judge runs/qwen3")
 def intra_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure how far a judge agrees with itself: a run judged with --repeats, or copies of one, each judged anew."""
     from livek12.evaluation.marking import repeated_rows
@@ -190,7 +187,7 @@ def intra_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Js
     tell(INTRA_JUDGE, result, as_json)
 
 
-@study.command("sensitivity", epilog=options.example("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2"))
+@options.subcommand(study, "livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
 def sensitivity(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
     from livek12.evaluation.studies.consistency import SENSITIVITY, between_runs, require_every_answer
@@ -201,9 +198,7 @@ def sensitivity(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Js
     tell(SENSITIVITY, between_runs(rows, "different"), as_json)
 
 
-@study.command(
-    "methods", epilog=options.example("livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
-)
+@options.subcommand(study, "livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
 def methods(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
     """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
     from livek12.evaluation.studies.human import METHODS, judging_methods
@@ -211,7 +206,7 @@ def methods(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json
     tell(METHODS, judging_methods(labelled(runs, labels, choice(task, way), together=True)), as_json)
 
 
-@study.command("stability", epilog=options.example("livek12 study stability runs/qwen3 runs/gemma3"))
+@options.subcommand(study, "livek12 study stability runs/qwen3 runs/gemma3")
 def stability(
     runs: Runs,
     metric: Ranked = "accuracy",
@@ -224,25 +219,17 @@ def stability(
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
-    from livek12.evaluation.choosing import RunRows
     from livek12.evaluation.studies.stability import STUDY, stability
 
     chosen = one_of("--metric", metric, contrasted_metrics())
-    rows = {name: RunRows(folder, texts=False) for name, folder in folders(runs).items()}
-    result = stability(rows, chosen, profile_named(profile), choice=choice(task, way))
+    result = stability(outcomes_of(folders(runs)), chosen, profile_named(profile), choice=choice(task, way))
     tell(STUDY, result, as_json)
 
 
-@study.command(
-    "reliability",
-    epilog=options.example("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl"),
-)
+@options.subcommand(study, "livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
 def reliability(
     runs: Runs,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option("--labels", metavar="FILE", help="Labels of people: JSONL or CSV; may be given again."),
-    ] = None,
+    labels: Annotated[list[Path] | None, _LABELS] = None,
     metric: Ranked = "PES",
     profile: options.Profile = "article",
     task: Tasks = "",
@@ -267,21 +254,16 @@ def reliability(
     tell(STUDY, result, as_json)
 
 
-@study.command(
-    "items", epilog=options.example("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
-)
+@options.subcommand(study, "livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
 def items(
     runs: Runs,
-    irt: Annotated[bool, typer.Option("--irt", help="Also fit a two-parameter model (needs the extra stats).")] = False,
+    irt: Annotated[bool, "Also fit a two-parameter model (needs the extra stats)."] = False,
     choose: Annotated[
-        int | None, typer.Option("--choose", min=1, help="Propose N questions that keep the ranking, with their error.")
+        int | None, options.Opt("Propose N questions that keep the ranking, with their error.", min=1)
     ] = None,
-    prior: Annotated[
-        float, typer.Option("--prior", min=0.0001, max=0.5, help="The share of keys that are wrong, beforehand.")
-    ] = 0.03,
+    prior: Annotated[float, options.Opt("The share of keys that are wrong, beforehand.", min=0.0001, max=0.5)] = 0.03,
     export: Annotated[
-        Path | None,
-        typer.Option("--export", help="Write the answers to the suspect questions, for `livek12 review RUN --plan`."),
+        Path | None, "Write the answers to the suspect questions, for `livek12 review RUN --plan`."
     ] = None,
     task: Tasks = "",
     way: Way = "",
@@ -312,17 +294,12 @@ def items(
     tell(STUDY, result, as_json, html)
 
 
-@study.command(
-    "contamination",
-    epilog=options.example("livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08"),
-)
+@options.subcommand(study, "livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08")
 def contamination(
     runs: Runs,
-    metric: Annotated[str, typer.Option("--metric", help="Of what: accuracy, mark, PES or OES.")] = "accuracy",
+    metric: Annotated[str, "Of what: accuracy, mark, PES or OES."] = "accuracy",
     profile: options.Profile = "article",
-    released: Annotated[
-        list[str] | None, typer.Option("--released", help="When a run's model came out: RUN=DATE; can be repeated.")
-    ] = None,
+    released: Annotated[list[str] | None, "When a run's model came out: RUN=DATE; can be repeated."] = None,
     task: Tasks = "",
     way: Way = "",
     as_json: options.Json = False,
@@ -331,29 +308,22 @@ def contamination(
     from livek12.core.arguments import one_of
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.core.scoring.schema import profile_named
-    from livek12.evaluation.choosing import RunRows
     from livek12.evaluation.studies.contamination import STUDY, contamination
     from livek12.evaluation.studies.contamination import released as dates
 
     chosen, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
     run_folders = folders(runs)
     when = dates(released or [], list(run_folders))
-    rows = {name: RunRows(folder, texts=False) for name, folder in run_folders.items()}
-    tell(STUDY, contamination(rows, chosen, formulas, when, choice(task, way)), as_json)
+    tell(STUDY, contamination(outcomes_of(run_folders), chosen, formulas, when, choice(task, way)), as_json)
 
 
-@study.command(
-    "first-error",
-    epilog=options.example(
-        "livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1"
-    ),
+@options.subcommand(
+    study, "livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1"
 )
 def first_error(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of labelled solutions (MR-Ben).")],
-    judge: Annotated[
-        str, typer.Option("--judge", help="The judges that look for errors; written as for `livek12 judge`.")
-    ] = "",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N solutions.")] = None,
+    judge: Annotated[str, "The judges that look for errors; written as for `livek12 judge`."] = "",
+    limit: Annotated[int | None, options.Opt("Only the first N solutions.", min=1)] = None,
     cache: options.Cache = True,
     as_json: options.Json = False,
 ) -> None:
@@ -377,17 +347,14 @@ def first_error(
 FORMATS = ("md", "latex", "csv", "html", "json")
 
 
-@study.command(
-    "tables", epilog=options.example("livek12 study tables runs/qwen3 runs/gemma3 --table kmmmu-3 --format latex")
-)
+@options.subcommand(study, "livek12 study tables runs/qwen3 runs/gemma3 --table kmmmu-3 --format latex")
 def tables(
     runs: Runs,
     table: Annotated[
-        list[str] | None,
-        typer.Option("--table", metavar="NAME", help="Only this table, e.g. livek12-3; may be given again."),
+        list[str] | None, options.Opt("Only this table, e.g. livek12-3; may be given again.", metavar="NAME")
     ] = None,
-    format: Annotated[str, typer.Option("--format", help="md, latex, csv, html or json.")] = "md",
-    intervals: Annotated[bool, typer.Option("--intervals", help="With 95 % intervals in md and latex.")] = False,
+    format: Annotated[str, "md, latex, csv, html or json."] = "md",
+    intervals: Annotated[bool, "With 95 % intervals in md and latex."] = False,
     profile: options.Profile = "article",
 ) -> None:
     """Print tables in the shapes of the articles, of any set of runs: all that they have answers for."""
@@ -416,15 +383,12 @@ def tables(
         typer.echo(write(result.tables, intervals))
 
 
-@study.command(
-    "diagnostics", epilog=options.example("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
-)
+@options.subcommand(study, "livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
 def diagnostics(
     runs: Runs,
     base: options.BaseRun = None,
     fewest: Annotated[
-        int | None,
-        typer.Option("--fewest", min=1, help="Questions behind each point; default: 6 for a unit, 5 for a length."),
+        int | None, options.Opt("Questions behind each point; default: 6 for a unit, 5 for a length.", min=1)
     ] = None,
     html: Page = None,
     as_json: options.Json = False,
@@ -442,14 +406,11 @@ def diagnostics(
     tell(STUDY, result, as_json, html)
 
 
-@study.command(
-    "steps",
-    epilog=options.example("livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1"),
-)
+@options.subcommand(study, "livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1")
 def steps(
     runs: Runs,
     judge: JudgedBy = "",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N answers of a run.")] = None,
+    limit: Annotated[int | None, options.Opt("Only the first N answers of a run.", min=1)] = None,
     task: Tasks = "",
     way: Way = "",
     cache: options.Cache = True,
@@ -474,25 +435,20 @@ def steps(
     tell(STUDY, result, as_json, html)
 
 
-@study.command(
-    "error-types",
-    epilog=options.example(
-        "livek12 study error-types runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1 --html errors.html"
-    ),
+@options.subcommand(
+    study,
+    "livek12 study error-types runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1 --html errors.html",
 )
 def error_types(
     runs: Runs,
     judge: JudgedBy = "",
-    sample: Annotated[int, typer.Option("--sample", min=1, help="Wrong answers of each run that are looked at.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Of the sample.")] = 0,
+    sample: Annotated[int, options.Opt("Wrong answers of each run that are looked at.", min=1)] = 100,
+    seed: Annotated[int, "Of the sample."] = 0,
     labels: Labels = [],  # noqa: B006
     group: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Runs of one regression: NAME=RUN,RUN…; may be given again. Default: all runs."),
+        list[str] | None, "Runs of one regression: NAME=RUN,RUN…; may be given again. Default: all runs."
     ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Write each sample as the run's label plan, for `livek12 review RUN`.")
-    ] = False,
+    plan: Annotated[bool, "Write each sample as the run's label plan, for `livek12 review RUN`."] = False,
     task: Tasks = "",
     way: Way = "",
     cache: options.Cache = True,
@@ -535,7 +491,7 @@ def error_types(
     tell(STUDY, result, as_json, html)
 
 
-@study.command("completion", epilog=options.example("livek12 study completion runs/begun --html completion.html"))
+@options.subcommand(study, "livek12 study completion runs/begun --html completion.html")
 def completion(
     runs: Runs, judge: JudgedBy = "", cache: options.Cache = True, html: Page = None, as_json: options.Json = False
 ) -> None:

@@ -25,7 +25,7 @@ def about() -> None:
     """Propose members of a subset for review."""
 
 
-@subsets.command("list", epilog=options.example("livek12 subsets list"))
+@options.subcommand(subsets, "livek12 subsets list")
 def list_subsets(as_json: options.Json = False) -> None:
     """List the subsets that can be proposed, with their criteria."""
     from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
@@ -40,38 +40,26 @@ def list_subsets(as_json: options.Json = False) -> None:
             tell(f"  {criterion.name} (weight {criterion.weight}): {criterion.says}")
 
 
-@subsets.command(epilog=options.example("livek12 subsets propose mini --data data/sample --out mini.csv"))
+@options.subcommand(subsets, "livek12 subsets propose mini --data data/sample --out mini.csv")
 def propose(
     name: Annotated[str, typer.Argument(help="The subset; see `livek12 subsets list`.")],
-    data: Annotated[Path, typer.Option("--data", envvar="LIVEK12_DATA", help="Folder made by `livek12 build`.")],
-    out: Annotated[Path, typer.Option("--out", help="The sheet (CSV); reviews in it are kept.")],
-    runs: Annotated[
-        str, typer.Option("--runs", help="Run folders, comma-separated; those of a cascade in its order.")
-    ] = "",
-    without_images: Annotated[
-        str, typer.Option("--without-images", help="Run folders without images, for image_dependent.")
-    ] = "",
-    model: Annotated[str, typer.Option("--model", help="The annotating model: a folder, name or recorded file.")] = "",
+    data: Annotated[Path, options.Opt("Folder made by `livek12 build`.", envvar="LIVEK12_DATA")],
+    out: Annotated[Path, "The sheet (CSV); reviews in it are kept."],
+    runs: Annotated[str, "Run folders, comma-separated; those of a cascade in its order."] = "",
+    without_images: Annotated[str, "Run folders without images, for image_dependent."] = "",
+    model: Annotated[str, "The annotating model: a folder, name or recorded file."] = "",
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     max_tokens: options.MaxTokens = None,
-    per_subject: Annotated[
-        int | None, typer.Option("--per-subject", min=1, help="The most questions of a subject.")
-    ] = None,
-    benchmark: Annotated[
-        str, typer.Option("--benchmark", help="The benchmark whose questions to propose, where several have it.")
-    ] = "",
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Share of trials that must be right to count as solved.")
-    ] = 1.0,
-    share: Annotated[float, typer.Option("--share", help="Size of mini, as a share of the set.")] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Seed that decides ties and draws.")] = 0,
+    per_subject: Annotated[int | None, options.Opt("The most questions of a subject.", min=1)] = None,
+    benchmark: Annotated[str, "The benchmark whose questions to propose, where several have it."] = "",
+    confidence: Annotated[float, "Share of trials that must be right to count as solved."] = 1.0,
+    share: Annotated[float, "Size of mini, as a share of the set."] = 0.1,
+    seed: Annotated[int, "Seed that decides ties and draws."] = 0,
     all_questions: Annotated[
-        bool, typer.Option("--all", help="Also write the questions that are not proposed, and why.")
+        bool, options.Opt("Also write the questions that are not proposed, and why.", "--all")
     ] = False,
-    pictures: Annotated[
-        bool, typer.Option("--pictures", help="Also write the questions' pictures beside the sheet.")
-    ] = False,
+    pictures: Annotated[bool, "Also write the questions' pictures beside the sheet."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write proposals with their evidence to a sheet for review."""
@@ -110,7 +98,7 @@ def propose(
         raise typer.Exit(1)
 
 
-@subsets.command(epilog=options.example("livek12 subsets status mini.csv"))
+@options.subcommand(subsets, "livek12 subsets status mini.csv")
 def status(
     sheet: Annotated[Path, typer.Argument(help="A sheet under review.")],
     other: Annotated[Path | None, typer.Argument(help="The same sheet by a second reviewer.")] = None,

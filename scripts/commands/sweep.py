@@ -27,9 +27,9 @@ def sweep(
     file: Annotated[
         Path, typer.Argument(metavar="SWEEP.yaml", help="The models, tasks and trials to run.", show_default=False)
     ],
-    status: Annotated[bool, typer.Option("--status", help="Only print how far each cell is.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Only compare and report the cells that are done.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands or the job scripts.")] = False,
+    status: Annotated[bool, "Only print how far each cell is."] = False,
+    report: Annotated[bool, "Only compare and report the cells that are done."] = False,
+    dry_run: Annotated[bool, "Only print the commands or the job scripts."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Run models × tasks × trials on this machine, on Ray or on Slurm."""

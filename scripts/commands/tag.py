@@ -22,35 +22,24 @@ def tag(
         Path | None, typer.Argument(help="An ingested folder, a built data set, or a file or folder of rows.")
     ] = None,
     tree: Annotated[
-        Path | None,
-        typer.Option(
-            "--tree", help="YAML file of knowledge points; default: those of the labels, else the built-in tree."
-        ),
+        Path | None, "YAML file of knowledge points; default: those of the labels, else the built-in tree."
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            "--engine",
-            help="Who answers: light, embedding or the folder of a trained model (tags); that of --model (variables and"
-            " flows): auto, vllm, transformers, openai or replay.",
+        (
+            "Who answers: light, embedding or the folder of a trained model (tags); that of --model (variables and"
+            " flows): auto, vllm, transformers, openai or replay."
         ),
     ] = "auto",
-    how: Annotated[str, typer.Option("--with", hidden=True, help="The older name for who tags.")] = "",
+    how: Annotated[str, options.Opt("The older name for who tags.", "--with", hidden=True)] = "",
     labels: Annotated[
-        list[Path] | None,
-        typer.Option("--labels", metavar="FILE", help="Labelled data to learn from; may be given more than once."),
+        list[Path] | None, options.Opt("Labelled data to learn from; may be given more than once.", metavar="FILE")
     ] = None,
-    measure: Annotated[
-        bool, typer.Option("--measure", help="Only measure on --labels: a fifth is held out, near-duplicates together.")
-    ] = False,
-    threshold: Annotated[
-        float, typer.Option("--threshold", min=0.0, max=1.0, help="Mark proposals less sure than this as doubtful.")
-    ] = 0.6,
-    variables: Annotated[
-        bool, typer.Option("--variables", help="Also propose answer variables, by rules or by --model.")
-    ] = False,
-    flows: Annotated[bool, typer.Option("--flows", help="Also propose reasoning flows, by --model.")] = False,
-    model: Annotated[str, typer.Option("--model", help="The model that proposes variables and flows.")] = "",
+    measure: Annotated[bool, "Only measure on --labels: a fifth is held out, near-duplicates together."] = False,
+    threshold: Annotated[float, options.Opt("Mark proposals less sure than this as doubtful.", min=0.0, max=1.0)] = 0.6,
+    variables: Annotated[bool, "Also propose answer variables, by rules or by --model."] = False,
+    flows: Annotated[bool, "Also propose reasoning flows, by --model."] = False,
+    model: Annotated[str, "The model that proposes variables and flows."] = "",
     engine_args: options.EngineArgs = "",
     as_json: options.Json = False,
 ) -> None:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @options.command("livek12 tasks cfe --data data/sample")
 def tasks(
     name: Annotated[str, typer.Argument(help="List only tasks whose name contains this, one by one.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="List all tasks, one by one.")] = False,
+    every: Annotated[bool, options.Opt("List all tasks, one by one.", "--all")] = False,
     data: options.Data = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list of all tasks with all fields.")] = False,
-    judges: Annotated[bool, typer.Option("--judges", help="List the panels of judges that come with livek12.")] = False,
+    as_json: Annotated[bool, options.Opt("Print one JSON list of all tasks with all fields.", "--json")] = False,
+    judges: Annotated[bool, "List the panels of judges that come with livek12."] = False,
 ) -> None:
     """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
     from livek12.tasks.families import SIGN

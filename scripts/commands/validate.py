@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 
 @options.command("livek12 validate data/mine")
@@ -20,10 +19,7 @@ def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], 
 
     with Progress("checking rows") as progress:
         problems = check(folder, progress.step)
-    if as_json:
-        typer.echo(json.dumps({"folder": str(folder), "problems": problems}, ensure_ascii=False, indent=1))
-    else:
-        for line in problems or [f"{folder}: no problems"]:
-            tell(line)
+    lines = problems or [f"{folder}: no problems"]
+    answer(as_json, {"folder": str(folder), "problems": problems}, *lines, indent=1)
     if problems:
         raise typer.Exit(1)

@@ -21,24 +21,16 @@ if TYPE_CHECKING:
 @options.command("livek12 vary data/mdk12 --out data/mdk12-dynamic --model M@openai:base_url=…")
 def vary(
     data: Annotated[str, typer.Argument(help="A data set of MDK12-Bench: a folder, or ORG/NAME on the Hub.")],
-    out: Annotated[Path, typer.Option("--out", help="The data set to write: drawn questions and their variants.")],
-    model: Annotated[str, typer.Option("--model", help="Writes other words, sentences and types; default: none.")] = "",
+    out: Annotated[Path, "The data set to write: drawn questions and their variants."],
+    model: Annotated[str, "Writes other words, sentences and types; default: none."] = "",
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
-    judge: Annotated[
-        str, typer.Option("--judge", help="Drops variants whose meaning changed: MODEL[@ENGINE[:K=V,…]].")
-    ] = "",
-    style_model: Annotated[
-        str, typer.Option("--style-model", help="Redraws pictures: MODEL@openai:base_url=…, at /images/edits.")
-    ] = "",
-    transforms: Annotated[
-        str, typer.Option("--transforms", help="Only these: pad, invert, style, words, paraphrase, type.")
-    ] = "",
-    share: Annotated[float, typer.Option("--share", help="How much of the config is drawn.")] = 0.5,
-    config: Annotated[
-        str, typer.Option("--config", help="Whose questions: mini, full, easy, medium or hard.")
-    ] = "mini",
-    seed: Annotated[int, typer.Option("--seed", help="Of all that is drawn.")] = 0,
+    judge: Annotated[str, "Drops variants whose meaning changed: MODEL[@ENGINE[:K=V,…]]."] = "",
+    style_model: Annotated[str, "Redraws pictures: MODEL@openai:base_url=…, at /images/edits."] = "",
+    transforms: Annotated[str, "Only these: pad, invert, style, words, paraphrase, type."] = "",
+    share: Annotated[float, "How much of the config is drawn."] = 0.5,
+    config: Annotated[str, "Whose questions: mini, full, easy, medium or hard."] = "mini",
+    seed: Annotated[int, "Of all that is drawn."] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Make a variant of each question: other pictures, other words, another type."""

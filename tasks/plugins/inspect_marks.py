@@ -203,10 +203,9 @@ def _row(metadata: Mapping[str, Any]) -> Row:
 
 def totals(rows: Sequence[Row]) -> dict[str, float]:
     """All metrics over rows of one task."""
-    from livek12.core.scoring.answers import tabulate
     from livek12.core.scoring.formulas import Term
     from livek12.core.scoring.metrics import task_terms
-    from livek12.core.scoring.outcomes import Slim
+    from livek12.core.scoring.outcomes import Slim, tabulate
     from livek12.core.scoring.schema import parameters_of
 
     if not rows:

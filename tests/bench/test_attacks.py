@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from livek12.scripts.bench import attacks
-from livek12.scripts.bench.answer_kinds import KINDS
-from livek12.scripts.bench.attack_rows import LANGUAGES, attack_rows
-from livek12.scripts.bench.labelled import BenchRow, question_of
+from livek12.scripts.bench.attacks import LANGUAGES, attack_rows
+from livek12.scripts.bench.labelled import KINDS, BenchRow, question_of
 from livek12.scripts.bench.verifiers import SideAnswers, ours
 
 OPEN = {

@@ -32,13 +32,10 @@ PARTS = {
     "sides",
     "watch",
     "labelled",
-    "run_folders",
     "verifiers",
     "verify_rows",
-    "answer_kinds",
     "__init__",
 }
-PARTS |= {path.stem for path in SCRIPTS.glob("attack_*.py")}
 NO_BENCHMARKS = {"harness_marks", "judge_card", "train_tagger"}
 
 

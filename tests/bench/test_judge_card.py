@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from livek12.scripts.bench.answer_kinds import answer_kind
 from livek12.scripts.bench.attacks import tally
 from livek12.scripts.bench.judge_card import SHOWN_SIDES, card, text
 from livek12.scripts.bench.judges import agreement, by_stage, grouped
-from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
+from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, answer_kind, labelled_rows
 from livek12.scripts.bench.verifiers import SideAnswers
 from livek12.scripts.bench.verifiers import ours as said_by_ours
 from tests.scripts.command import ROOT

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Process
-from livek12.core.scoring.report import score
 from tests.report.test_report_html import TASK, question, row
+from tests.scored import score
 
 
 def against(*answers: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from livek12.core.records import Question
 from livek12.core.scoring import Limit, Row
-from livek12.core.scoring.report import score
 from tests.core.test_scoring import bounds, ended, graded, question, ungraded
+from tests.scored import score
 
 TRUE_01 = [1000, 3276, 2000, 3276]
 """Completion tokens under the limit of 3,276: the second was cut and holds its answer, the fourth holds none."""

@@ -27,10 +27,10 @@ from livek12.core.records import Failure, Key, Response
 from livek12.core.run.access import take_part
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import JournalWriter, Tail, journal_files
-from livek12.core.scoring.report import score
 from livek12.evaluation import reporting
-from livek12.scripts.bench.run_folders import begun_run
+from livek12.scripts.bench.common import begun_run
 from tests.core.test_scoring import TASK, graded, question
+from tests.scored import score
 
 QUESTIONS, TRIALS = 12, 3
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from livek12.core import packed
 from livek12.core.compaction import compact
 from livek12.core.errors import UserError
-from livek12.core.packed import META, PackedLines, packed_path
-from livek12.core.packed_rows import LightResponse, light_line, size_of
+from livek12.core.packed import META, LightResponse, PackedLines, light_line, packed_path, size_of
 from livek12.core.records import (
     Call,
     EarlierReply,
@@ -33,7 +32,7 @@ from livek12.core.scoring.outcomes import Slim
 from livek12.core.text import tokens_in
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
-from livek12.scripts.bench.run_folders import begun_run
+from livek12.scripts.bench.common import begun_run
 from tests.core.test_compaction import run_folder
 
 TASK = "livek12_text_only"
@@ -64,7 +63,7 @@ def verdict(response: Response, number: int, judged: bool) -> Verdict:
         key=response.key, response_sha256=response.sha256, parts=[] if empty else [part], reason=THOUGHT, judge="rules",
         state="no_answer" if empty else "graded" if share is not None else "ungraded",
         points=0.0 if empty else None if share is None else 4 * share, low=4 * (share or 0.0) * (not empty),
-        high=0.0 if empty else 4.0 if share is None else 4 * share, max_points=4.0, versions={"rules": THOUGHT},
+        high=0.0 if empty else 4.0 if share is None else 4 * share, max_points=4.0, versions={"rules": "1"},
         correct=False if empty else None if share is None else share == 1.0,
         process=process if judged and number % 2 else None, calls=calls * judged,
         process_ungraded=THOUGHT if judged and not number % 2 else None,
@@ -154,12 +153,15 @@ def test_damaged_lines_and_files_of_the_version_before_read_the_same(tmp_path: P
     slim = Slim()
     whole = [slim(row) for row in RunFolder(folder, told.append).rows()]
     compact(folder)
-    for older in (False, True):
-        if older:
-            for stem in ("responses", "verdicts"):
-                path = packed_path(folder, stem)
-                table = pq.read_table(path).drop_columns([*(["model"] * (stem == "responses")), "light"])
-                pq.write_table(table, path, use_dictionary=["file", "task"])
+    for older in (None, "before its light lines had versions", "0.2.0"):
+        for stem in ("responses", "verdicts") if older else ():
+            path = packed_path(folder, stem)
+            table = pq.read_table(path)
+            if older == "0.2.0":
+                table = table.drop_columns([*(["model"] * (stem == "responses")), "light", "versions"])
+            else:
+                table = table.append_column("versions", table["file"])
+            pq.write_table(table, path, use_dictionary=["file", "task", "versions"])
         again = list[str]()
         assert [slim(row) for row in RunFolder(folder, again.append).rows(texts=False)] == whole
         assert len(again) == len(told)

@@ -30,12 +30,12 @@ from livek12.core.records import (
     Vote,
 )
 from livek12.core.scoring import FORMULAS, Parameters, Row
-from livek12.core.scoring.comparison import compare, modality_delta, release_arl
+from livek12.core.scoring.comparison import release_arl
 from livek12.core.scoring.formulas import steps_between
 from livek12.core.scoring.metrics import pass_sizes
 from livek12.core.scoring.outcomes import steps_of
-from livek12.core.scoring.report import score
 from livek12.core.statistics import mean_interval
+from tests.scored import compare, modality_delta, score
 
 TASK = "livek12_text_only"
 

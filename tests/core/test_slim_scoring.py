@@ -13,11 +13,11 @@ import pytest
 from livek12.core.records import Response, Verdict
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Parameters, Row
-from livek12.core.scoring.comparison import Watch, compare, compare_outcomes
+from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.outcomes import Slim
-from livek12.core.scoring.report import score
-from livek12.scripts.bench.run_folders import made_run
+from livek12.scripts.bench.common import made_run
 from tests.core.test_scoring import TASK, ended, graded, question, ungraded
+from tests.scored import compare, score
 
 
 class Counting(Watch):

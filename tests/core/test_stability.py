@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from livek12.core.scoring.answers import tabulate
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import AXES, AnswerFinding, Bounds, Outcome, SlimQuestion
+from livek12.core.scoring.outcomes import AXES, AnswerFinding, Bounds, Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.ranks import rank_stability
 from livek12.core.scoring.schema import parameters_of
 

@@ -15,6 +15,7 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.contamination import Period, contamination, exam_period, period, released, sentences
 from tests.evaluation.test_study import row
+from tests.scored import outcomes_of
 from tests.scripts.command import livek12_here
 
 OLD, NEW = "2025-06", "2026-03"
@@ -46,7 +47,7 @@ def cell(cells: list[dict[str, Any]], **about: Any) -> dict[str, Any]:
 def test_who_has_seen_the_older_exam_stands_out_beyond_its_difficulty() -> None:
     fair = {OLD: 0.6, NEW: 0.5}  # the older exam is easier for everybody
     shown = {"seen": {OLD: 0.85, NEW: 0.5}, "one": fair, "two": fair, "three": fair}
-    found = contamination(exam(shown), released={"seen": Period(date(2025, 9, 1), date(2025, 9, 30))})
+    found = contamination(outcomes_of(exam(shown)), released={"seen": Period(date(2025, 9, 1), date(2025, 9, 30))})
     seen = cell(found["releases"], run="seen", subject="(all)")
     assert seen["unit"] == "paper" and seen["questions"] == [200, 200]
     assert seen["interval"][0] < 0.35 < seen["interval"][1] and seen["p_holm"] < 0.01
@@ -64,15 +65,15 @@ def test_who_has_seen_the_older_exam_stands_out_beyond_its_difficulty() -> None:
 
 def test_what_is_undecided_widens_and_turns_no_test() -> None:
     runs = exam({"a": {OLD: 0.9, NEW: 0.4}, "b": {OLD: 0.5, NEW: 0.5}}, papers=12, size=5)
-    whole = cell(contamination(runs)["releases"], run="a", subject="(all)")
+    whole = cell(contamination(outcomes_of(runs))["releases"], run="a", subject="(all)")
     opened = [row_of(one) if number % 3 == 0 else one for number, one in enumerate(runs["a"])]
-    open_cell = cell(contamination({**runs, "a": opened})["releases"], run="a", subject="(all)")
+    open_cell = cell(contamination(outcomes_of({**runs, "a": opened}))["releases"], run="a", subject="(all)")
     low, high = open_cell["difference"]
     assert low < whole["difference"][0] < high
     assert open_cell["interval"][0] < low and high < open_cell["interval"][1]
     assert open_cell["p"] >= whole["p"]
     everything = [row_of(one) for one in runs["a"]]
-    nothing = cell(contamination({**runs, "a": everything})["releases"], run="a", subject="(all)")
+    nothing = cell(contamination(outcomes_of({**runs, "a": everything}))["releases"], run="a", subject="(all)")
     assert nothing["difference"] == [-1, 1] and nothing["p"] == 1
 
 
@@ -83,7 +84,7 @@ def row_of(one: Row) -> Row:
 
 def test_one_question_alone_has_no_interval_and_no_test() -> None:
     runs = exam({"a": {OLD: 1.0, NEW: 0.0}}, papers=1, size=1)
-    found = contamination(runs)
+    found = contamination(outcomes_of(runs))
     (only,) = found["releases"]
     assert (only["interval"], only["p"], only["p_holm"]) == (None, None, None)
     assert "beyond" not in only, "there is no other run"
@@ -130,7 +131,7 @@ def test_dates_that_cannot_be_meant_are_one_line(given: list[str], line: str) ->
 
 def test_questions_without_a_date_are_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="of which release or year"):
-        contamination({"a": [row("1", True), row("2", False)]})
+        contamination(outcomes_of({"a": [row("1", True), row("2", False)]}))
 
 
 @pytest.mark.slow
@@ -164,7 +165,7 @@ def test_nothing_planted_is_nothing_found() -> None:
     same = {OLD: 0.6, NEW: 0.6}
     for seed in range(300):
         runs = exam({"a": same, "b": same}, papers=12, size=6, seed=seed)
-        one = cell(contamination(runs)["releases"], run="a", subject="(all)")
+        one = cell(contamination(outcomes_of(runs))["releases"], run="a", subject="(all)")
         accused += one["p"] < 0.05
         held += one["interval"][0] <= 0 <= one["interval"][1]
     assert accused <= 27 and held >= 273

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.serving.guard import Guard
+from livek12.core.serving.pages import Guard
 from livek12.evaluation.labelling.server import make_app, open_labels, progress
 from livek12.evaluation.labelling.store import LabelStore
 from livek12.evaluation.studies.label_plan import read_plan

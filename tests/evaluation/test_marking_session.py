@@ -7,7 +7,7 @@ from pathlib import Path
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import RULES, read_sessions
 from livek12.evaluation.marking import judge
-from livek12.scripts.bench.run_folders import made_run
+from livek12.scripts.bench.common import made_run
 from tests.evaluation.test_site import TASK, asked, marked
 
 

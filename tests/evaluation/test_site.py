@@ -20,13 +20,12 @@ from livek12.dataset_builders.publishing.policy import refusal
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
 from livek12.evaluation.site import making, ranking
-from livek12.evaluation.site.making import SiteMade, SiteWishes, make_site
-from livek12.evaluation.site.models import KnownModel, cost_of, read_models
+from livek12.evaluation.site.making import KnownModel, SiteMade, SiteWishes, cost_of, make_site, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
 from livek12.report.paper import anchor_of
 from livek12.report.site import store as site_store
 from livek12.report.site.store import LARGEST, SiteStore
-from livek12.scripts.bench.run_folders import made_run
+from livek12.scripts.bench.common import made_run
 from tests.scripts.command import livek12_here
 
 TASK = "livek12_text_only"

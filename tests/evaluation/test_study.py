@@ -19,6 +19,7 @@ from livek12.evaluation.studies.human import human_agreement
 from livek12.evaluation.studies.labels import Label, fit_labels
 from livek12.evaluation.studies.stability import sentences as ranking
 from livek12.evaluation.studies.stability import stability
+from tests.scored import outcomes_of
 from tests.scripts.command import livek12_here
 
 MODELS = ("GLM 5.1", "GPT-5.5")
@@ -208,11 +209,11 @@ def test_a_ranking_that_holds_and_one_that_turns() -> None:
     def run(right: str) -> list[Row]:
         return [row(str(i), str(i) in right) for i in range(4)]
 
-    found = stability({"weak": run("0"), "middle": run("01"), "strong": run("0123")}, halves=20)
+    found = stability(outcomes_of({"weak": run("0"), "middle": run("01"), "strong": run("0123")}), halves=20)
     assert found["low"] == found["high"]
     assert found["low"]["groups"]["subject"]["math"] == {"questions": 4, "tau": 1.0}
     assert found["low"]["halves"]["min"] >= 0
-    turned = stability({"a": run("01"), "b": run("23")}, halves=20)
+    turned = stability(outcomes_of({"a": run("01"), "b": run("23")}), halves=20)
     assert turned["low"]["groups"]["subject"]["math"]["tau"] is None
     assert turned["low"]["halves"]["min"] in (-1.0, None)
 
@@ -253,7 +254,7 @@ def test_every_study_says_in_a_sentence_what_it_found() -> None:
         " counts as right.",
     ]
     ranked = {name: [row(str(i), str(i) in right) for i in range(4)] for name, right in (("a", "0"), ("b", "0123"))}
-    first, second = ranking(stability(ranked, halves=20))
+    first, second = ranking(stability(outcomes_of(ranked), halves=20))
     assert first == "2 runs on 4 shared questions, by accuracy: b 100.0 %; a 25.0 %."
     assert second.startswith("Two random halves of the questions rank the runs with Kendall's τ 1.00 on average")
     seen = {
@@ -273,4 +274,4 @@ def test_every_study_says_in_a_sentence_what_it_found() -> None:
 def test_ranking_by_process_scores_needs_audits() -> None:
     runs = {"a": [row("1", True), row("2", True)], "b": [row("1", True), row("2", False)]}
     with pytest.raises(UserError, match="PES"):
-        stability(runs, "PES")
+        stability(outcomes_of(runs), "PES")

@@ -15,10 +15,10 @@ from livek12.core.errors import UserError
 from livek12.core.records import Attributes, Flags, Key, Process, Question, Response, Verdict
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim
-from livek12.core.scoring.report import score
 from livek12.evaluation.article_tables import SHAPES, article_tables, shape_named
 from livek12.report.html import as_page
 from livek12.report.tables import ArticleTable, as_csv, as_latex, as_markdown, latex_text, written
+from tests.scored import score
 from tests.scripts.command import livek12_here
 
 HOSTILE = r"<script>alert(1)</script> \input{/etc/passwd} | # % $x$ & _ ^ ~ {"

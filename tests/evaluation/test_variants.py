@@ -12,14 +12,14 @@ from livek12.core.records import Attributes, Question, Variant, Verdict
 from livek12.core.scoring import Row
 from livek12.core.scoring.deltas import Counterpart, delta
 from livek12.core.scoring.outcomes import Slim
-from livek12.core.scoring.report import score
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mcnemar_exact
+from livek12.evaluation.asking import ask_and_mark
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.options import RunOptions
-from livek12.evaluation.running import ask_and_mark
 from livek12.judges.jury import JudgeOptions
 from tests.endpoint import oracle_at
+from tests.scored import score
 from tests.scripts.command import livek12_here
 
 NAMES = "kmmmu,kmmmu_text_only,mdk12,mdk12_kprag,livek12,livek12_image_only"

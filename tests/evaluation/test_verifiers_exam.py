@@ -91,7 +91,7 @@ def test_the_newest_release_is_left_out_unless_it_is_said_otherwise(exam: Any, s
 def test_what_the_data_set_holds_back_is_never_in_it(exam: Any, sample_data: str, tmp_path: Path) -> None:  # noqa: F811
     copy = Path(shutil.copytree(sample_data, tmp_path / "copy"))
     held = max(one.question.release for one in documents(sample_data))
-    (copy / exam.HELD_BACK).write_text(json.dumps({"release": held}))
+    (copy / "held_back.json").write_text(json.dumps({"release": held}))
     assert exam.held_releases(str(copy), {"2601", held}, ["none"]) == {held}
     assert exam.held_releases(str(copy), {"2601", held}, ["2601"]) == {"2601", held}
     assert exam.held_releases(sample_data, {"2601", "2605", None}, []) == {"2605"}

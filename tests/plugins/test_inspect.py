@@ -371,7 +371,7 @@ def test_marks_and_audits_of_a_log_are_taken_where_they_are_asked_for(sample_dat
     "change", [{"max_points": 1e6, "points": 1e6}, {"response_sha256": "0" * 64}, {"calls": 7}, {}]
 )
 def test_a_mark_that_does_not_fit_is_not_taken(change: dict[str, Any], tmp_path: Path) -> None:
-    from livek12.evaluation.logs.marks import take_marks
+    from livek12.evaluation.logs.harness_marks import take_marks
     from tests.evaluation.labelled_runs import make_run, verdict
 
     run = make_run(tmp_path / "run", each=1)

@@ -12,12 +12,12 @@ from livek12.core.records import FlowStep, PartVerdict, Process, ProcessError, V
 from livek12.core.scoring import Limit, Row
 from livek12.core.scoring.deltas import Counterpart
 from livek12.core.scoring.outcomes import Slim
-from livek12.core.scoring.report import score
 from livek12.evaluation.article_tables import SHAPES, article_tables
 from livek12.report.html import read_template, write_html
 from livek12.report.sections import Shown
 from tests.report.test_report_browser import Opened
 from tests.report.test_report_html import IMAGE_TASK, TASK, picture, question, row, run_of
+from tests.scored import score
 from tests.scripts.command import ROOT, livek12_here
 
 if TYPE_CHECKING:

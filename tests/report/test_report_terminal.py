@@ -11,11 +11,11 @@ from rich.console import Console
 
 from livek12.core.records import Call
 from livek12.core.scoring import Row
-from livek12.core.scoring.report import score
 from livek12.report.budgets import curves
 from livek12.report.marks import number, shown, span
 from livek12.report.terminal import print_summary
 from tests.report.test_report_html import TASK, question, row, run_of
+from tests.scored import score
 
 
 def printed(rows: list[Row], width: int = 80, brief: bool = False, run_name: str = "RUN", **console: Any) -> str:

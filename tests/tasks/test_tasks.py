@@ -17,7 +17,6 @@ from livek12.core.prompts import PromptFile, parse_prompt
 from livek12.core.records import IMAGE_MARK, Image, Key, Option, Question, Response
 from livek12.core.scoring import Parameters, Row
 from livek12.core.scoring.formulas import RATIOS
-from livek12.core.scoring.report import score
 from livek12.dataset_builders import build
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
@@ -27,6 +26,7 @@ from livek12.tasks.plugins.harness_task import harness_name, task_name
 from livek12.tasks.prompting import build_request
 from livek12.tasks.registry import all_tasks, families, find_task, get_task
 from livek12.tasks.scorer import mark_response
+from tests.scored import score
 from tests.scripts.command import livek12_here
 from tests.tasks.golden_messages import FOLDER, golden
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.serving.guard import Guard
+from livek12.core.serving.pages import Guard
 from livek12.dataset_builders.review.page import Rendering, make_app
 from livek12.dataset_builders.review.store import ReviewStore
 from livek12.report.markup import render, render_answer

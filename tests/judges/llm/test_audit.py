@@ -13,13 +13,13 @@ import pytest
 from livek12.core.records import Key, Question, Verdict
 from livek12.core.replies import Unreadable
 from livek12.core.scoring import Row
-from livek12.core.scoring.report import score
 from livek12.engines.asking import ATTEMPTS
 from livek12.judges.llm.audit import PROMPT, Auditor, Critique, is_quoted
 from livek12.judges.llm.client import JudgeModel, JudgeSpec
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.prompts import Case
 from livek12.judges.llm.spec import PanelSpec
+from tests.scored import score
 
 RESPONSE = r"因为 $a=2$，所以 $x^2 = 4$。假设三角形是等腰三角形，则面积为 6。答案 \boxed{6}"
 QUESTION = Question(
