@@ -1,28 +1,23 @@
-"""Sheets: one request for all questions of a paper or section, and each question's part of the reply.
+"""Sheets: one request for all questions of a paper or section, and the responses made from its reply.
 
-A reply is split by its headings ("Question 3", "第3题", "문제 3", "3."), by JSON that maps numbers to answers, and by
-lists or tables of final answers ("1. A  2. C", "1-5 ABDCA"), which count as the last word on a question.
-
-Contract: a text between two headings belongs to the first. A number whose headings contradict each other is unclear and
-never given to another question; a number that occurs nowhere is unanswered. What precedes the first heading belongs to
-no question.
+Contract: a label whose part is unclear gets a response that holds the whole sheet and says so; one that occurs nowhere
+is unanswered.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from livek12.core.errors import UserError
-from livek12.core.patterns import late
 from livek12.core.prompts import conversation, image_part, joined_parts, text_part
 from livek12.core.records import Image, Key, Message, Question, Request, Response, Sampling
 from livek12.tasks.base import Task
 from livek12.tasks.prompting import Pages, figures_of, interleaved, page_images, text_of
+from livek12.tasks.splitting import split
 
 UNSPLIT: Final = "unsplit"
 """`finish_reason` of a response that holds a whole sheet, since the question's part of it is unclear."""
@@ -112,165 +107,6 @@ def sheet_request(task: Task, sheet: QuestionSheet, key: Key, sampling: Sampling
         sampling=sampling,
         together=f"{task.asked_with}/{sheet.id}",
     )
-
-
-@dataclass
-class SplitSheet:
-    """A sheet's text by label.
-
-    Attributes:
-        parts: text of each answered label.
-        unclear: labels whose part cannot be told.
-        rest: text of no question.
-    """
-
-    parts: dict[str, str] = field(default_factory=dict)
-    unclear: set[str] = field(default_factory=set)
-    rest: str = ""
-
-
-_DECORATION = r"[ \t>*_#|【\[（(「『•·-]*"
-_WORTH = r"(?:[ \t]*[(（][^()（）\n]{0,24}(?:points?|marks?|pts?|分|점)[^()（）\n]{0,9}[)）])?"
-_STRONG = late(
-    rf"^{_DECORATION}(?:(?:question|problem|answer\s+to(?:\s+question)?|item|ques|q)[ \t]*(?:no\.?|number|#)?[ \t]*"
-    r"(?P<en>\d{1,3})\b|第[ \t]*(?P<zh>\d{1,3})[ \t]*[题題问問]|[题題](?:号|目)?[ \t]*(?P<zt>\d{1,3})(?!\d)"
-    r"|(?:문제|문항|문)[ \t]*(?P<ko>\d{1,3})(?!\d)|(?P<kb>\d{1,3})[ \t]*번(?:[ \t]*문제)?)"
-    # A number that a sentence goes on behind ("Question 3 asks for …") is a reference.
-    rf"(?={_WORTH}[ \t]*(?:[*_#|】\])）」』:：.．、,，—–-]|$|answer|的?答案|的?解|의?\s*(?:정답|답|풀이)))",
-    re.MULTILINE | re.IGNORECASE,
-)
-_PLAIN = late(
-    r"^(?P<open>[*_#>|【\[（( ]*)(?P<plain>\d{1,3})(?P<close>[*_ \t]*(?:[.)）\]】:：、．|]|$))(?!\d)", re.MULTILINE
-)
-_AFTER_HEADING = late(rf"\A{_WORTH}[ \t*_#|】\])）」』:：.．、,，]*", re.IGNORECASE)
-_ENTRY = r"(?P<label>\d{1,3})[ \t]*(?:[.)）:：、．=-]|번|[|])[ \t]*(?P<value>"
-_VALUE = r"[A-Z]{1,6}|[①-⑩]+|[√×✓✗]|true|false|对|错|正确|错误|-?\d+(?:\.\d+)?(?:/\d+)?"
-_COMPACT = late(rf"(?<![\w.]){_ENTRY}{_VALUE})(?![\w.])", re.IGNORECASE)
-_RANGE = late(
-    r"^[^\n\w]*(?P<first>\d{1,3})[ \t]*(?:-|–|—|~|～|至|to)[ \t]*(?P<last>\d{1,3})[题번]?[ \t.:：、)]*"
-    r"(?P<letters>(?:[A-H①-⑩][ \t,，、;；]*){2,})$",
-    re.MULTILINE,
-)
-
-
-def split(text: str, labels: Sequence[str]) -> SplitSheet:
-    """Splits the text of a sheet among these labels."""
-    result = SplitSheet()
-    if (mapped := _from_json(text, labels)) is not None:
-        result.parts = mapped
-        return result
-    last_words, text = _final_answers(text, labels)
-    headings, unclear = _headings(text, labels)
-    sections: dict[str, list[str]] = {}
-    ends = [*(start for start, _, _ in headings[1:]), len(text)]
-    for (_, begin, label), end in zip(headings, ends[: len(headings)], strict=True):
-        sections.setdefault(label, []).append(_AFTER_HEADING.sub("", text[begin:end]).strip())
-    result.rest = text[: headings[0][0]].strip() if headings else text.strip()
-    for label in labels:
-        pieces = sections.get(label, [])
-        pieces += [value for value in last_words.get(label, []) if not (pieces and pieces[-1].endswith(value))]
-        if label in unclear:
-            result.unclear.add(label)
-        elif any(pieces):
-            result.parts[label] = "\n\n".join(filter(None, pieces))
-    if not result.parts and not result.unclear and result.rest:
-        result.unclear.update(labels)
-    return result
-
-
-def _from_json(text: str, labels: Sequence[str]) -> dict[str, str] | None:
-    """Answers of a reply that is one JSON object or list; None if it is none, or of other labels."""
-    body = re.sub(r"\A\s*```(?:json)?\s*|\s*```\s*\Z", "", text)
-    try:
-        value = json.loads(body) if body.lstrip()[:1] in ("{", "[") else None
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(value, dict) and len(value) == 1:
-        value = next(iter(value.values()))
-    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
-        value = {
-            str(row.get("number", row.get("question", row.get("id", "")))): row.get("answer", row) for row in value
-        }
-    if not isinstance(value, dict):
-        return None
-    by_label = {re.sub(r"\D*(\d+)\D*", r"\1", str(name)): _as_text(answer) for name, answer in value.items()}
-    return {label: by_label[label] for label in labels if by_label.get(label)} if {*by_label} & {*labels} else None
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, dict):
-        value = [*value.values()]
-    if isinstance(value, list):
-        return "\n".join(filter(None, map(_as_text, value)))
-    return "" if value is None else _boxed(str(value)) if len(str(value)) < 40 else str(value)
-
-
-def _boxed(value: str) -> str:
-    return value if "\\boxed" in value else f"\\boxed{{{value}}}"
-
-
-def _final_answers(text: str, labels: Sequence[str]) -> tuple[dict[str, list[str]], str]:
-    """Values of lists and tables of answers alone, and the text without these."""
-    values: dict[str, list[str]] = {}
-
-    def take(lines: str, entries: Iterable[tuple[str, str]]) -> str:
-        entries = list(entries)
-        if not all(label in labels for label, _ in entries):
-            return lines
-        for label, value in entries:
-            values.setdefault(label, []).append(_boxed(value))
-        return ""
-
-    def of_range(match: re.Match[str]) -> str:
-        numbers = range(int(match["first"]), int(match["last"]) + 1)
-        letters = re.findall(r"[A-H①-⑩]", match["letters"])
-        return (
-            match[0] if len(letters) != len(numbers) else take(match[0], zip(map(str, numbers), letters, strict=True))
-        )
-
-    text = _RANGE.sub(of_range, text)
-    lines = []
-    for line in text.splitlines(keepends=True):
-        entries = [(match["label"], match["value"]) for match in _COMPACT.finditer(line)]
-        bare = re.sub(r"[\s,，;；、|*_.。-]|第|题|번", "", _COMPACT.sub("", line))
-        is_list = len(entries) > 1 or ("|" in line and len(entries) == 1)
-        lines.append(take(line, entries) if is_list and not bare else line)
-    return values, "".join(lines)
-
-
-def _headings(text: str, labels: Sequence[str]) -> tuple[list[tuple[int, int, str]], set[str]]:
-    """Headings (start, end, label) of the clearest style, and labels that its order leaves unclear.
-
-    Named headings ("Question 3") may repeat and come in any order. Bare numbers ("3.") are read only if named ones are
-    absent and they rise through the labels; a number that recurs between (steps of a solution) makes those labels
-    unclear between which it stands.
-    """
-    named = _places(_STRONG, text, labels)
-    styles: dict[tuple[str, str], list[re.Match[str]]] = {}
-    for match in _PLAIN.finditer(text):
-        if match["plain"] in labels:
-            styles.setdefault((match["open"].strip(), match["close"].strip()), []).append(match)
-    bare = max(styles.values(), key=lambda style: len({match["plain"] for match in style}), default=[])
-    if len({label for _, _, label in named}) * 2 >= len(labels) or not bare:
-        return named, set()
-    order = {label: place for place, label in enumerate(labels)}
-    places = [order[match["plain"]] for match in bare]
-    repeated = {labels[place] for place in places if places.count(place) > 1}
-    return [(m.start(), m.end(), m["plain"]) for m in bare], repeated | _beside_descents(places, labels)
-
-
-def _beside_descents(places: Sequence[int], labels: Sequence[str]) -> set[str]:
-    """Labels on both sides of each step back, whose texts may hold each other."""
-    unclear = set()
-    for first, second in pairwise(places):
-        if second <= first:
-            unclear |= {labels[first], labels[second]}
-    return unclear
-
-
-def _places(pattern: re.Pattern[str], text: str, labels: Sequence[str]) -> list[tuple[int, int, str]]:
-    places = ((m.start(), m.end(), next(filter(None, m.groups()))) for m in pattern.finditer(text))
-    return [place for place in places if place[2] in labels]
 
 
 def answers(sheet: QuestionSheet, reply: Response, keys: Iterable[Key]) -> Iterator[Response]:

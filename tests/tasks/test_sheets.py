@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.core.records import Key, Response
 from livek12.tasks.registry import find_task, get_task, with_sitting
-from livek12.tasks.sheets import UNSPLIT, QuestionSheet, answers, split
+from livek12.tasks.sheets import UNSPLIT, QuestionSheet, answers
+from livek12.tasks.splitting import split
 from tests.tasks.test_prompting import question
 
 FOUR = ("1", "2", "3", "4")
