@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from livek12.core.patterns import late
-from livek12.core.text import CIRCLED, narrow
+from livek12.core.text import CIRCLED, narrow, of_short
 from livek12.judges.rules.notation import bare
 
 _CIRCLED = {
@@ -55,24 +55,27 @@ def read_labels(text: str) -> frozenset[str] | None:
 
 def label_sequence(text: str) -> list[str]:
     """The labels of a text in its order; empty for anything else."""
-    if len(text) > MAX_CHARS:
-        return []
+    return [] if len(text) > MAX_CHARS else list(_labels(text))
+
+
+@of_short
+def _labels(text: str) -> tuple[str, ...]:
     plain = " ".join(_MARKUP.sub(" ", narrow(bare(text))).split()).strip(" .。,，;；:：")
     plain = _AFFIXES.sub("", plain).strip()
     if _NUMBERED.fullmatch(plain):
-        return []
+        return ()
     labels: list[str] = []
     kinds: set[str | None] = set()
     position = 0
     while position < len(plain):
         match = _LABEL.match(plain, position)
         if match is None:
-            return []
+            return ()
         labels += _labels_of(match)
         kinds.add(match.lastgroup)
         joiner = _JOINER.match(plain, match.end())
         position = joiner.end() if joiner else match.end()
-    return [] if kinds >= {"circled", "digits"} or kinds >= {"letters", "digits"} else labels
+    return () if kinds >= {"circled", "digits"} or kinds >= {"letters", "digits"} else tuple(labels)
 
 
 def _labels_of(match: re.Match[str]) -> list[str]:

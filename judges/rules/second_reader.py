@@ -19,7 +19,7 @@ _RUNTIMES = ("4.9.3", "4.11", "4.13.2")
 MAX_CHARS, MAX_DIGITS = 300, 30
 _OURS_LACKS = late(r"\\(?:max|min|gcd|lcm|sum|prod)(?![a-zA-Z])|\\operatorname\s*\{\s*(?:lcm|gcd|max|min)\s*\}")
 _NOT_FOR_IT = late(
-    rf"[^\x20-\x7e]|[./|!%&$'\"]|\d{{{MAX_DIGITS},}}|\\(?:text|mathrm|log|lg|int|lim|begin|pm|mp|%)|(?<![\\a-zA-Z])[a-zA-Z]{{2,}}"
+    rf"[^\x20-\x7e]|[./|!%&$'\"]|\d{{{MAX_DIGITS},}}|\\(?:text|mathrm|log|lg|int|lim|begin|cup|cap|pm|mp|%)|(?<![\\a-zA-Z])[a-zA-Z]{{2,}}"
 )
 _NAMED = late(r"\\operatorname\s*\{\s*(lcm|gcd|max|min)\s*\}")
 

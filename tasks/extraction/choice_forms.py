@@ -97,7 +97,7 @@ _MORE_BEFORE = late(
 )
 _BEFORE_CHARS = 40
 _WHOLE = late(rf"{LIST}|{DIGITS}")
-_SIGNS = late(rf"(?<=[A-J])\.(?=[A-J])|\s?(?:{_PUNCTUATION}|{CONJUNCTION})\s?")
+_SIGNS = late(rf"\s?(?:{_PUNCTUATION}|{CONJUNCTION})\s?")
 _COMMAS = late(r",(?:\s*,)+\s?")
 _DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](?![A-Za-z]))")
 
@@ -181,7 +181,7 @@ _KO = (
 )
 _RIGHT_KO = (
     r"\s*번?\s*(?:선택지\s?)?(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)"
-    r"|[을를]\s?(?:선택|고른|고르|택))"
+    r"|[을를]\s?(?:선택|고른|택))"
 )
 _CALLED_RIGHT_ZH = r"(?:是|为)\s*(?:(?:唯一|本题)的?\s*)?(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
 _RIGHT_ZH_BEHIND = r"\s*(?:选项|项)?\s*(?:就(?=是))?" + _CALLED_RIGHT_ZH
@@ -200,10 +200,9 @@ _TURNED = (
 _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
 
 # Strength of a form: a weaker one replaces a stronger one only as a correction.
-CORRECTED, MARKED, FINAL, EXPLICIT, LOOSE = 7, 6, 6, 5, 4
+CORRECTED, MARKED, EXPLICIT, LOOSE = 7, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-FINALLY = late(r"final\s*$|最终(?:的)?(?:正确)?\s*$|최종\s*$", re.IGNORECASE)
 _CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
 _OPENING = (
     r"\A(?![^\n]{0,300}[(（]\s?[A-J]\s?[)）][^\n]{0,100}[(（])"
@@ -263,106 +262,78 @@ _WRONG_ONE = (
     r"|(?:틀린|않은|잘못된)\s*것은)\s*[:：]?\s*(?:选项)?\s*"
 )
 """The wrong option as the answer, if the question asks for it."""
-_ONLY_ZH = r"只有\s*(?:选项|第)?\s*"
-_ONLY_EN = r"\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?"
+_ANNOUNCED = rf"(?:{_ANSWER_ZH}{_OPTION_ZH}|(?i:{_ANSWER_EN}|{_SOLUTION_EN})|{_KO}|#{{4}}\s?(?=[^\n]{{1,12}}(?:\n|\Z)))"
+_CHOSEN = rf"(?:(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH}){_OPTION_ZH}|(?i:{_CHOICE_EN})|{_PICK_EN})"
+_CALLED_RIGHT = rf"(?:{_RIGHT_KO}|{_RIGHT_EN}|{_RIGHT_ZH_BEHIND})"
+_ONLY = r"(?:只有\s*(?:选项|第)?\s*|\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?)"
+_HOLDS = r"(?:\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)|\s+(?:is|are|works|fits|match|satisf|holds))"
 _REASON_WORDS = ("因为", "由于", "理由", "原因", "because", "since", "왜냐")
 _EXPLANATION_WORDS = ("解", "分析", "理由", "说明", "explanation", "reason", "해설", "풀이", "설명")
-_RETRACTION_WORDS = (
-    "wait",
-    "sorry",
-    "correction",
-    "scratch",
-    "no,",
-    "不",
-    "错",
-    "更正",
-    "订正",
-    "改正",
-    "修正",
-    "아니",
-    "정정",
+_ANNOUNCING_WORDS = (
+    "答",
+    "ans",
+    "solution",
+    "conclusion",
+    "result",
+    "decision",
+    "verdict",
+    "정답",
+    "답",
+    "최종",
+    "####",
 )
-_SOLUTION_WORDS = ("solution", "conclusion", "result", "decision", "verdict")
-_CHOSEN_ZH = late(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _RUN)
-_CHOSEN_ZH_WORDS = ("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合", "合适", "恰当", "成立", "最")
-_CHOSEN_ZH_BEGINS = _beginning(
-    *("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合题意", "合适", "恰当", "成立", "最终", "最佳", "所选")
+_CHOOSING_WORDS = (
+    *("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合题意", "合适", "恰当", "成立", "最终", "最佳", "所选"),
+    *("choice", "option", "statement", "one", "letter", "my pick", "choose", "pick", "select", "answer"),
 )
-_CHOICE_WORDS = ("choice", "option", "statement", "one", "letter")
-_CHOICE_BEGINS = _beginning(*_CHOICE_WORDS, "my pick")
-_WRONG_ONE_BEGINS = _beginning(
+_WRONG_WORDS = (
     *("错误", "不正确", "有误", "不符合", "不成立", "不恰当", "不合理", "不可能", "不属于"),
     *("statement", "option", "one", "choice", "틀린", "않은", "잘못된"),
 )
-_RETRACTION_BEGINS = _beginning(
-    *("no", "oh", "hmm", "ah", "wait", "sorry", "correction", "scratch", "不", "错了", "说错", "写错"),
-    *("更正", "订正", "改正", "修正", "아니", "정정"),
+_RETRACTING_WORDS = (
+    *("no", "oh", "hmm", "ah", "wait", "sorry", "correction", "scratch", "actually", "on second", "不", "错了", "说错"),
+    *("写错", "更正", "订正", "改正", "修正", "아니", "정정"),
+)
+_ANNOUNCING, _CHOOSING, _WRONGLY, _RETRACTING = (
+    _beginning(*words) for words in (_ANNOUNCING_WORDS, _CHOOSING_WORDS, _WRONG_WORDS, _RETRACTING_WORDS)
 )
 FORMS = [
     ClaimForm(MARKED, _REGION, ("〖", "〘")),
     ClaimForm(EXPLICIT, late(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
-    ClaimForm(EXPLICIT, late(_ANSWER_ZH + _OPTION_ZH + _RUN), ("答",)),
-    ClaimForm(EXPLICIT, late(f"(?i:{_ANSWER_EN})" + _RUN), ("ans",)),
-    ClaimForm(EXPLICIT, late(f"(?i:{_SOLUTION_EN})" + _RUN), _SOLUTION_WORDS, _beginning(*_SOLUTION_WORDS)),
-    ClaimForm(EXPLICIT, late(_KO + _RUN), ("답",)),
-    ClaimForm(EXPLICIT, late(r"#{4}\s?" + _RUN + r"[.。]?(?=\n|\Z)"), ("####",)),
-    ClaimForm(LOOSE, _CHOSEN_ZH, _CHOSEN_ZH_WORDS, _CHOSEN_ZH_BEGINS),
-    ClaimForm(LOOSE, late(f"(?i:{_CHOICE_EN})" + _RUN), (*_CHOICE_WORDS, "pick"), _CHOICE_BEGINS),
-    ClaimForm(LOOSE, late(_PICK_EN + _RUN), ("choose", "pick", "select", "answer")),
-    ClaimForm(LOOSE, late(_RUN + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    ClaimForm(LOOSE, late(_RUN + _RIGHT_EN), ("answer", "choice", "option", "only"), needs=late(_CALLED_RIGHT_EN)),
-    ClaimForm(LOOSE, late(_RUN + _RIGHT_ZH_BEHIND), ("答案", "选项", "正确"), needs=late(_CALLED_RIGHT_ZH)),
-    ClaimForm(LOOSE, late(_WRONG_ONE + _RUN), ("错", "不", "误", "that is", "which is", "것은"), _WRONG_ONE_BEGINS),
-    ClaimForm(LOOSE, late(_ONLY_ZH + _RUN + r"\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)"), ("只有",)),
-    ClaimForm(LOOSE, late(_ONLY_EN + _RUN + r"\s+(?:is|are|works|fits|match|satisf|holds)"), ("only",)),
+    ClaimForm(EXPLICIT, late(_ANNOUNCED + _RUN), _ANNOUNCING_WORDS, _ANNOUNCING),
+    ClaimForm(LOOSE, late(_CHOSEN + _RUN), _CHOOSING_WORDS, _CHOOSING),
+    ClaimForm(LOOSE, late(_RUN + _CALLED_RIGHT), needs=late(_CALLED_RIGHT)),
+    ClaimForm(LOOSE, late(_WRONG_ONE + _RUN), _WRONG_WORDS, _WRONGLY),
+    ClaimForm(LOOSE, late(_ONLY + _RUN + _HOLDS), ("只有", "only")),
     ClaimForm(LOOSE, late(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
     ClaimForm(LOOSE, FILLED[0], (")", "）")),
     ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
-    ClaimForm(CORRECTED, late(f"(?i:{RETRACTION})" + _NOW + _RUN), _RETRACTION_WORDS, _RETRACTION_BEGINS),
-    ClaimForm(CORRECTED, late(f"(?i:{_TURNED})" + _RUN), ("wait", "actually", "second")),
+    ClaimForm(CORRECTED, late(f"(?i:{RETRACTION}{_NOW}|{_TURNED})" + _RUN), _RETRACTING_WORDS, _RETRACTING),
 ]
 DIGIT_FORMS = [
-    ClaimForm(EXPLICIT, late(_ANSWER_ZH + _OPTION_ZH + _DIGIT), ("答",)),
-    ClaimForm(EXPLICIT, late(_ANSWER_EN + _DIGIT, re.IGNORECASE), ("ans",)),
-    ClaimForm(EXPLICIT, late(_KO + _DIGIT), ("답",)),
+    ClaimForm(EXPLICIT, late(_ANNOUNCED + _DIGIT), _ANNOUNCING_WORDS, _ANNOUNCING),
+    ClaimForm(LOOSE, late(_CHOSEN + _DIGIT), _CHOOSING_WORDS, _CHOOSING),
     ClaimForm(LOOSE, late(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    ClaimForm(
-        LOOSE,
-        late(rf"(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH})" + _OPTION_ZH + _DIGIT),
-        _CHOSEN_ZH_WORDS,
-        _CHOSEN_ZH_BEGINS,
-    ),
-    ClaimForm(LOOSE, late(_CHOICE_EN + _DIGIT, re.IGNORECASE), _CHOICE_WORDS, _CHOICE_BEGINS),
     ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
 ]
 _SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
 _SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
-_REMARK = r"(?:[(（][^()（）\n]{0,20}[)）])?"
+_SO_EN = r"(?i:so|thus|hence|therefore)"
+_RIGHT_BEHIND = (
+    r"(?:\s*(?:选项|项)?\s*(?:[(（][^()（）\n]{0,20}[)）])?\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
+    r"(?:正确|符合|合适|恰当|成立|满足|对)|[^。；;\n]{0,60}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)"
+    r"|\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true))"
+)
 WEAK = [
     late(pattern)
     for pattern in (
-        rf"{_SUM_UP_ZH}(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
-        r"(?:正确|符合|合适|恰当|成立|满足|对)",
-        rf"(?:^|[,，。;；\n故])\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*最?符合题意",
-        rf"(?:^|[,，。;；\n])\s*{_RUN}\s?(?:选项|项)\s?是正确的",
-        rf"(?:^|[.!?\n]\s?)(?i:in\sconclusion,?|i\s(?:think|believe)(?:\sthat)?)\s{_RUN}\s(?:is|are)\s(?:correct|right)[.!]?\s*$",
-        rf"(?:^|[,，。;；\n])\s*只有\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)",
+        rf"(?:{_SUM_UP_ZH}(?:选项)?|(?:^|[,，。;；\n故])(?=\s*[A-J①-⑩]{{1,8}}\s?(?:选?项\s?是|最?符合题意))|选项"
+        rf"|\b(?i:options?|choices?|statements?)|(?:^|[.!?\n]|\b(?:{_SO_EN},?|(?i:both|only|in\sconclusion,?|(?:think|believe)(?:\sthat)?)))(?=\s*[(\[]?[A-J]\b))\s*{_RUN}{_RIGHT_BEHIND}",
         rf"{_SO_ZH}[是为]\s*(?:选项)?\s*[:：]?\s*{_RUN}\s*(?:选项|项)?\s*(?:$|[。.．:：,，(（])",
-        rf"对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)\s*{_RUN}",
-        rf"(?:与|和)\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*(?:完全)?(?:一致|相符|相同|吻合|匹配|符合)",
-        rf"选项\s*{_RUN}\s*(?:选项|项)?\s*{_REMARK}\s*(?:是|为|都|均)*\s*(?:正确|符合题意|符合条件)",
-        rf"选项\s*{_RUN}[^。；;\n]{{0,60}}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)",
-        rf"(?:综上(?:所述)?|因此|所以|故|即|可见|∴)[,，:：]?\s*(?:应?该?[是为])?\s*(?:选项)?\s*{_RUN}\s*(?:选项|项)?\s*[。.]?\s*$",
-        rf"(?:^|[,，。;；\n])\s*(?:选项)?\s*{_RUN}\s?(?:选项|项)?\s?(?:是)?正确的?[,，;；]\s?(?:其[余他]|剩下)",
-        rf"\b(?:which|that|this)\s+is\s+(?i:option|choice)\s+{_RUN}",
-        rf"(?:更?倾向于|倾向)(?:选择?)?\s*(?:选项)?\s*{_RUN}",
-        rf"\b(?i:options?|choices?|statements?)\s+{_RUN}\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true)",
-        rf"\b(?:match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice)\s+{_RUN}",
-        rf"(?:^|[.!?\n]\s?|\b(?i:so|thus|hence|therefore|option|both|only),?\s+){_RUN}\s+(?:is|are)\s+(?:correct|right)"
-        r"\s*(?:[.!,]|$|because|since)",
-        r"\b(?i:so|thus|hence|therefore|it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with)[,:]?\s+(?i:option|choice)?\s*"
-        rf"{_RUN}\s*(?:[.!]\s|[.!]?$)",
-        rf"(?i:in\sconclusion|so|thus|hence|therefore|answer\s?:)(?=[,\s])[^\n(\[]{{4,240}}?\s(?=[(\[]){_RUN}(?:\s[^\n()\[\]]{{1,80}})?[.]?\s*$",
-        rf"따라서[^.\n]{{0,20}}?{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*\.?\s*$",
+        rf"(?:对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)|倾向于?(?:选择?)?(?:选项)?"
+        rf"|\b(?:(?:which|that|this)\s+is|match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice))\s*{_RUN}",
+        rf"(?:\b(?:{_SO_EN}|(?i:it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with))[,:]?\s+(?i:option|choice)?"
+        rf"|따라서[^.\n]{{0,20}}?)\s*{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*(?:[.!]\s|[.!]?$)",
+        rf"(?i:in\sconclusion|{_SO_EN}|answer\s?:)(?=[,\s])[^\n(\[]{{4,240}}?\s(?=[(\[]){_RUN}(?:\s[^\n()\[\]]{{1,80}})?[.]?\s*$",
     )
 ]

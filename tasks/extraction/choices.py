@@ -131,11 +131,10 @@ def _written(labels: Labels) -> re.Pattern[str]:
 _SURELY_ANSWER = late(
     r"题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제", re.IGNORECASE
 )
-_IS_QUESTION = late(r"[^。.！!\n]{0,10}(?:[？?]|吗|呢)")
 
 
 def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], claim: Claim, offer: Asked) -> bool:
-    if is_told(cleaned, verdict.start, verdict.end) or _IS_QUESTION.match(cleaned, verdict.end):
+    if is_told(cleaned, verdict.start, verdict.end):
         return False
     turn = turned(cleaned, verdict.start)
     if verdict.right:
@@ -208,8 +207,7 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
     if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):
         return tabled, "labelled"
     first_part = question.model_copy(update={"answer": question.answer[:1]})
-    commitment = _last_commitment(text)
-    for parts in (labelled_parts(tail(commitment), count), labelled_parts(tail(text), count), _sections(text, count)):
+    for parts in (labelled_parts(tail(text), count), _sections(text, count)):
         listed = [find_choice(part, first_part, truncated or len(part) > _SHORT)[0] for part in parts]
         if listed and all(listed):
             return [answer[0] for answer in listed], "labelled"
@@ -264,11 +262,6 @@ _SHORT = 80
 """In a longer text on one sub-question only explicit commitments count."""
 
 
-def _last_commitment(text: str) -> str:
-    matches = list(_ANSWERS.finditer(text))
-    return text[matches[-1].end() :] if matches else ""
-
-
 def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:
     kept: list[Claim] = []
     for candidate in sorted(marked_claims(cleaned, offer), key=lambda claim: claim.end):
@@ -277,6 +270,3 @@ def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:
         elif not is_remark(cleaned, candidate.start, candidate.end):
             kept.append(candidate)
     return kept
-
-
-_ANSWERS = late(r"答案(?:分别|依次)?(?:为|是|如下)?[:：]|(?i:answers?(?:\s+are)?\s*:)|정답(?:은)?\s*[:：]?")

@@ -21,10 +21,7 @@ from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction.choice_forms import (
     CONCLUDED,
     DIGIT_FORMS,
-    EXPLICIT,
     FILLED,
-    FINAL,
-    FINALLY,
     FORMS,
     JUDGED,
     ONLY_LABELS,
@@ -176,43 +173,27 @@ _LEFT_OUT = (
     r"|不是|并非|否定了?|\b(?i:not|never|can(?:not|['’]t)\sbe|isn['’]t|rul(?:e|es|ed|ing)\sout|eliminat(?:e|es|ed|ing)"
     r"|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?))\s?(?:选项|答案|(?i:options?|choices?|answers?)\s)?[(（]?"
 )
-_SCRIPTS = {
-    "zh": late(r"[\u4e00-\u9fff]"),
-    "en": late(r"\s[a-z]{2}"),
-    "ko": late(r"[가-힣]"),
-    "any": late(""),
-}
-_VERDICTS = [
-    (_SCRIPTS[script], late(pattern), right, as_answer)
-    for script, pattern, right, as_answer in (
-        ("zh", rf"{_NAMED}{_OPTION_ZH}(?:正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅])", True, False),
-        ("zh", rf"{_NAMED}{_OPTION_ZH}符合(?:题意|要求|条件)", True, True),
-        ("zh", rf"{_NAMED}{_OPTION_ZH}(?:{_WRONG_ZH})", False, False),
-        ("zh", rf"{_NAMED}{_OPTION_ZH}(?:{_REFUSED_ZH})", False, True),
-        ("zh", rf"{_NAMED}{_QUOTED}\s?(?:是|为)(?:错误|不正确|不对|错)的?{_CLAUSE_END}", False, False),
-        ("en", rf"{_NAMED}{_IS_EN}(?:correct|right|true|valid)\b(?!\s(?:answer|choice|option))", True, False),
-        ("en", rf"{_NAMED}{_IS_EN}(?:{_WRONG_EN})", False, False),
-        ("en", rf"{_NAMED}[)\]]?\s(?:is|are|was|were)n['’]t\s{_TRUE_EN}", False, False),
-        ("any", rf"{_NAMED}\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])", False, False),
-        ("en", rf"{_NAMED}{_QUOTED}\s(?:is|was)\s(?:{_WRONG_EN}){_CLAUSE_END}", False, False),
-        ("en", rf"{_NAMED}{_IS_EN}(?:{_REFUSED_EN})", False, True),
-        ("en", rf"{_NAMED}{_FAILS_EN}", False, True),
-        ("ko", rf"{_NAMED}{_PARTICLE_KO}(?:옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))", True, False),
-        ("ko", rf"{_NAMED}{_PARTICLE_KO}(?:{_WRONG_KO})", False, False),
-        ("ko", rf"{_NAMED}{_PARTICLE_KO}(?:{_REFUSED_KO})", False, True),
-        ("ko", rf"{_NAMED}\s?번?\s?[을를]\s?(?:제외|배제)", False, True),
-        ("any", rf"{_LEFT_OUT}{_NAMED}(?!\s?[点线面角边])", False, True),
-    )
-]  # fmt: skip
+_RIGHT_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
+_VERDICTS = late(
+    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})|(?P<wrong_zh>{_WRONG_ZH})"
+    rf"|(?P<right_zh>{_RIGHT_ZH}))"
+    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{_WRONG_EN})|(?P<wrong_option_en>{_REFUSED_EN}))"
+    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)n['’]t\s{_TRUE_EN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
+    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s(?:{_WRONG_EN})){_CLAUSE_END})"
+    rf"|(?P<wrong_option_fails>{_FAILS_EN}|\s?번?\s?[을를]\s?(?:제외|배제))"
+    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_WRONG_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
+)
+_EXCLUDED = late(rf"{_LEFT_OUT}(?P<wrong_option>{_NAMED}(?!\s?[点线面角边]))")
 
 
 def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
     """Judgements of options from `start`, in order."""
     verdicts = []
-    for script, pattern, right, as_answer in _VERDICTS:
-        for match in pattern.finditer(text, start) if script.search(text, start) else ():
-            labels = read_labels(match["run"])
+    for pattern in (_VERDICTS, _EXCLUDED):
+        for match in pattern.finditer(text, start):
+            labels, kind = read_labels(match["run"]), match.lastgroup or ""
             if labels:
+                right, as_answer = kind.startswith("right"), "option" in kind
                 verdicts.append(LabelVerdict(match.start(), match.end(), labels, right, as_answer))
     return sorted(verdicts, key=lambda verdict: verdict.start)
 
@@ -318,8 +299,6 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
         labels = NO_LABELS
     if not labels:
         wording = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
-    if strength == EXPLICIT and FINALLY.search(cleaned[max(0, match.start() - 10) : match.start("run")][:10]):
-        strength = FINAL
     return Claim(match.start(), match.end(), strength, wording.strip(), "phrase", labels)
 
 
@@ -327,24 +306,18 @@ def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
     """A box or tag, alone or behind its label ("选项 D. 〘-7/2〙")."""
     wording, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
     labels = NO_LABELS if _offers_several(wording) else read_labels(wording)
-    start = match.start()
-    if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, start - _BEFORE_CHARS) : start])):
+    if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, match.start() - 20) : match.start()])):
         labels, wording = frozenset(before[1]), f"{before[1]}. {wording}"
-    if labels is None or supposed(cleaned, start, match.end()):
+    if labels is None or supposed(cleaned, match.start(), match.end()):
         return None
-    return Claim(start, match.end(), strength, wording.strip(), method, labels)
+    return Claim(match.start(), match.end(), strength, wording.strip(), method, labels)
 
 
 QUOTED_BEHIND = 20
-_BEFORE_CHARS = 20
 _LABEL_BEFORE = late(
     r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
 )
 _ONLY_BLANKS = late(r"[A-J](?:[^\S\n][A-J])+")
-_REFUSAL = late(
-    r"(?:排除|不是|不对|不能|并非|\bnot|n['’]t|오답)[^。.．\n；;，,]{0,5}$",
-    re.IGNORECASE,
-)
 _WRONG_ONE = late(
     r"\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
@@ -354,7 +327,6 @@ _AMONG = late(
     r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
 )
 _ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
-_UNDER_CONDITION = late(r"(?:若|如果|假如|要是|倘若)[^。；;\n]{1,24}[,，]\s?(?:则|那么?|就)\s?(?:应该?)?.?\Z")
 _OR_ANOTHER = late(
     r"[\s,，;；(（*]{0,4}(?:(?i:or|alternatively|else|otherwise|possibly|maybe|perhaps)\b|或者?|也可能是?|또는|혹은)[:：]?\s?"
     r"(?:选项|(?i:option)\s)?[(（]?[A-J](?![A-Za-z])"
@@ -363,11 +335,6 @@ _OR_ANOTHER = late(
 """Another option offered right behind one, or a condition on it."""
 _ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _OF_TRUTH = late(r"正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞", re.IGNORECASE)
-_OF_ANSWER = late(
-    r"答案|答|故选|所选|选(?!项)|(?:选项|选择|项)\s*(?:应该?|只能|就|即)*\s*(?:[是为]\s*(?!正确)|[:：])|题意|合适|恰当|适当|\banswers?|\bchoices?\s*(?:is|are|:)"
-    r"|(?:correct|right|best|final)\s+(?:choice|option|letter)|\bone\b|정답|답|적절",
-    re.IGNORECASE,
-)
 _COMMITS = late(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답", re.IGNORECASE)
 _REFUSAL_CHARS = 28
 
@@ -378,7 +345,7 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
     filled = match.re.pattern in [form.pattern for form in FILLED]
     wrong_one = not filled and _WRONG_ONE.search(before) is not None
-    if (wrong_one and not offer.wrong) or (not filled and not wrong_one and _REFUSAL.search(before)):
+    if wrong_one and not offer.wrong:
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, start + len(match["run"].rstrip())):
         return None
@@ -389,7 +356,7 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
         return None
     if not wrong_one and (called_wrong(cleaned, match.end()) or false_lead(cleaned, start)):
         return NO_LABELS
-    if _qualified(cleaned, match) or counterfactual(cleaned, match.start(), start):
+    if _OR_ANOTHER.match(cleaned, match.end()) or counterfactual(cleaned, match.start()):
         return NO_LABELS
     labels = read_labels(written_plainly(match["run"]))
     if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
@@ -401,15 +368,10 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
     return labels
 
 
-def _qualified(cleaned: str, match: re.Match[str]) -> bool:
-    before = cleaned[max(0, match.start() - _REFUSAL_CHARS) : match.start() + 1]
-    return _OR_ANOTHER.match(cleaned, match.end()) is not None or _UNDER_CONDITION.search(before) is not None
-
-
 def of_truth(cleaned: str, match: re.Match[str]) -> bool:
     """Checks for a statement called right, not an option."""
     words = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
-    return _OF_TRUTH.search(words) is not None and not _OF_ANSWER.search(words)
+    return _OF_TRUTH.search(words) is not None
 
 
 _OPTIONS = late(
@@ -447,9 +409,6 @@ def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
 _MAX_OPTIONS = 11
 
 
-_JUDGED_LINE = late(
-    r"错|不|对|正确|符合|因为|由于|故|解析|wrong|right|correct|false|true|because|since|\bnot\b", re.IGNORECASE
-)
 _BEGINS_LIST = late(r"[:：\n]\s*\Z")
 
 
@@ -457,10 +416,8 @@ def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
     start = match.start("run")
     if len(wording.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
         return False
-    lines = list(_option_lines(cleaned, start))
-    letters = [line[1] for line in lines]
-    plain = not any(_JUDGED_LINE.search(line[0]) for line in lines[1:])
-    return len(letters) > 1 and letters == sorted(set(letters)) and plain
+    letters = [line[1] for line in _option_lines(cleaned, start)]
+    return len(letters) > 1 and letters == sorted(set(letters))
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:

@@ -43,6 +43,7 @@ _BRACKETED = late(
 )
 _LABEL = late(rf"(?<![A-Za-z0-9_)}}\]\\])[\[【]([^\W\d_]{{2}}[^\[\]【】\n]{{0,10}})[\]】][^\S\n]?[:：]?{_NO_FRAME}")
 _ASKED = late(r"(?:\A|\n)(?:Q|Question|问|问题|题目|질문|문제)\s?[:：][^\n]{1,400}\n+(?:A|答|답)\s?[:：]\s?(?=\S)")
+_ASKED_HEADS = ("Q", "问", "题", "문")
 _LAST = late(
     rf"[\s*#>•-]*(?:{_SO}[,，]?\s*)?(?:{_QUALIFIER}(?:(?:{_WEAK}){_IS}|{_NOUN}\s?(?:[→⇒]|[=-]>|[—–]\s))|ans\.|####|(?:i|we)\s(?:choose|select|pick)\s|我选择?)"
     rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{_SO}[,，]?\s?(?P<led>(?![选答填])[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?",
@@ -60,7 +61,8 @@ def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> s
     if "[" in text or "【" in text or "「" in text or "〈" in text:
         text = _BRACKETED.sub(lambda match: f"\n{_answer(match['noun'])}", text)
         text = _dictated(text, question)
-    text = _ASKED.sub(lambda match: f"{match[0]}\n{_answer(match[0])}", text)
+    if any(head in text for head in _ASKED_HEADS):
+        text = _ASKED.sub(lambda match: f"{match[0]}\n{_answer(match[0])}", text)
     shape = type_of(question.question_type).answer
     if shape == "labels":
         text = _first_lines(text, question)

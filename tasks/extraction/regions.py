@@ -27,6 +27,7 @@ MAX_OPEN = 400
 
 _TURN_END = late(r"</s>|<\|(?!(?:begin|end)_of_box)[A-Za-z_▁]{2,24}\|>|<(?:eo[a-z]|end_of_(?:turn|text))>")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
+_ODD_SPACE = late(r"[^\S\n ]")
 _BLANK_LINES = late(r"(?: ?\n){2,} ?")
 _BOX = late(
     r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
@@ -146,7 +147,8 @@ def tail(text: str, limit: int = 30_000) -> str:
 
 @lru_cache(maxsize=8)
 def _tail(text: str) -> str:
-    text = _SPACES.sub(" ", text)
+    if "  " in text or _ODD_SPACE.search(text):
+        text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
 

@@ -38,11 +38,6 @@ _QUOTED_KEY = (
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
 _BY_OTHERS = late(_OTHERS, re.IGNORECASE)
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-_CONDITION_BEHIND = late(
-    r"\s*(?:选项|项|option|choice)?\s*(?:是|就|则|的|会|显然|is|are|would be)?\s*(?:\w+\s+){0,4}?"
-    r"(?:不对|不正确|不符|错误|错的|错了|有误|矛盾|only\s+if|only\s+when|is\s+wrong|would\s+be|오답|틀)",
-    re.IGNORECASE,
-)
 _HEADING = late(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
 _BOUNDARY = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
 _SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
@@ -84,7 +79,7 @@ def settled(text: str) -> str:
 
 def is_remark(text: str, start: int, end: int) -> bool:
     """Checks for a hypothesis, a reported mistake, or an answer called wrong."""
-    return _aside(text, start, end, _ATTRIBUTED) or _CONDITION_BEHIND.match(text, end, end + 60) is not None
+    return _aside(text, start, end, _ATTRIBUTED)
 
 
 def is_told(text: str, start: int, end: int) -> bool:
@@ -170,14 +165,11 @@ _FALSE_LEAD = late(
 )
 
 
-def counterfactual(text: str, start: int, end: int) -> bool:
+def counterfactual(text: str, start: int) -> bool:
     """Checks for an answer under a contrary condition."""
-    clause = _SENTENCE_END.split(text[max(0, start - 2 * _CLAUSE) : start])[-1]
-    would = re.search(r"\bwould\b", text[start:end], re.IGNORECASE) is not None
-    return _CONTRARY.search(clause) is not None or (would and _CONDITION.search(clause) is not None)
+    return _CONTRARY.search(_SENTENCE_END.split(text[max(0, start - 2 * _CLAUSE) : start])[-1]) is not None
 
 
-_CONDITION = late(r"\b(?:if|had|were|without|unless)\b", re.IGNORECASE)
 _CONTRARY = late(
     r"(?:若|如果|假如|要是|倘若)[^。；;，,\n]{0,20}(?:不考虑|不计|没有?|忽略|忽视|忘|漏|误|错)[^。；;\n]{0,20}[,，]\s?(?:则|那么|那|就)?\Z"
     r"|\b(?:if|had)\b[^.;\n]{0,40}\b(?:forg[eo]t\w*|neglect\w*|ignor\w*|omit\w*|overlook\w*|mis(?:read|takes?|took))\b[^.;\n]{0,60},\s(?:then\s)?(?:the\s)?\Z"
@@ -268,20 +260,14 @@ _NEXT = late(
     rf"|[(（【\[]\s?(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{_VERY_ZH}(?:{_WRONG_ZH}|误|舍)|[(（【\[]\s?(?:틀|오답|×)"
     rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?(?:값|답|선택)은)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
-    r")",
-    re.IGNORECASE,
-)
-"""Words that call what was just said wrong, whatever signs stand between."""
-_REPLACED = late(
-    _SIGNS + r"(?:(?:但是?|不过|然而|其实|but|however|아)[,，]?\s?)?"
-    r"(?:不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
+    r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
     r"|(?:应改|改)(?:为|成|选)"
     r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
     r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만)"
     r")",
     re.IGNORECASE,
 )
-"""Words that put another answer in the place of the one before them."""
+"""Words that call what was just said wrong or replace it, whatever signs stand between."""
 _INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
 """The same where they follow at once; later, they may speak of anything."""
 _RETRACTION = (
@@ -299,9 +285,7 @@ _RETRACTION = (
     r"|(?:위의?|앞의?|이전의?)\s?\S{1,6}[은는을를]\s?(?:무시|취소|삭제)"
     r"|정정|수정|실수|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
 )
-_LATER = late(_BREAK + _RETRACTION, re.IGNORECASE)
-_AT_ONCE = late(_SIGNS + _RETRACTION, re.IGNORECASE)
-_ANSWER_WRONG = late(
+_ANSWER_WRONG = (
     r"(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
     rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){_VERY_ZH}{_WRONG_ZH}"
     r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)"
@@ -310,17 +294,15 @@ _ANSWER_WRONG = late(
     rf"(?:answer|result|choice|conclusion|calculation|solution|reasoning|value)(?:\s(?:above|given))?{_IS_EN}{_WRONG_EN}"
     r"|\bi\s(?:have\s)?made\s(?:an?|some|the)\s(?:\w{2,12}\s){0,2}(?:error|mistake)|\b(?:edit|update|erratum)\s?[:：]"
     r"|\b(?:my|the)\s(?:answer|calculation|solution|reasoning)(?:\sabove)?\s(?:has|contains)\san?\s(?:\w{2,12}\s)?(?:error|mistake)"
-    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}",
-    re.IGNORECASE,
+    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
 )
-_NONE_RIGHT = late(
+_NONE_RIGHT = (
     r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
     r"(?:以上|上述|四个|所有|全部|各个?)(?:的)?(?:选项|答案|选择)(?:都|均|全|皆)(?:不|错)"
     r"|没有(?:一个|任何)?(?:选项|答案)?(?:是)?(?:正确|符合题意|合适)的?(?:选项|答案)?|无正确(?:选项|答案)"
     r"|\bnone\sof\s(?:the|these|them)\s?(?:given\s|above\s|listed\s)?(?:options|choices|answers|above)?\s?(?:is|are|match|fit|work|seems?)"
     r"|\b(?:there\sis\s)?no\s(?:correct|right|valid|matching)\s(?:option|answer|choice)"
-    r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)",
-    re.IGNORECASE,
+    r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)"
 )
 _DOUBT = late(
     r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
@@ -331,17 +313,12 @@ _DOUBT = late(
     re.IGNORECASE,
 )
 _DOUBT_CHARS = 60
-_DASHED = late(
-    rf"[—–]\s?(?:(?:but\s)?(?:this|that|it|which){_IS_EN}{_WRONG_EN}|(?:但是?)?(?:这|此|它){_VERY_ZH}{_WRONG_ZH})",
-    re.IGNORECASE,
-)
-_FAILED_CHECK = late(
+_FAILED_CHECK = (
     r"(?:\b(?:check(?:ing)?|verif(?:y|ying|ication)|substituting|testing)\b|检验|验证|验算|代入|검산|대입)[^。\n]{0,60}?"
     r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
-    r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)",
-    re.IGNORECASE,
+    r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)"
 )
-_ANYWHERE = (_FAILED_CHECK, _DASHED, _LATER, _ANSWER_WRONG, _NONE_RIGHT)
+_ANYWHERE = late(f"{_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_ANSWER_WRONG}|{_NONE_RIGHT}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -357,21 +334,14 @@ def taken_back(text: str, end: int, named: Named) -> int | None:
     """The end of the retraction of the answer before `end`, or None."""
     starts = _sentence_starts(text, end)
     first, last = (starts[1] if len(starts) > 1 else end), starts[-1]
-    for pattern, places in (
-        (_NEXT, (end, first, last)),
-        (_REPLACED, (end, first, last)),
-        (_AT_ONCE, (end,)),
-        (_INSTEAD, (end,)),
-    ):
-        for place in places:
-            if (direct := pattern.match(text, place)) and not is_told(text, place, direct.end()):
-                return direct.end()
+    for pattern, place in ((_NEXT, end), (_NEXT, first), (_NEXT, last), (_INSTEAD, end)):
+        if (direct := pattern.match(text, place)) and not is_told(text, place, direct.end()):
+            return direct.end()
     if doubt := _DOUBT.search(text, end, end + _DOUBT_CHARS):
         return doubt.end()
-    for pattern in _ANYWHERE:
-        for match in pattern.finditer(text, end):
-            if not is_told(text, match.start(), match.end()):
-                return match.end()
+    for match in _ANYWHERE.finditer(text, end):
+        if not is_told(text, match.start(), match.end()):
+            return match.end()
     return _rejected(text, starts, named)
 
 
@@ -398,7 +368,7 @@ def _rejected(text: str, starts: list[int], named: Named) -> int | None:
 
 def _rejects(sentence: str, words: str, is_named: bool, strict: bool) -> bool:
     if not is_named:
-        return any(pattern.search(words) for pattern in (_REJECTION, _FAULTY, *((_CALLED_WRONG,) if strict else ())))
+        return any(pattern.search(words) for pattern in (_REJECTION, *((_CALLED_WRONG,) if strict else ())))
     short = strict and len(sentence) <= _SHORT_CHARS and not (_PRINTED.match(sentence) or _AFFIRMED.search(words))
     return _DISCARDED.search(words) is not None or (short and _NEGATED.search(words) is not None)
 
@@ -417,18 +387,17 @@ _NEGATED = late(
     re.IGNORECASE,
 )
 _INSTEAD_OF = late(r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE)
-_FAULTY = late(
+_SENTENCE_CHARS = 200
+_FAULTY = (
     r"(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{0,12}"
     r"(?:漏洞|(?:有|存在)(?:些|点|明显)?问题|站不住|不成立|不可靠|不严谨|有错|出错|오류|성립하지|잘못|틀)"
     r"|\b(?:answer|result|reasoning|conclusion|solution|calculation|derivation)\b[^.]{0,30}"
     r"\b(?:fails?|faulty|flawed|problematic|inconsistent|(?:does|did|do)(?:\snot|n['’]t)\s(?:hold|work|fit|check|satisfy|match|make))\b"
-    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|forget\sthat)\b|并非如此|符号(?:弄|搞|写)?[反错]|성립하지\s?않",
-    re.IGNORECASE,
+    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|forget\sthat)\b|并非如此|符号(?:弄|搞|写)?[反错]|성립하지\s?않"
 )
-_SENTENCE_CHARS = 200
 _CONTRADICTED_ZH = r"(?:自相|题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|(?:发现|得到|得出|出现|是|相|明显)矛盾"
 _REJECTION = late(
-    rf"[看算弄搞想答选写]错|作废|不好意思|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|{_CONTRADICTED_ZH}"
+    rf"{_FAULTY}|[看算弄搞想答选写]错|作废|不好意思|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|{_CONTRADICTED_ZH}"
     r"|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改选|改答"
     r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked)\b"
     r"|\b(?:this|that|it|answer|option|choice|value|result)\b[^.\n]{0,40}\b(?:rejected|discarded|invalid)\b|\b(?:ignore|disregard)\s(?:that|this|it|the\sabove)"
@@ -466,6 +435,8 @@ _SENTENCE_BREAK = late(r"[。！!？?\n；;]\s*|[.](?=\s)\s*|．(?!\d)\s*")
 _VALUE_CHARS = 60
 _LOOKS = 50
 _BEFORE_CHARS = 40
+
+
 _ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
 _ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
 _NOT_BEFORE = late(

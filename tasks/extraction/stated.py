@@ -115,15 +115,13 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
             if len(values) == count and not (truncated and rest.rstrip().endswith(values[-1])):
                 return values, "phrase"
         elif value := _value_in(_sentence(rest)):
-            if (index or answered) and _ONLY_VERDICT.fullmatch(value):
-                continue
             stated = rest.find(value) + len(value)
             if truncated and stated >= len(rest.rstrip()):
                 continue
             end = match.end() + stated
             denial: int | None = end
             said_wrong = denied(ending, match.start(), end) or false_lead(ending, match.end())
-            said_wrong = said_wrong or counterfactual(ending, match.start(), match.end())
+            said_wrong = said_wrong or counterfactual(ending, match.start())
             if said_wrong or (denial := denied_until(ending, end, value)):
                 return [quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
             if ends_otherwise(ending[end:], value):
@@ -168,14 +166,6 @@ _NEGATIVE = late(
     r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
     re.IGNORECASE,
 )
-
-
-_ONLY_VERDICT = late(
-    r"(?:is|are|是)?\s?(?:(?:完全|显然|绝对|therefore|indeed|clearly)\s?)?(?:正确|对|合理|错误?|不正确|不对|correct|right|wrong|incorrect)的?[。.!！]?"
-    r"|(?:이?다|입니다|맞다|맞습니다|틀렸다)[.]?",
-    re.IGNORECASE,
-)
-"""Verdicts on an earlier answer: "the answer is correct" gives none."""
 
 
 def denied_until(text: str, end: int, value: str) -> int | None:
@@ -246,8 +236,8 @@ _ADVERB = late(
     r"|(?:恰好|正好|恰|等于)(?=[\s$\d\\])|(?:정확히|분명히|바로)\s){1,3}",
     re.IGNORECASE,
 )
-_COPULA_KO = late(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
 _REASON_BEHIND = late(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为:：])")
+_COPULA_KO = late(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
 
 
 def unmarked_value(text: str) -> Found:
@@ -306,7 +296,7 @@ _LEADS = late(
 
 def _value_in_front(text: str) -> str | None:
     phrases = list(_IS_ANSWER.finditer(text))
-    if not phrases or _MORE_VALUES.search(text, phrases[-1].end()):
+    if not phrases or _VALUES.search(text, phrases[-1].end()):
         return None
     clause = text[: phrases[-1].start()][-SENTENCE_CHARS:]
     borders = list(_CLAUSE_BORDER.finditer(clause))
@@ -331,7 +321,6 @@ _IS_ANSWER = late(
     r"|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
     re.IGNORECASE,
 )
-_MORE_VALUES = late(r"[\d$\\]")
 _CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-z\u4e00-\u9fff\uac00-\ud7a3])(?:,(?=\s)|，)")
 """A comma behind a number may be one of a list."""
 _LEADS_IN = late(

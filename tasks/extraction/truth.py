@@ -34,7 +34,6 @@ _ALTERNATIVE = late(
     re.IGNORECASE,
 )
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
-_NEGATED = late(r"(?:不是|并非|并不|不|not|n't)\s*$", re.IGNORECASE)
 
 
 def find_truth(text: str, truncated: bool) -> Found:
@@ -84,8 +83,11 @@ def _said(text: str, match: re.Match[str]) -> str:
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
     value = read_truth(match["word"], signs=True)
-    twice = _ALTERNATIVE.match(text, match.end()) or _NEGATED.search(text[match.start() : match.start("word")])
-    if twice or refused(text, match.start()) or _denial(text, match.end(), value) is not None:
+    if (
+        _ALTERNATIVE.match(text, match.end())
+        or refused(text, match.start())
+        or _denial(text, match.end(), value) is not None
+    ):
         return quoted(text[match.start() :])
     return match["word"]
 
