@@ -42,6 +42,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "solution_images": "pictures of the solution, in the order of their marks",
         "variables": "the typed answer variables",
         "reasoning_flow": "the sub-questions that lead to the answer, each with its own answer",
+        "scheme": "the marking scheme: alternatives, each a list of criteria with points; empty without one",
         "points": "what a full answer is worth",
         "knowledge_points": "what one must know",
         "taxonomy": "the path from discipline to topic",
@@ -196,8 +197,7 @@ def _records(config: Mapping[str, Any], benchmarks: Iterable[str]) -> dict[str, 
 
 
 def _field(config: str, column: str, feature: Mapping[str, Any], meaning: str) -> dict[str, Any]:
-    repeated = feature.get("_type") == "List"
-    inner = feature["feature"] if repeated else feature
+    inner, repeated = _inner(feature)
     described: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{config}/{column}",
@@ -212,22 +212,30 @@ def _field(config: str, column: str, feature: Mapping[str, Any], meaning: str) -
         described["source"]["transform"] = {"jsonPath": "bytes"}
     else:
         described["subField"] = [_member(config, column, name, member) for name, member in inner.items()]
-    if repeated:
-        described["repeated"] = True
-    return described
+    return described | repeated
 
 
-def _member(config: str, column: str, name: str, feature: Mapping[str, Any]) -> dict[str, Any]:
-    repeated = feature.get("_type") == "List"
+def _inner(feature: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """The feature in all lists around it, and the fields that tell of these."""
+    repeated: dict[str, Any] = {}
+    while feature.get("_type") == "List":
+        feature, repeated = feature["feature"], {"repeated": True}
+    return feature, repeated
+
+
+def _member(config: str, column: str, path: str, feature: Mapping[str, Any]) -> dict[str, Any]:
+    inner, repeated = _inner(feature)
+    is_value = inner.get("_type") == "Value"
+    members = [] if is_value else [_member(config, column, f"{path}.{name}", inner[name]) for name in inner]
     return {
         "@type": "cr:Field",
-        "@id": f"{config}/{column}/{name}",
-        "name": name,
-        "dataType": _TYPES[(feature["feature"] if repeated else feature)["dtype"]],
-        **({"repeated": True} if repeated else {}),
+        "@id": f"{config}/{column}/{path}",
+        "name": path.rpartition(".")[2],
+        **({"dataType": _TYPES[inner["dtype"]]} if is_value else {"subField": members}),
+        **repeated,
         "source": {
             "fileSet": {"@id": f"{config}-files"},
             "extract": {"column": column},
-            "transform": {"jsonPath": name},
+            "transform": {"jsonPath": path},
         },
     }
