@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from livek12.core.records import CriterionKind, PointsFor, Scheme, SchemeCriterion
+from livek12.core.records import CriterionKind, PartVerdict, PointsFor, Question, Scheme, SchemeCriterion
 from livek12.core.text import one_line
 
 _NUMBER = r"(?P<points>\d+(?:\.\d+)?)"
@@ -49,6 +49,21 @@ _BEYOND = re.compile(
 )
 """Words of a criterion that asks for more than an equation."""
 _EQUATION = re.compile(r"(?<![<>!:])=|\\approx|\\simeq")
+
+
+def criteria_of(question: Question) -> list[SchemeCriterion]:
+    """The criteria of all alternatives, in order."""
+    return [criterion for criteria in question.scheme for criterion in criteria]
+
+
+def is_by_scheme(question: Question, parts: Sequence[PartVerdict]) -> bool:
+    """Checks whether the parts are the scheme's criteria."""
+    return bool(question.scheme) and [part.name for part in parts] == [c.id for c in criteria_of(question)]
+
+
+def printed_points(question: Question, parts: Sequence[PartVerdict]) -> list[float]:
+    """The points of each part or criterion; empty where none are printed."""
+    return [c.points for c in criteria_of(question)] if is_by_scheme(question, parts) else question.part_points
 
 
 def read_scheme(value: Any, points: float | None = None) -> Scheme:
@@ -146,7 +161,9 @@ def _cut(pattern: re.Pattern[str], text: str) -> tuple[str, str, str]:
 
 def _partial_marks(text: str, worth: float) -> tuple[list[PointsFor], list[PointsFor], list[str]]:
     """The partial marks, the deductions, and the clauses that are neither."""
-    partial, deduct, prose = [], [], []
+    partial: list[PointsFor] = []
+    deduct: list[PointsFor] = []
+    prose: list[str] = []
     for clause in filter(None, (piece.strip() for piece in _CLAUSE_END.split(text))):
         match = _AWARD.fullmatch(clause) or _IF_AWARD.fullmatch(clause)
         points = float(match["points"]) if match else 0.0
