@@ -472,8 +472,8 @@ def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
 
 def _criterion(criterion: SchemeCriterion, part: PartVerdict) -> Json:
     points = None if part.score is None else round(part.score * criterion.points, 9)
-    told = part.model_dump(include={"decision", "decided_by", "reason"})
-    return {"id": criterion.id, "points": points, "of": criterion.points, "quote": part.answer, **told}
+    decision = part.model_dump(include={"decision", "decided_by", "reason"})
+    return {"id": criterion.id, "points": points, "of": criterion.points, "quote": part.answer, **decision}
 
 
 def _numbered(parts: Sequence[Any]) -> list[str]:

@@ -141,10 +141,10 @@ def _held(part: PartVerdict, needs: Sequence[PartVerdict]) -> PartVerdict:
     if part.score == 0 or (lost is None and doubtful is None):
         return part
     if lost is not None:
-        held = {"decision": "reject", "score": 0.0, "reason": f"{NEEDS}{lost}, which earned nothing"}
+        fields = {"decision": "reject", "score": 0.0, "reason": f"{NEEDS}{lost}, which earned nothing"}
     else:
-        held = {"decision": "undecided", "score": None, "reason": f"{NEEDS}{doubtful}, which is open"}
-    return part.model_copy(update=held)
+        fields = {"decision": "undecided", "score": None, "reason": f"{NEEDS}{doubtful}, which is open"}
+    return part.model_copy(update=fields)
 
 
 # --- the words of a response ----------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ _MATH = late(
 )
 _APART = late(r"\\\\|\\q?quad|\\(?:Rightarrow|implies|Longrightarrow|therefore)(?![a-z])|[,;，；](?![^{(\[]*[})\]])|\n")
 _RELATION = late(r"(?<![<>!:\\])=|\\approx(?![a-z])|\\simeq(?![a-z])|≈")
-_NAME = late(r"\\[a-zA-Z]+|[A-Za-z]|\d+(?=[A-Za-z\\])")
+_NAME = late(r"\\[a-zA-Z]+|[A-Za-z]")
 _LAYOUT = frozenset(r"\frac \dfrac \tfrac \cdot \times \left \right \mathrm \text \sqrt \approx \simeq \quad".split())
 
 
