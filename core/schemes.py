@@ -122,6 +122,8 @@ def _criteria(entries: Any, letter: str) -> Iterator[SchemeCriterion]:
 
 def _of_table(entry: Mapping[str, Any], id: str) -> SchemeCriterion:
     fields = {name: value for name, value in entry.items() if value is not None}
+    texts = [fields.pop(name) for name in ("title", "desc", "description") if "text" not in entry and name in fields]
+    fields |= {"text": ": ".join(map(str, texts))} if texts else {}
     try:
         return SchemeCriterion.model_validate({"id": id, **fields})
     except ValidationError as error:

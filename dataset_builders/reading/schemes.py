@@ -20,7 +20,10 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
     """
     own, marking = stated(data, "scheme"), stated(data, "marking")
     if own is None and marking is None:
-        scheme = marks_in_solution(question.solution or "", question.points) if question.solution else []
+        printed = (
+            marks_in_solution(text, question.points) for text in (question.solution, "\n".join(question.answer)) if text
+        )
+        scheme = next(filter(None, printed), None)
         return question.model_copy(update={"scheme": scheme}) if scheme else question
     try:
         scheme = scheme_of(marking if own is None else own, question)

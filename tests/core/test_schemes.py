@@ -68,6 +68,11 @@ def test_an_accuracy_mark_needs_its_method_mark() -> None:
     ]
 
 
+def test_a_table_may_have_titles_and_descriptions() -> None:
+    ((criterion,),) = read_scheme([{"title": "Setup", "desc": "names the angle", "points": 2}])
+    assert (criterion.text, criterion.points) == ("Setup: names the angle", 2)
+
+
 def test_guidelines_of_a_proof_are_levels_of_one_criterion() -> None:
     text = "(Partial)\n 1. Considered a prime.\n(Almost)\n 1. Minor mistakes.\n 2. Omitted a case."
     ((criterion,),) = read_scheme(text, 7)
