@@ -192,12 +192,17 @@ def _records(config: Mapping[str, Any], benchmarks: Iterable[str]) -> dict[str, 
         "@id": name,
         "name": name,
         "description": f"Config {name}; splits: {splits}.",
-        "field": [_field(name, column, feature, explained[column]) for column, feature in columns(record).items()],
+        "field": [
+            _field(name, column, feature, explained[column])
+            for column, feature in columns(record).items()
+            if feature.get("feature", {}).get("_type") != "List"  # mlcroissant reads no lists of lists
+        ],
     }
 
 
 def _field(config: str, column: str, feature: Mapping[str, Any], meaning: str) -> dict[str, Any]:
-    inner, repeated = _inner(feature)
+    repeated = feature.get("_type") == "List"
+    inner = feature["feature"] if repeated else feature
     described: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{config}/{column}",
@@ -212,30 +217,22 @@ def _field(config: str, column: str, feature: Mapping[str, Any], meaning: str) -
         described["source"]["transform"] = {"jsonPath": "bytes"}
     else:
         described["subField"] = [_member(config, column, name, member) for name, member in inner.items()]
-    return described | repeated
+    if repeated:
+        described["repeated"] = True
+    return described
 
 
-def _inner(feature: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """The feature in all lists around it, and the fields that tell of these."""
-    repeated: dict[str, Any] = {}
-    while feature.get("_type") == "List":
-        feature, repeated = feature["feature"], {"repeated": True}
-    return feature, repeated
-
-
-def _member(config: str, column: str, path: str, feature: Mapping[str, Any]) -> dict[str, Any]:
-    inner, repeated = _inner(feature)
-    is_value = inner.get("_type") == "Value"
-    members = [] if is_value else [_member(config, column, f"{path}.{name}", inner[name]) for name in inner]
+def _member(config: str, column: str, name: str, feature: Mapping[str, Any]) -> dict[str, Any]:
+    repeated = feature.get("_type") == "List"
     return {
         "@type": "cr:Field",
-        "@id": f"{config}/{column}/{path}",
-        "name": path.rpartition(".")[2],
-        **({"dataType": _TYPES[inner["dtype"]]} if is_value else {"subField": members}),
-        **repeated,
+        "@id": f"{config}/{column}/{name}",
+        "name": name,
+        "dataType": _TYPES[(feature["feature"] if repeated else feature)["dtype"]],
+        **({"repeated": True} if repeated else {}),
         "source": {
             "fileSet": {"@id": f"{config}-files"},
             "extract": {"column": column},
-            "transform": {"jsonPath": path},
+            "transform": {"jsonPath": name},
         },
     }
