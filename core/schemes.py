@@ -28,6 +28,8 @@ _BEHIND = re.compile(rf"(?P<text>.+?)\s*[(（\[]\s*{_NUMBER}\s*{_UNIT}?\s*[)）\
 _BEFORE = re.compile(rf"\s*[(（\[]\s*{_NUMBER}\s*{_UNIT}?\s*[)）\]]\s*[:：]?\s*(?P<text>.+)", re.IGNORECASE | re.DOTALL)
 _HEADED = re.compile(rf"\s*{_NUMBER}\s*{_UNIT}\s*[:：]\s*(?P<text>.+)", re.IGNORECASE | re.DOTALL)
 _CODED = re.compile(r"\s*(?P<kind>d?[MABE])(?P<points>[1-9])(?P<follows> ?ft)?\s*[:：]?\s+(?P<text>.+)", re.DOTALL)
+LONGEST = 10_000
+"""Characters of a criterion that is read."""
 _FORMS = (_CODED, _ENGLISH, _CHINESE, _BEHIND, _BEFORE, _HEADED)
 _KINDS: Mapping[str, CriterionKind] = {"M": "method", "A": "accuracy", "B": "independent"}
 _OTHERWISE = re.compile(r"[;,.]?\s*Otherwise,? (?:award )?0(?:\.0)? pts?\.?\s*$", re.IGNORECASE)
@@ -109,7 +111,7 @@ def _criteria(entries: Any, letter: str) -> Iterator[SchemeCriterion]:
         if isinstance(entry, Mapping):
             yield _of_table(entry, id)
             continue
-        if not isinstance(entry, str) or (match := _form(entry)) is None:
+        if not isinstance(entry, str) or len(entry) > LONGEST or (match := _form(entry)) is None:
             raise ValueError(f"scheme: criterion {id} says no points: {one_line(entry, 200)}")
         criterion = _of_sentence(match, id)
         code = match.groupdict().get("kind") or ""
@@ -225,12 +227,13 @@ def _levels(text: str, points: float) -> SchemeCriterion | None:
 
 
 _PRINTED = re.compile(
-    r"(?:\s|\\q?quad|\\[lc]?dots|[.…⋯·]{2,})*"
-    r"(?:[(（\[]\s*(?P<fenced>\d+(?:\.\d+)?)\s*\$?\s*(?:分|점|marks?|points?|pts?)\s*[)）\]]"
-    r"|(?<=[.…⋯·])\s*(?P<dotted>\d+)\s*分|\[(?P<square>\d+)\]\s*$|(?<=\s)(?P<korean>\d+)\s*점\s*$"
-    r"|(?<=\s)(?P<code>[MAB][1-9](?:\s*ft)?(?:\s+[MAB][1-9](?:\s*ft)?)*)\s*$)",
+    r"[(（\[]\s{0,3}(?P<fenced>\d{1,3}(?:\.\d{1,2})?)\s{0,3}\$?\s{0,3}(?:分|점|marks?|points?|pts?)\s{0,3}[)）\]]"
+    r"|(?<=[.…⋯·])\s{0,3}(?P<dotted>\d{1,3})\s{0,3}分|\[(?P<square>\d{1,3})\][ \t]{0,9}$"
+    r"|(?<=\s)(?P<korean>\d{1,3})\s{0,3}점[ \t]{0,9}$"
+    r"|(?<=\s)(?P<code>[MAB][1-9](?: ?ft)?(?: [MAB][1-9](?: ?ft)?){0,9})[ \t]{0,9}$",
     re.MULTILINE,
 )
+_LEADERS = ("\\quad", "\\qquad", "\\dots", "\\cdots", "\\ldots")
 _FEWEST_MARKS = 2
 
 
@@ -241,8 +244,7 @@ def marks_in_solution(solution: str, points: float | None) -> Scheme:
     steps: list[tuple[str, str]] = []
     start = 0
     for match in _PRINTED.finditer(solution):
-        text = solution[start : match.start()].strip()
-        text += "$" * (text.count("$") % 2)
+        text = _without_leaders(solution[start : match.start()])
         start = match.end()
         codes = re.findall(r"[MAB][1-9](?: ?ft)?", match["code"] or "")
         mark = match["fenced"] or match["dotted"] or match["square"] or match["korean"]
@@ -267,6 +269,15 @@ def marks_in_solution(solution: str, points: float | None) -> Scheme:
             for n, (p, text) in enumerate(zip(each, texts, strict=True), 1)
         ]
     ]
+
+
+def _without_leaders(text: str) -> str:
+    """The text of a step without the dots and spaces that lead to its mark."""
+    before = ""
+    while before != text:
+        before, text = text, text.strip(" \t\n.…⋯·")
+        text = next((text.removesuffix(leader) for leader in _LEADERS if text.endswith(leader)), text)
+    return text + "$" * (text.count("$") % 2)
 
 
 def _adds_up_to(values: Sequence[float], points: float) -> bool:

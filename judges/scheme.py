@@ -1,7 +1,7 @@
 """Marks by a marking scheme: its criteria are the parts of a verdict, and the points follow from them.
 
-Contract: a rule earns a criterion and never loses one, as steps may be skipped. Sentences of a response that speak of
-its marks, or doubt what they say, earn nothing. The mark is the best alternative's; with open criteria an interval.
+Contract: a rule earns a criterion and never loses one, as steps may be skipped (only the final answer's rule decides
+both ways). Sentences that speak of marks, or doubt what they say, earn nothing. The best alternative counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MOST_EQUATIONS = 400
 MOST_COMPARED = 12
 """Equations with the symbols of a criterion that are compared with it."""
 LONGEST_EQUATION = 400
-MOST_MARKS = 1000
+MOST_CHARS = 100_000
+"""The end of a response in which equations are looked for."""
+MOST_MARKS = 100
 NEEDS = "needs "
 """The reason of a criterion that a needed one holds back begins so."""
 
@@ -40,6 +42,7 @@ def _bounds(
     low, high = [0.0] * (1 + len(question.part_points)), [0.0] * (1 + len(question.part_points))
     for criterion in criteria:
         score, part = scores[criterion.id], criterion.part or 0
+        part = part if part < len(low) else 0
         low[part] += criterion.points * (score or 0.0)
         high[part] += criterion.points * (1.0 if score is None else score)
     most = [sum(criterion.points for criterion in criteria), *question.part_points]
@@ -48,16 +51,22 @@ def _bounds(
 
 
 def marks_of(criterion: SchemeCriterion) -> list[float]:
-    """The points between none and all that a criterion may earn."""
+    """The points between none and all that a criterion may earn; partial marks add up if all together fit."""
     full, marks = criterion.points, {0.0}
+    adds_up = sum(partial.points for partial in criterion.partial) <= full + 1e-6
     for partial in criterion.partial:
-        times = int(full / partial.points) if re.search(r"\beach\b|每|각", partial.text) else 1
-        marks |= {mark + time * partial.points for mark in marks for time in range(1, times + 1)}
+        each = re.search(r"\beach\b|每|각", partial.text) is not None
+        times = range(1, 1 + (_times(full, partial.points) if each else 1))
+        marks |= {mark + time * partial.points for mark in (marks if adds_up else {0.0}) for time in times}
         marks = set(sorted(round(mark, 6) for mark in marks if mark < full)[:MOST_MARKS])
     for deduction in criterion.deduct:
-        taken = range(1, min(MOST_MARKS, int(full / deduction.points)) + 1)
+        taken = range(1, 1 + _times(full, deduction.points))
         marks |= {round(full - time * deduction.points, 6) for time in taken}
     return sorted(mark for mark in marks if 0 < mark < full)
+
+
+def _times(full: float, points: float) -> int:
+    return min(MOST_MARKS, int(full / points))
 
 
 # --- the rules' part ------------------------------------------------------------------------------------------------
@@ -149,10 +158,13 @@ def _held(part: PartVerdict, needs: Sequence[PartVerdict]) -> PartVerdict:
 
 # --- the words of a response ----------------------------------------------------------------------------------------
 
-_SENTENCE = late(r"(?<=[。！？!?\n])|(?<=[a-z)\]}$])\.(?=\s)")
+_SENTENCE = late(r"(?<=[。！？!?\n])|(?<=[a-z)\]}$]\.)(?=\s)")
 _OF_MARKS = late(
-    r"\baward|\bfull (?:marks?|points?|credit)\b|\ball (?:the )?(?:marks|points)\b|\d\s*(?:pts?|points?|marks?)\b"
-    r"|\b(?:marking scheme|rubric|criteri(?:on|a))\b|得\s*[\d.]*\s*分|满分|给\s*[\d.]*\s*分|评分|채점|만점|\d\s*점을",
+    r"\baward|\bfull (?:marks?|points?|credit)\b|\ball (?:the |its |of the )?(?:marks|points)\b"
+    r"|\d\s{0,3}(?:pts?|marks?)\b|\d\s{0,3}points? (?:for|if|as)\b"
+    r"|\b(?:worth|earn\w*|deserv\w*|scores?|claim\w*|grants?)\b[^.]{0,30}\bpoints?\b"
+    r"|\b(?:marking scheme|scheme awards|rubric)\b|得\s{0,3}[\d.]{0,6}\s{0,3}分|满分|给\s{0,3}[\d.]{1,6}\s{0,3}分|评分"
+    r"|채점|만점|\d\s{0,3}점을",
     re.IGNORECASE,
 )
 _DOUBTED = late(
@@ -162,8 +174,11 @@ _DOUBTED = late(
 )
 _SPACING = late(r"\\(?:left|right|q?quad|displaystyle)(?![a-zA-Z])|\\[,;:! ()\[\]]|[\s$*&~]|\\\\")
 _PLAIN = late(r"\\(?:mathrm|text|mathbf|boldsymbol|operatorname)\s*\{([^{}]*)\}|\{([A-Za-z0-9])\}")
+_BODY = "(.{1,1000}?)"
 _MATH = late(
-    r"\$\$(.+?)\$\$|\$(.+?)\$|\\\[(.+?)\\\]|\\\((.+?)\\\)|\\begin\{(?:align|equation|gather)\*?\}(.+?)\\end", re.DOTALL
+    rf"\$\${_BODY}\$\$|\${_BODY}\$|\\\[{_BODY}\\\]|\\\({_BODY}\\\)"
+    rf"|\\begin\{{(?:align|equation|gather)\*?\}}{_BODY}\\end",
+    re.DOTALL,
 )
 _APART = late(r"\\\\|\\q?quad|\\(?:Rightarrow|implies|Longrightarrow|therefore)(?![a-z])|[,;，；](?![^{(\[]*[})\]])|\n")
 _RELATION = late(r"(?<![<>!:\\])=|\\approx(?![a-z])|\\simeq(?![a-z])|≈")
@@ -185,7 +200,7 @@ def own_words(response: str, doubted: bool = False) -> str:
 
 def equations_of(text: str) -> list[str]:
     """The equations in the formulas of a text; a chain gives one for each of its values."""
-    return [equation for _, equation in zip(range(MOST_EQUATIONS), _equations(text), strict=False)]
+    return [equation for _, equation in zip(range(MOST_EQUATIONS), _equations(text[-MOST_CHARS:]), strict=False)]
 
 
 def _equations(text: str) -> Iterator[str]:

@@ -6,13 +6,15 @@ import json
 import math
 import random
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from livek12.core.records import Question
-from livek12.core.schemes import read_scheme
+from livek12.core.schemes import marks_in_solution, read_scheme
+from livek12.judges.scheme import equations_of, folded, marks_of, own_words
 from tests.engines.scripted_server import Reply, serving
 from tests.judges.helpers import question
 from tests.judges.llm.helpers import marked, panel_scorer
@@ -181,6 +183,41 @@ def test_two_hundred_criteria_and_another_language() -> None:
         verdict = marked(asked(criteria, language="zh"), RESPONSE, panel)
     assert verdict.points == pytest.approx(20) and len(verdict.parts) == 200
     assert len(verdict.model_dump_json()) < 200_000
+
+
+@pytest.mark.parametrize(
+    "text", ["\\\\[" * 20_000, "得" * 9 + " " * 50_000, "$" * 50_000, "1 " * 30_000, "a. " * 30_000]
+)
+def test_a_hostile_response_is_read_in_time(text: str) -> None:
+    began = time.process_time()
+    words = own_words(text)
+    equations_of(words)
+    folded(words)
+    marks_in_solution("." * 30_000 + text, 2)
+    assert time.process_time() - began < 20
+
+
+def test_points_of_a_figure_are_not_points_of_a_mark() -> None:
+    text = "The 4 points A, B, C and D lie on a circle. By the criterion of Euler it holds."
+    assert own_words(text).replace("\n", "") == text
+
+
+MARKS: list[tuple[dict[str, Any], list[float]]] = [
+    ({"points": 1}, []),
+    ({"points": 0.5, "partial": [{"points": 0.3, "text": "a"}, {"points": 0.1, "text": "b"}]}, [0.1, 0.3, 0.4]),
+    (
+        {"points": 7, "partial": [{"points": 1, "text": "a"}, {"points": 6, "text": "b"}, {"points": 6, "text": "c"}]},
+        [1, 6],
+    ),
+    ({"points": 0.3, "partial": [{"points": 0.1, "text": "each value"}]}, [0.1, 0.2]),
+    ({"points": 0.7, "deduct": [{"points": 0.2, "text": "each mistake"}]}, [0.1, 0.3, 0.5]),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), MARKS)
+def test_partial_marks(fields: dict[str, Any], expected: list[float]) -> None:
+    ((criterion,),) = read_scheme([{"text": "t", **fields}])
+    assert marks_of(criterion) == expected
 
 
 def planted(rates: Mapping[str, tuple[float, float]], truth: Mapping[str, Mapping[str, bool]]) -> Callable[..., Reply]:
