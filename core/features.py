@@ -54,12 +54,13 @@ def to_row(record: Record) -> dict[str, Any]:
     row = dict(record.__dict__)
     for name in _nested(type(record)):
         value = row[name]
-        if type(value) is list:
-            if value:
-                row[name] = [to_row(item) for item in value]
-        elif value is not None:
-            row[name] = to_row(value)
+        if value is not None and value != []:
+            row[name] = _rows(value)
     return row
+
+
+def _rows(value: Any) -> Any:
+    return [_rows(item) for item in value] if type(value) is list else to_row(value)
 
 
 def from_row(record: type[R], row: Mapping[str, Any]) -> R:
@@ -73,19 +74,23 @@ def from_row(record: type[R], row: Mapping[str, Any]) -> R:
 def _known(record: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
     present = {name: row[name] for name in record.model_fields if row.get(name) is not None}
     for name, nested in _nested(record).items():
-        value = present.get(name)
-        if isinstance(value, Mapping):
-            present[name] = _known(nested, value)
-        elif isinstance(value, list):
-            present[name] = [_known(nested, item) if isinstance(item, Mapping) else item for item in value]
+        if name in present:
+            present[name] = _known_items(nested, present[name])
     return present
+
+
+def _known_items(nested: type[Record], value: Any) -> Any:
+    if isinstance(value, list):
+        return [_known_items(nested, item) for item in value]
+    return _known(nested, value) if isinstance(value, Mapping) else value
 
 
 @cache
 def _nested(record: type[Record]) -> dict[str, type[Record]]:
     nested = {}
     for name, field in record.model_fields.items():
-        for candidate in (field.annotation, *get_args(field.annotation)):
+        inner = get_args(field.annotation)
+        for candidate in (field.annotation, *inner, *(deeper for member in inner for deeper in get_args(member))):
             if isinstance(candidate, type) and issubclass(candidate, Record):
                 nested[name] = candidate
     return nested

@@ -424,6 +424,15 @@ def _is_same(question: Question, row: Question) -> bool:
 
 
 def _answered(question: Question, row: Question) -> Question:
-    names = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow", "part_units")
+    names = (
+        "answer",
+        "answer_images",
+        "solution",
+        "solution_images",
+        "variables",
+        "reasoning_flow",
+        "scheme",
+        "part_units",
+    )
     settled = ("question", "options", "question_type", "question_type_raw")  # the key may have had a part in these
     return question.model_copy(update={name: getattr(row, name) for name in (*names, *settled)})

@@ -322,6 +322,8 @@ class Verdict(Record):
 
 
 RECORD_VERSION = 4
+MOST_POINTS = 99_999
+"""Upper bound of plausible points; comparing also refuses nan and infinity."""
 IMAGE_MARK = "<image>"
 """Stands in a text where the next image of the record belongs."""
 
@@ -352,6 +354,79 @@ class FlowStep(Record):
 
     step: str
     answer: str
+
+
+CriterionKind = Literal["method", "accuracy", "independent", "answer", "style"]
+
+
+class PointsFor(Record):
+    """Points, and what they are given (or taken off) for."""
+
+    points: float = Field(gt=0, le=MOST_POINTS)
+    text: str
+
+
+class SchemeCriterion(Record):
+    """One criterion of a marking scheme.
+
+    Attributes:
+        id: unique within the question.
+        part: the part of the question that its points belong to, from 1.
+        needs: ids of the same alternative, without which it earns nothing.
+        expression: the LaTeX of an equation or a value that earns it.
+        partial: marks below the full ones; of a text with "each", several times.
+        deduct: points off the full ones, each as often as it applies.
+    """
+
+    id: str = Field(min_length=1)
+    points: float = Field(gt=0, le=MOST_POINTS)
+    text: str
+    part: int | None = None
+    needs: list[str] = Field(default_factory=list)
+    kind: CriterionKind | None = None
+    expression: str | None = None
+    partial: list[PointsFor] = Field(default_factory=list)
+    deduct: list[PointsFor] = Field(default_factory=list)
+
+
+Scheme = list[list[SchemeCriterion]]
+"""Alternatives, of which any one may earn the points."""
+
+
+def check_scheme(scheme: Scheme, points: float | None, part_points: list[float]) -> None:
+    """Checks a scheme against the points of its question and parts; ValueError says what does not fit."""
+    ids = [criterion.id for criteria in scheme for criterion in criteria]
+    if repeated := [id for place, id in enumerate(ids) if id in ids[:place]]:
+        raise ValueError(f"scheme: criterion {repeated[0]} is there twice")
+    worth = points or sum(part_points) or sum(criterion.points for criterion in scheme[0])
+    for number, criteria in enumerate(scheme, 1):
+        _check_sum(f"alternative {number}", criteria, worth, "the question")
+        for part, own in enumerate(part_points if all(criterion.part for criterion in criteria) else [], 1):
+            chosen = [criterion for criterion in criteria if criterion.part == part]
+            _check_sum(f"alternative {number}, part {part}", chosen, own, "the part")
+        _check_needs(criteria, part_points)
+
+
+def _check_sum(what: str, criteria: list[SchemeCriterion], worth: float, of: str) -> None:
+    total = sum(criterion.points for criterion in criteria)
+    if abs(total - worth) > 1e-6:
+        raise ValueError(f"scheme: the criteria of {what} add up to {total:g} points and {of} has {worth:g}")
+
+
+def _check_needs(criteria: list[SchemeCriterion], part_points: list[float]) -> None:
+    needs = {criterion.id: set(criterion.needs) for criterion in criteria}
+    for criterion in criteria:
+        if unknown := set(criterion.needs) - needs.keys():
+            raise ValueError(f"scheme: criterion {criterion.id} needs {min(unknown)}, which its alternative lacks")
+        if criterion.part is not None and not 1 <= criterion.part <= (len(part_points) or criterion.part):
+            raise ValueError(f"scheme: criterion {criterion.id} is of part {criterion.part}, which there is not")
+        if any(partial.points >= criterion.points for partial in criterion.partial):
+            raise ValueError(f"scheme: criterion {criterion.id} has a partial mark that is not below its points")
+    while free := [id for id, wanted in needs.items() if not wanted & needs.keys()]:
+        for id in free:
+            del needs[id]
+    if needs:
+        raise ValueError(f"scheme: criteria {', '.join(needs)} need each other")
 
 
 class Flags(Record):
@@ -482,6 +557,7 @@ class Question(Record):
     solution_images: list[Image] = Field(default_factory=list)
     variables: list[Variable] = Field(default_factory=list)
     reasoning_flow: list[FlowStep] = Field(default_factory=list)
+    scheme: Scheme = Field(default_factory=list)
     points: float | None = None
     knowledge_points: list[str] = Field(default_factory=list)
     taxonomy: list[str] = Field(default_factory=list)
@@ -497,13 +573,20 @@ class Question(Record):
     source: Source = Field(default_factory=lambda: _NO_SOURCE)
     variant: Variant | None = None
 
+    @model_validator(mode="after")
+    def _scheme_fits(self) -> Question:
+        if self.scheme:
+            check_scheme(self.scheme, self.points, self.part_points)
+        return self
+
     @model_serializer(mode="wrap")
     def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = dumped(self)
         if self.variant is None:
             fields.pop("variant", None)
-        if not self.boxes:
-            fields.pop("boxes", None)
+        for name in ("boxes", "scheme"):
+            if not fields.get(name):
+                fields.pop(name, None)
         return fields
 
 

@@ -20,12 +20,13 @@ from livek12.dataset_builders.reading.making import UNFORESEEN, P, Packing, to_p
 from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin, origin_of
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows, source_root, unread_files
+from livek12.dataset_builders.reading.schemes import with_scheme
 from livek12.dataset_builders.reading.text import without_invisible
 
 _SHOWN = 5
 ASKED = ("question", "options", *"ABCDEFGHIJ", "passage")
 """The fields of a row that are asked; the passage last, since it may be a sheet of data."""
-PROSE = frozenset({"passage", "solution", "marking", "reasoning_flow", "images", "solution_images"})
+PROSE = frozenset({"passage", "solution", "marking", "scheme", "reasoning_flow", "images", "solution_images"})
 """The fields of a row that are not compared: texts for people, and names of files."""
 
 
@@ -110,7 +111,10 @@ class _Maker:
         return self.beside.images
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
-        question = self.question(_without_invisible(self.naming(row, log), log), self.beside, log)
+        named = _without_invisible(self.naming(row, log), log)
+        question = self.question(named, self.beside, log)
+        if question and "marking" in self.naming.keys:
+            question = with_scheme(question, named.data, row.where, log)
         if question and self.benchmark and question.benchmark != self.benchmark:
             raise BadRow(f"its builder makes it a question of benchmark {question.benchmark!r}, not {self.benchmark!r}")
         return question

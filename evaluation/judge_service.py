@@ -290,6 +290,7 @@ class PairRow(BaseModel):
     language: str | None = None
     subject: str | None = None
     solution: str | None = Field(None, description="For judge models.")
+    scheme: list[Any] | str | None = Field(None, description="A marking scheme; `gold` may then be missing.")
     part_points: list[float] | None = None
     finish_reason: str | None = Field(None, description="Why the response ended, such as `length`.")
     model: str | None = Field(None, description="Who wrote the response; never judges itself.")

@@ -227,7 +227,7 @@ class RunScorer:
         if other_rules(verdict, self.versions[task]):
             return False
         scorer, keyless = self.scorers[task], KEYS in self.versions[task] and KEYS not in verdict.judge
-        if scorer.sees_everything and scorer.has_more(question, response, verdict):
+        if scorer.sees_everything(question) and scorer.has_more(question, response, verdict):
             return False
         if verdict.state != "graded" and (verdict.is_open or keyless or scorer.has_more(question, response, verdict)):
             return False

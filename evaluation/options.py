@@ -117,7 +117,8 @@ class JudgingOptions:
         str,
         Flag(
             JUDGING,
-            "p1, p2, p3, count, marks, s2s, s2s_rules, l2s, l2l, compass or xverify; default: that of the task.",
+            "p1, p2, p3, count, marks, s2s, s2s_rules, l2s, l2l, compass, xverify or scheme; default: that of the"
+            " task, and scheme for questions with a marking scheme.",
         ),
     ] = ""
     judge_prompt: Annotated[
@@ -151,6 +152,10 @@ class JudgingOptions:
             type=str,
         ),
     ] = "auto"
+    scheme_requests: Annotated[
+        str,
+        Flag(JUDGING, "Requests for the criteria of a marking scheme: one for all that are open (default), or each."),
+    ] = ""
 
     def judges(self, answers: str = "", data: str = "") -> JudgeOptions:
         """Judges, none of which is opened yet.
@@ -164,10 +169,10 @@ class JudgingOptions:
 
         one_of("--stages", self.stages, STAGES)
         panel, words = None, (self.judge_engine, self.judge_engine_args, self.judge_method, self.judge_prompt)
-        if self.judge != "rules" or any((*words, self.judge_scope)):
+        if self.judge != "rules" or any((*words, self.judge_scope, self.scheme_requests)):
             from livek12.judges.llm.spec import parse_judge  # imports the engines, which rules do without
 
-            panel = parse_judge(self.judge, *words, self.judge_scope)
+            panel = parse_judge(self.judge, *words, self.judge_scope, self.scheme_requests)
         if self.judge_repeats > 1 and panel is None:
             raise UserError("rules say the same every time: repeats go with --judge MODEL")
         together = self.stages == "overlap"

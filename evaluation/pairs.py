@@ -20,16 +20,31 @@ from pydantic import ValidationError
 from livek12.core.languages import codes, language_of, letters_in, written_in
 from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, QuestionType, kind_of, settle
-from livek12.core.records import Image, Key, Language, Option, PartVerdict, Question, Response, Variable, Verdict
+from livek12.core.records import (
+    Image,
+    Key,
+    Language,
+    Option,
+    PartVerdict,
+    Question,
+    Response,
+    Scheme,
+    SchemeCriterion,
+    Variable,
+    Verdict,
+    check_scheme,
+)
+from livek12.core.schemes import criteria_of, is_by_scheme, read_scheme
 from livek12.core.text import clean_json, one_line
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, grade, judge_version, total
 from livek12.judges.parts import part_count
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.true_false import read_truth
+from livek12.judges.scheme import by_rules
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.regions import boxes, spoken
-from livek12.tasks.scorer import mark_response, unless_broken
+from livek12.tasks.scorer import mark_response, stamped, unless_broken
 
 TASK = "judge-pairs"
 MAX_IMAGE_BYTES = 64 * 2**20
@@ -128,6 +143,7 @@ def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Qu
         "part_points": _points(row),
         "variables": variables,
         "solution": _text(row, "solution") or None,
+        "scheme": _scheme(row),
     }
     question = _EMPTY.model_copy(update=fields)
     return question.model_copy(update={"answer": _committed(question)}) if len(golds) == 1 else question
@@ -203,7 +219,7 @@ def _golds(row: Json) -> list[str]:
     gold = row.get("gold")
     golds = gold if isinstance(gold, list) else [gold]
     if any(not isinstance(entry, str | int | float) for entry in golds) or not golds:
-        if row.get("variables"):
+        if row.get("variables") or (row.get("scheme") and gold is None):
             return []
         raise BadPair("has no gold (a text, a number, or a list of them)")
     return [_plain(entry) for entry in golds]
@@ -238,6 +254,17 @@ def _list(row: Json, name: str, *kinds: type) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(entry, kinds) for entry in value):
         raise BadPair(f"has {name} that are no list of {' or '.join(kind.__name__ for kind in kinds)}")
     return value
+
+
+def _scheme(row: Json) -> Scheme:
+    if row.get("scheme") in (None, "", []):
+        return []
+    try:
+        scheme = read_scheme(row["scheme"])
+        check_scheme(scheme, None, _points(row))
+    except ValueError as error:
+        raise BadPair(one_line(error, 300)) from None
+    return scheme
 
 
 def _points(row: Json) -> list[Any]:
@@ -376,6 +403,9 @@ def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
 
 def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
     verdict = mark_response(pair.question, pair.response, PAIR_CONFIG, cascade)
+    if pair.question.scheme:
+        parts = by_rules(pair.question, spoken(pair.response.text, pair.question), verdict, cascade)
+        return stamped(total(pair.question, pair.response.key, parts, PAIR_CONFIG), pair.response)
     if verdict.state != "no_answer" or not (text := spoken(pair.response.text, pair.question)):
         return verdict
     if len(text) <= BARE_CHARS and "\n" not in text:
@@ -427,6 +457,9 @@ def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
         "score": None if verdict.points is None else verdict.points / verdict.max_points,
         "judge": verdict.judge,
     }
+    if is_by_scheme(pair.question, parts):
+        row |= verdict.model_dump(include={"points", "low", "high", "max_points"})
+        row["criteria"] = [_criterion(*both) for both in zip(criteria_of(pair.question), parts, strict=True)]
     if verdict.calls:
         row["votes"] = [
             {"part": number, "judge": vote.judge, "decision": vote.decision, "score": vote.score, "reason": vote.reason}
@@ -437,8 +470,14 @@ def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
     return row
 
 
+def _criterion(criterion: SchemeCriterion, part: PartVerdict) -> Json:
+    points = None if part.score is None else round(part.score * criterion.points, 9)
+    decision = part.model_dump(include={"decision", "decided_by", "reason"})
+    return {"id": criterion.id, "points": points, "of": criterion.points, "quote": part.answer, **decision}
+
+
 def _numbered(parts: Sequence[Any]) -> list[str]:
-    return [f"part {number}: {part.reason}" for number, part in enumerate(parts, 1) if part.reason]
+    return [f"part {part.name or number}: {part.reason}" for number, part in enumerate(parts, 1) if part.reason]
 
 
 def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Json:

@@ -16,7 +16,7 @@ import struct
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from types import UnionType
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 FIELDS: Final = (
     *("gold", "response", "question", "question_type", "options", "images", "unit", "part_units", "variables"),
-    *("language", "subject", "solution", "part_points", "finish_reason", "model"),
+    *("language", "subject", "solution", "scheme", "part_points", "finish_reason", "model"),
 )
 """What is read of a row besides its id (see docs/judge-pairs.md); `gold` and `response` must be there."""
 MOST_WORKERS: Final = 1024
 _PACKED: Final = {"float16": "e", "float32": "f"}
 """Of short floats the form in `struct`, by the last part of their type's name."""
+_OF_SCHEMES: Final = ("points", "low", "high", "max_points", "criteria")
 _log = logging.getLogger("livek12.verify")
 
 
@@ -52,6 +53,8 @@ class Judgement:  # noqa: PLW1641 (the list in it has no hash)
         reason: in words.
         extracted: the answers in the response, one a part.
         judge: the version of the rules (and models) that decided: equal versions decide equally.
+        points, low, high, max_points: of a row with a scheme, the points (None while criteria are open) and bounds.
+        criteria: of such a row, one {id, points, of, quote, decision, decided_by, reason} a criterion.
     """
 
     decision: Literal["accept", "reject", "undecided"]
@@ -60,6 +63,11 @@ class Judgement:  # noqa: PLW1641 (the list in it has no hash)
     reason: str
     extracted: list[str]
     judge: str
+    points: float | None = None
+    low: float | None = None
+    high: float | None = None
+    max_points: float | None = None
+    criteria: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def correct(self) -> bool | None:
@@ -111,10 +119,11 @@ class Verifier:
         options: Any = None,
         unit: Any = None,
         variables: Sequence[Mapping[str, Any]] | None = None,
+        scheme: Any = None,
     ) -> Judgement:
         """Judges one response; see `livek12.verify`."""
         row = {"gold": gold, "response": response, "question": question, "question_type": question_type}
-        (line,) = _lines([{**row, "options": options, "unit": unit, "variables": variables}])
+        (line,) = _lines([{**row, "options": options, "unit": unit, "variables": variables, "scheme": scheme}])
         (judgement,) = self._judged([line])
         if judgement.decided_by == "input":
             raise UserError(f"the row to verify {judgement.reason}")
@@ -178,6 +187,7 @@ class Verifier:
             reason=row["reason"],
             extracted=reply["extracted"],
             judge=row["judge"],
+            **{name: row[name] for name in _OF_SCHEMES if name in row},
         )
 
 
@@ -192,6 +202,7 @@ def verify(
     options: Any = None,
     unit: Any = None,
     variables: Sequence[Mapping[str, Any]] | None = None,
+    scheme: Any = None,
 ) -> Judgement:
     """Judges one response by a reference answer and the rules alone; for many, see `Verifier`.
 
@@ -206,8 +217,10 @@ def verify(
         options: a list of {label, text}, a mapping of labels to texts, or texts.
         unit: the unit printed behind the blank; a list has one a blank.
         variables: typed variables {name, description, type, value}; `gold` may then be None.
+        scheme: a marking scheme, for points by criteria: alternatives, each a list of {points, text, …}, or of
+            sentences with points; `gold` may then be None.
     """
-    return _shared.verify(gold, response, question, question_type, options, unit, variables)
+    return _shared.verify(gold, response, question, question_type, options, unit, variables, scheme)
 
 
 def _is_number(value: object, kind: type | UnionType) -> bool:

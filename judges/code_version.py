@@ -20,6 +20,7 @@ from livek12.core.store import DECISIONS, Store
 
 DECIDING = (
     *("judges/base.py", "judges/cascade.py", "judges/grade.py", "judges/parts.py", "judges/rules"),
+    *("judges/scheme.py", "core/schemes.py"),
     *("tasks/extraction", "tasks/scorer.py", "engines/thinking.py", "core/patterns.py", "core/text.py"),
     "core/languages.py",
     "core/question_types.py",

@@ -22,6 +22,7 @@ from livek12.core.records import (
     Verdict,
     canonical_json,
 )
+from livek12.core.schemes import is_by_scheme
 from livek12.core.text import compatible
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, undecided
 from livek12.judges.cascade import Cascade
@@ -50,6 +51,7 @@ from livek12.judges.rules.names import place_of, placed, unnamed
 from livek12.judges.rules.notation import split_values
 from livek12.judges.rules.numeric import read_number
 from livek12.judges.rules.pool import one_response
+from livek12.judges.scheme import bounds, hold_needs
 
 RULES = "rules"
 
@@ -320,7 +322,9 @@ def total(
     state: str = "",
     reason: str = "",
 ) -> Verdict:
-    """Sums up the parts; `state` overrides "graded"."""
+    """Sums up the parts, criteria as their scheme says; `state` overrides "graded"."""
+    if is_by_scheme(question, parts):
+        return _by_scheme(question, key, hold_needs(question, parts), config)
     full = _full_points(question)
     worth = _worth(question, len(parts))
     low = sum(points * part.score for points, part in zip(worth, parts, strict=True) if part.score is not None)
@@ -349,8 +353,28 @@ def _correct(parts: Sequence[PartVerdict], state: str) -> bool | None:
     return True if parts and all(part.decision == "accept" for part in parts) else None
 
 
+def _by_scheme(question: Question, key: Key, parts: list[PartVerdict], config: GradingConfig) -> Verdict:
+    full, version = _full_points(question), judge_version(config)
+    low, high = (full if points > full - 1e-6 else points for points in bounds(question, parts))
+    doubts = [f"criterion {part.name}: {part.reason}" for part in parts if part.score is None]
+    return Verdict(
+        key=key,
+        state="graded" if low == high else "ungraded",
+        parts=parts,
+        points=low if low == high else None,
+        low=low,
+        high=high,
+        max_points=full,
+        correct=False if high < full else True if low >= full else None,
+        reason="" if low == high else "; ".join(doubts),
+        judge=version,
+        versions={"judge": version},
+    )
+
+
 def _full_points(question: Question) -> float:
-    return question.points or sum(question.part_points) or 1.0
+    in_scheme = sum(criterion.points for criterion in question.scheme[0]) if question.scheme else 0.0
+    return question.points or sum(question.part_points) or in_scheme or 1.0
 
 
 def _worth(question: Question, count: int) -> list[float]:

@@ -14,6 +14,7 @@ from livek12.core.error_types import PROCESS_ERRORS
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import paper_order
 from livek12.core.records import IMAGE_MARK, Image, PartVerdict, Process, Question, Response, Verdict, canonical_json
+from livek12.core.schemes import printed_points
 from livek12.core.scoring import Row
 from livek12.report.marks import (
     UNDECIDED,
@@ -253,8 +254,8 @@ def _own_reason(verdict: Verdict) -> str:
 
 
 def _part_view(verdict: Verdict, index: int, question: Question) -> dict[str, Any]:
-    part = verdict.parts[index]
-    worth = question.part_points[index] if index < len(question.part_points) else None
+    part, worths = verdict.parts[index], printed_points(question, verdict.parts)
+    worth = worths[index] if index < len(worths) else None
     return {
         "name": part.name or f"({index + 1})",
         "found": None if part.answer is None else _compared(part.answer),
@@ -319,6 +320,7 @@ def _key_view(question: Question, pictures: PictureFiles) -> dict[str, Any]:
         "solution": render(question.solution, list(_solution_images(question, pictures))) if question.solution else "",
         "loose_images": [] if question.solution else list(_solution_images(question, pictures)),
         "flow": [(render(step.step), render_answer(step.answer)) for step in question.reasoning_flow],
+        "scheme": [[(c.id, points(c.points), render_answer(c.text)) for c in criteria] for criteria in question.scheme],
         "choice": question.question_type in CHOICE_TYPES,
     }
 

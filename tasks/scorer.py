@@ -99,10 +99,9 @@ class Scorer:
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
-    @property
-    def sees_everything(self) -> bool:
+    def sees_everything(self, question: Question) -> bool:
         """Checks whether the panel also sees decided answers."""
-        return self.panel is not None and self.panel.panel.spec.scope == "all"
+        return self.panel is not None and self.panel.sees_everything(question)
 
     def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
         """Checks whether model judges are needed."""

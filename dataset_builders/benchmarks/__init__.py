@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livek12.dataset_builders.reading.fields import Data, joined_of, scheme_of
+from livek12.dataset_builders.reading.fields import Data, joined_of
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.text import count_blanks, split_blanks, split_parts, unlabelled
 
@@ -17,5 +17,5 @@ def free_key(text: str, key: list[str], question_type: str) -> list[str]:
 
 
 def solution_of(data: Data) -> str:
-    """Solution and marking scheme of a row."""
-    return "\n\n".join(filter(None, (restore(joined_of(data, "solution")), scheme_of(data))))
+    """The solution of a row."""
+    return restore(joined_of(data, "solution"))

@@ -28,7 +28,7 @@ from livek12.dataset_builders.publishing.remote import Repository, State
 from livek12.dataset_builders.publishing.shipping import LocalFile, holds_records, table_of
 from livek12.dataset_builders.writing.withheld import FIELDS
 
-_COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow")
+_COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow", "scheme")
 _PICTURES = ("answer_images", "solution_images")
 _DATED = re.compile(r"\d{4}(?:[-.]?\d{2})?")
 Head = tuple[Repository, State]
@@ -79,7 +79,7 @@ def answered(file: Any) -> set[QuestionId]:
         for row in read_columns(file, (*_COLUMNS, *names))
         if any(variable["value"] for variable in row["variables"] or ())
         or row["solution"]
-        or any(any(row[name] or ()) for name in ("answer", "reasoning_flow", *_PICTURES))
+        or any(any(row[name] or ()) for name in ("answer", "reasoning_flow", "scheme", *_PICTURES))
     }
 
 

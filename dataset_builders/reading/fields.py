@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from livek12.core.languages import by_name, codes
-from livek12.core.records import Language, PageBox, Review, Source
+from livek12.core.records import MOST_POINTS, Language, PageBox, Review, Source
 from livek12.dataset_builders.base import BadRow, one_line
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
 from livek12.dataset_builders.reading.text import parse_list, without_invisible
@@ -31,7 +31,7 @@ NAMES: dict[str, str] = {
     " final_answer answer_number answer_text answer_latex label 答案 标准答案 정답",
     "answer_index": "answer_idx correct_index correct_answer_index gold_index",
     "solution": "explanation rationale analysis answer_analysis worked_solution solution_text 解答 解析 해설 풀이",
-    "marking": "marking_scheme rubric rubrics grading_criteria scoring_criteria 评分标准",
+    "marking": "marking_scheme rubric rubrics grading_criteria grading_guidelines scoring_criteria 评分标准",
     "images": "image image_link image_links image_path image_paths image_url image_urls image_file image_files"
     " image_list image_question question_image question_images picture pictures figure figures img imgs diagram"
     " diagrams 图像 图片",
@@ -68,8 +68,6 @@ def spelled(key: str) -> str:
 
 
 Data = Mapping[str, Any]
-MOST_POINTS = 99_999
-"""Upper bound of plausible points; comparing also refuses nan and infinity."""
 
 
 _BETWEEN = re.compile(r"[;；\n]")
@@ -146,14 +144,6 @@ def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
         raise BadRow("points holds what is not a number of points")
     total = sum(mark for mark in marks if mark is not None)
     return total, parts or (marks if len(marks) > 1 else [])
-
-
-def scheme_of(data: Data) -> str:
-    """A marking scheme as text, a line per criterion; several schemes follow each other."""
-    given = parse_list(stated(data, "marking"))
-    schemes = given if any(isinstance(scheme, list) for scheme in given) else [given]
-    texts = ["\n".join(f"- {as_text(line).strip()}" for line in parse_list(scheme) if line) for scheme in schemes]
-    return "\n\nor\n\n".join(text for text in texts if text)
 
 
 def knowledge_of(data: Data) -> tuple[list[str], list[str]]:

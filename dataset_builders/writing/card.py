@@ -70,6 +70,7 @@ NUMBERS = {
     "image_bytes": "bytes of a figure",
     "pages": "pages of a question",
     "reasoning_flow_steps": "steps of a reasoning flow",
+    "criteria": "criteria of a marking scheme",
     "variables": "answer variables",
     "knowledge_points": "knowledge points of a question",
 }

@@ -42,6 +42,7 @@ MEANINGS: dict[type[Record], dict[str, str]] = {
         "solution_images": "pictures of the solution, in the order of their marks",
         "variables": "the typed answer variables",
         "reasoning_flow": "the sub-questions that lead to the answer, each with its own answer",
+        "scheme": "the marking scheme: alternatives, each a list of criteria with points; empty without one",
         "points": "what a full answer is worth",
         "knowledge_points": "what one must know",
         "taxonomy": "the path from discipline to topic",
@@ -191,7 +192,11 @@ def _records(config: Mapping[str, Any], benchmarks: Iterable[str]) -> dict[str, 
         "@id": name,
         "name": name,
         "description": f"Config {name}; splits: {splits}.",
-        "field": [_field(name, column, feature, explained[column]) for column, feature in columns(record).items()],
+        "field": [
+            _field(name, column, feature, explained[column])
+            for column, feature in columns(record).items()
+            if feature.get("feature", {}).get("_type") != "List"  # mlcroissant reads no lists of lists
+        ],
     }
 
 

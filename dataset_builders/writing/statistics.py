@@ -126,6 +126,7 @@ def _measures(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) ->
         "parts": [len(question.answer) for question in questions if question.answer],
         "points": [question.points for question in questions if question.points is not None],
         "reasoning_flow_steps": [len(question.reasoning_flow) for question in questions if question.reasoning_flow],
+        "criteria": [sum(map(len, question.scheme)) for question in questions if question.scheme],
         "variables": [len(question.variables) for question in questions if question.variables],
         "knowledge_points": [len(question.knowledge_points) for question in questions if question.knowledge_points],
         "pages": [len(question.page_numbers) for question in questions if question.page_numbers],

@@ -30,6 +30,7 @@ _EMPTY: dict[str, Any] = {
     "solution": None,
     "solution_images": [],
     "reasoning_flow": [],
+    "scheme": [],
 }
 _FIRST_LABELS = "1ㄱ가"
 """First labels other than letters; they mark options only if a key names one."""
@@ -60,7 +61,7 @@ def _apart(question: Question) -> tuple[str, list[Option]]:
 
 
 FILE = "held_back.json"
-FIELDS = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow")
+FIELDS = ("answer", "answer_images", "solution", "solution_images", "variables", "reasoning_flow", "scheme")
 """The fields that tell the answer of a question."""
 INFERRED = ("question", "options", "question_type", "question_type_raw")
 """Fields that may be derived from the answer, and are recomputed without it."""

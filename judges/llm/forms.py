@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from livek12.core.records import SchemeCriterion
 from livek12.core.replies import (
     MAX_REPLY,
     Json,
@@ -23,6 +24,7 @@ from livek12.core.replies import (
     object_schema,
     parse_object,
 )
+from livek12.judges.scheme import folded, marks_of
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -45,6 +47,15 @@ class Checked:
     """A right or wrong item, with the reason."""
 
     correct: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Earned:
+    """Points of a criterion, and the place in the response that earns them."""
+
+    points: float
+    quote: str
     reason: str = ""
 
 
@@ -268,6 +279,66 @@ class Variables:
         items = [fields_of(item, "name", "reason", "correct") for item in a_list(reply["variables"], "variables")]
         items = _by_names(items, self.names)
         return [Checked(a_bool(item["correct"], "correct"), a_text(item["reason"], "reason")) for item in items]
+
+
+@dataclass(frozen=True)
+class Earnings:
+    """Points by criterion (scheme): {"criteria": [{"id", "reason", "quote", "decision", "points"}]}.
+
+    A decision that awards other points than there are, quotes what `words` does not have, or is there twice or not at
+    all is `Invalid`; a criterion that was not asked for makes the whole unreadable.
+    """
+
+    criteria: tuple[SchemeCriterion, ...]
+    words: str
+
+    @property
+    def schema(self) -> Json:
+        """A list of decisions."""
+        text: Json = {"type": "string"}
+        item = object_schema(
+            id={"type": "string", "enum": [criterion.id for criterion in self.criteria]},
+            reason=text,
+            quote=text,
+            decision={"type": "string", "enum": list(_DECISIONS)},
+            points={"type": "number", "minimum": 0},
+        )
+        count = len(self.criteria)
+        return object_schema(criteria={"type": "array", "items": item, "minItems": count, "maxItems": count})
+
+    def read(self, text: str) -> list[Earned | Invalid]:
+        """The decisions in the order of the criteria."""
+        reply = fields_of(parse_object(text), "criteria")
+        items = [
+            fields_of(item, "id", "reason", "quote", "decision", "points")
+            for item in a_list(reply["criteria"], "criteria")
+        ]
+        named: dict[str, list[Json]] = {criterion.id: [] for criterion in self.criteria}
+        for item in items:
+            if not isinstance(item["id"], str) or item["id"] not in named:
+                raise Unreadable(f"decides criterion {glimpse(str(item['id']))}, which it was not asked for")
+            named[item["id"]].append(item)
+        words = folded(self.words)
+        return [_earned(criterion, named[criterion.id], words) for criterion in self.criteria]
+
+
+_DECISIONS = ("full", "partial", "none")
+
+
+def _earned(criterion: SchemeCriterion, items: Sequence[Json], words: str) -> Earned | Invalid:
+    if len(items) != 1:
+        return Invalid(f"criterion {criterion.id} is decided {len(items)} times" if items else "it is not decided")
+    item = items[0]
+    points, quote, reason = item["points"], a_text(item["quote"], "quote"), a_text(item["reason"], "reason")
+    allowed = {"full": [criterion.points], "none": [0.0], "partial": marks_of(criterion)}.get(str(item["decision"]))
+    if allowed is None or isinstance(points, bool) or not isinstance(points, int | float):
+        raise Unreadable(f"decides {glimpse(str(item['decision']))} with {glimpse(str(points))} points")
+    if not any(abs(points - mark) < 1e-6 for mark in allowed):
+        listed = ", ".join(f"{mark:g}" for mark in allowed) or "no partial mark"
+        return Invalid(f"{item['decision']} is given {points:g} points, where there is {listed}")
+    if points and (not folded(quote) or folded(quote) not in words):
+        return Invalid(f"its quote is not in the response: {glimpse(quote)}")
+    return Earned(float(points), quote, reason)
 
 
 def _by_names(items: Sequence[Json], names: Sequence[str]) -> list[Json]:

@@ -11,6 +11,7 @@ A vote is undecided, with the reason, if there is no readable reply. Methods:
     l2s l2l    CFE-Bench: the whole response against the variables; against the whole solution
     compass    CompassVerifier with the user's prompt: A, B or C for each open part; C is no vote
     xverify    xVerify with the user's prompt: Correct or Incorrect for each open part
+    scheme     the criteria of the question's marking scheme are the parts: all points, partial ones or none for each
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from livek12.core.records import Call, Question
+from livek12.core.records import Call, Question, SchemeCriterion
+from livek12.core.schemes import criteria_of
 from livek12.judges.base import Decision, Outcome
 from livek12.judges.llm.client import Answer
 from livek12.judges.llm.forms import (
     Checked,
     CompassLine,
     Counted,
+    Earned,
+    Earnings,
     FinalLine,
     Form,
     Invalid,
@@ -39,7 +43,10 @@ from livek12.judges.llm.forms import (
 )
 from livek12.judges.llm.prompts import GIVEN, Case, Fenced, table
 from livek12.judges.parts import GradedPart
+from livek12.judges.scheme import own_words
 
+SCHEME = "scheme"
+"""The method of questions with a marking scheme, and its prompt."""
 Decide = Callable[[GradedPart, str], Decision]
 """The rules' decision on a value for a part."""
 
@@ -269,6 +276,53 @@ def _variable_rows(question: Question, parts: Sequence[Open], with_values: bool)
     return rows
 
 
+# --- criteria -------------------------------------------------------------------------------------------------------
+
+
+def _scheme(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    """One request for the open criteria."""
+    criteria = criteria_of(case.question)
+    chosen = [criteria[part.index] for part in parts]
+    values: dict[str, str | Fenced] = {
+        "question": case.question_block(),
+        "reference": case.reference_block(case.question.answer),
+        "solution": case.solution_block(),
+        "scheme": table("MARKING SCHEME", [_criterion_row(criterion) for criterion in criteria]),
+        "response": case.response_block(),
+        "criteria": f"Decide these criteria: {', '.join(criterion.id for criterion in chosen)}.",
+    }
+    form = Earnings(tuple(chosen), own_words(case.response, doubted=True))
+    answer: Answer[list[Earned | Invalid]] = ask("scheme", values, form, _about_of(parts))
+    if answer.value is None:
+        return Opinion((_undecided_vote(answer),) * len(parts), answer.calls)
+    votes = map(_earned_vote, chosen, answer.value)
+    return Opinion(tuple(votes), answer.calls)
+
+
+def _scheme_each(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
+    """One request a criterion."""
+    opinions = [_scheme(case, [part], ask, decide) for part in parts]
+    calls = (call for opinion in opinions for call in opinion.calls)
+    return Opinion(tuple(vote for opinion in opinions for vote in opinion.votes), tuple(calls))
+
+
+def _criterion_row(criterion: SchemeCriterion) -> dict[str, object]:
+    shown = {"id", "points", "text", "part", "needs", "expression"}
+    row: dict[str, object] = criterion.model_dump(include=shown, exclude_defaults=True)
+    for name, marks in (("partial", criterion.partial), ("deduct", criterion.deduct)):
+        if marks:
+            row[name] = [{"points": mark.points, "for": mark.text} for mark in marks]
+    return row
+
+
+def _earned_vote(criterion: SchemeCriterion, earned: Earned | Invalid) -> PartVote:
+    if isinstance(earned, Invalid):
+        return PartVote("undecided", None, earned.reason)
+    share = earned.points / criterion.points
+    decision: Outcome = "accept" if share == 1 else "reject"
+    return PartVote(decision, share, earned.reason, answer=earned.quote if share else None)
+
+
 # --- votes ----------------------------------------------------------------------------------------------------------
 
 
@@ -326,5 +380,8 @@ METHODS: Mapping[str, Method] = {
         Method("l2l", ("cfe_l2l",), _l2l),
         Method("compass", (GIVEN,), _line_method(GIVEN, CompassLine())),
         Method("xverify", (GIVEN,), _line_method(GIVEN, XVerifyWord())),
+        Method(SCHEME, (SCHEME,), _scheme),
     )
 }
+SCHEME_METHODS: Mapping[str, Method] = {"one": METHODS[SCHEME], "each": Method(SCHEME, (SCHEME,), _scheme_each)}
+"""The method by the requests for an answer."""

@@ -26,17 +26,29 @@ from typing import Any, TypeVar
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.question_types import READER_TYPES
-from livek12.core.records import Call, Key, PartVerdict, Verdict, Vote
+from livek12.core.records import Call, Key, PartVerdict, Question, Verdict, Vote
+from livek12.core.schemes import is_by_scheme
 from livek12.judges.base import Decision, NamedJudge, Outcome, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, decide_part, judge_version, total
 from livek12.judges.llm.client import Answer, JudgeModel, waits_for_turn
 from livek12.judges.llm.families import families_of, normalised, same_model
 from livek12.judges.llm.forms import Form
-from livek12.judges.llm.methods import METHODS, Ask, Decide, Method, Open, Opinion, PartVote
+from livek12.judges.llm.methods import (
+    METHODS,
+    SCHEME,
+    SCHEME_METHODS,
+    Ask,
+    Decide,
+    Method,
+    Open,
+    Opinion,
+    PartVote,
+)
 from livek12.judges.llm.prompts import AnyPrompt, CannotShow, Case, Values
 from livek12.judges.llm.spec import PanelSpec, Rule
 from livek12.judges.parts import GradedPart, parts_of
+from livek12.judges.scheme import by_rules
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -257,25 +269,46 @@ class PanelScorer:
     cascade: Cascade
 
     @property
+    def _methods(self) -> list[Method]:
+        """The method of questions without a scheme, and that of questions with one, if the panel marks by it."""
+        spec = self.panel.spec
+        if spec.method not in (None, SCHEME):
+            return [METHODS[spec.method]]
+        return [METHODS[self.named.method], SCHEME_METHODS[spec.scheme_requests]]
+
+    def _by_scheme(self, question: Question) -> bool:
+        return bool(question.scheme) and len(self._methods) > 1
+
+    def sees_everything(self, question: Question) -> bool:
+        """Checks whether the panel also sees decided answers."""
+        return self.panel.spec.scope == "all" or self._by_scheme(question)
+
+    @property
     def method_name(self) -> str:
         """The panel's method, else the task's."""
         return self.panel.spec.method or self.named.method
 
     @property
+    def _prompts(self) -> list[str]:
+        return [prompt for method in self._methods for prompt in method.prompts]
+
+    @property
     def version(self) -> str:
         """Equal strings mark equally."""
-        method = METHODS[self.method_name]
-        panel = self.panel.spec.version(method.name, method.prompts, self.panel.spec.size or self.named.size)
+        panel = self.panel.spec.version(self.method_name, self._prompts, self.panel.spec.size or self.named.size)
         return f"{judge_version(self.config)} {panel}"
 
     @property
     def versions(self) -> dict[str, str]:
         """Versions of the prompt files and the panel."""
-        prompts, of = METHODS[self.method_name].prompts, self.panel.spec.prompt_of
-        return {"judge": self.version} | {f"prompt {name}": of(name).sha256 for name in prompts}
+        of = self.panel.spec.prompt_of
+        return {"judge": self.version} | {f"prompt {name}": of(name).sha256 for name in self._prompts}
 
     def wants(self, verdict: Verdict, case: Case, cut_short: bool) -> bool:
         """Checks for open parts that a model could decide."""
+        if self._by_scheme(case.question):
+            marked = is_by_scheme(case.question, verdict.parts) and verdict.state != "ungraded"
+            return bool(case.response.strip()) and not marked
         return bool(open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")[1])
 
     def settle(self, verdict: Verdict, case: Case, authors: Collection[str] = (), cut_short: bool = False) -> Verdict:
@@ -283,11 +316,12 @@ class PanelScorer:
 
         `authors` are names of the model under test; `cut_short` is by the token limit.
         """
-        parts, opened = open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
-        if not opened:
+        by_scheme = self._by_scheme(case.question) and bool(case.response.strip())
+        parts, opened = self._criteria(verdict, case) if by_scheme else self._parts(verdict, case, cut_short)
+        if not opened and not by_scheme:
             return verdict.model_copy(update={"judge": self.version, "versions": self.versions})
 
-        method = METHODS[self.method_name]
+        method = self._methods[1 if by_scheme else 0]
         with_rules = method.with_rules or self.panel.spec.scope != "all"
 
         def decide(part: GradedPart, answer: str) -> Decision:
@@ -295,12 +329,20 @@ class PanelScorer:
                 return undecided("rules", "the judge decides")
             return decide_part(case.question, part, answer, self.config, self.cascade)
 
-        rulings, calls = self.panel.rule(case, opened, method, decide, authors, self.named.size)
+        rulings, calls = self.panel.rule(case, opened, method, decide, authors, self.named.size) if opened else ([], ())
         settled = list(parts)
         for open_part, ruling in zip(opened, rulings, strict=True):
             settled[open_part.index] = _ruled(parts[open_part.index], ruling)
         judged = total(case.question, verdict.key, settled, self.config)
         return judged.model_copy(update={"calls": list(calls), "judge": self.version, "versions": self.versions})
+
+    def _parts(self, verdict: Verdict, case: Case, cut_short: bool) -> tuple[list[PartVerdict], list[Open]]:
+        return open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
+
+    def _criteria(self, verdict: Verdict, case: Case) -> tuple[list[PartVerdict], list[Open]]:
+        rules = None if self.panel.spec.scope == "all" else self.cascade
+        parts = by_rules(case.question, case.response, verdict, rules)
+        return parts, [Open(n, GradedPart(part.gold, part.name)) for n, part in enumerate(parts) if part.score is None]
 
 
 def open_parts(

@@ -65,6 +65,8 @@ Scope = Literal["open", "all"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 EVERY_ANSWER = "+all"
 """Version suffix of a panel that sees every answer."""
+SchemeRequests = Literal["one", "each"]
+SCHEME_REQUESTS: tuple[SchemeRequests, ...] = get_args(SchemeRequests)
 Rule = Literal["mean", "majority", "unanimous"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
@@ -87,6 +89,7 @@ class PanelSpec:
         exclude_family: excludes judges of the model's family (the model itself always is).
         families: model → family, added to the table.
         images: show judges the pictures.
+        scheme_requests: `one` for all open criteria of an answer, or `each` its own.
         seed: of the draw.
     """
 
@@ -103,6 +106,7 @@ class PanelSpec:
     families: Mapping[str, str] = field(default_factory=dict)
     images: bool = True
     seed: int = 0
+    scheme_requests: SchemeRequests = "one"
 
     def version(self, method: str, prompts: Sequence[str], size: int | None) -> str:
         """Equal strings mark equally, as far as we control it."""
@@ -132,11 +136,12 @@ def parse_judge(
     method: str = "",
     prompt: str | Path = "",
     scope: str = "",
+    scheme_requests: str = "",
 ) -> PanelSpec | None:
     """Parses `--judge` (`text`); None for `rules`.
 
-    The other arguments are `--judge-engine`, `--judge-engine-args`, `--judge-method`, `--judge-prompt` and
-    `--judge-scope`; "" takes the default of the task or panel file.
+    The other arguments are `--judge-engine`, `--judge-engine-args`, `--judge-method`, `--judge-prompt`,
+    `--judge-scope` and `--scheme-requests`; "" takes the default of the task or panel file.
     """
     from livek12.core.arguments import arguments_of
     from livek12.core.engine_kinds import checked_engine
@@ -146,12 +151,16 @@ def parse_judge(
         raise UserError(f"--judge-method {method!r}: choose one of {', '.join(METHODS)}")
     if scope and scope not in SCOPES:
         raise UserError(f"--judge-scope {scope!r}: choose one of {', '.join(SCOPES)}")
+    if scheme_requests and scheme_requests not in SCHEME_REQUESTS:
+        raise UserError(f"--scheme-requests {scheme_requests!r}: choose one of {', '.join(SCHEME_REQUESTS)}")
     if engine:
         checked_engine(engine, "--judge-engine")
     if text.strip() == "rules":
         if engine or engine_args or method or prompt or scope == "all":
             flags = "--judge-engine, --judge-engine-args, --judge-method, --judge-prompt and --judge-scope all"
             raise UserError(f"{flags} go with --judge MODEL")
+        if scheme_requests:
+            raise UserError("--scheme-requests goes with --judge MODEL")
         return None
     shared = arguments_of(engine_args)
     if text.strip().startswith(SHIPPED):
@@ -168,6 +177,8 @@ def parse_judge(
         panel = replace(panel, method=method)
     if scope:
         panel = replace(panel, scope="all" if scope == "all" else "open")
+    if scheme_requests:
+        panel = replace(panel, scheme_requests="each" if scheme_requests == "each" else "one")
     if prompt:
         panel = replace(panel, prompt=read_given_prompt(Path(prompt)))
     takes = panel.method is not None and METHODS[panel.method].takes_prompt
@@ -309,6 +320,7 @@ _KINDS: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
     "prompt": ("the path of a file, seen from here", str),
     "rule": (f"one of {', '.join(RULES)}", str),
     "scope": (f"one of {', '.join(SCOPES)}", str),
+    "scheme_requests": (f"one of {', '.join(SCHEME_REQUESTS)}", str),
 }
 _LEAST = {"size": 1, "quorum": 1, "extra": 0, "spread": 0}
 
@@ -325,6 +337,8 @@ def _check(content: Mapping[str, Any], where: str) -> None:
             fits = value in RULES
         if name == "scope":
             fits = value in SCOPES
+        if name == "scheme_requests":
+            fits = value in SCHEME_REQUESTS
         if name == "method":
             what, fits = f"one of {', '.join(METHODS)}", value in METHODS
         if name == "families" and fits:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from livek12.core.features import features, from_row, schema, to_row
 from livek12.core.languages import codes
 from livek12.core.question_types import type_names
-from livek12.core.records import Page, PageBox, Question, Record, Review
+from livek12.core.records import Page, PageBox, Question, Record, Review, SchemeCriterion
 from livek12.dataset_builders import sample
 
 TEXT = st.text(max_size=12)
@@ -59,9 +59,18 @@ def records(kind: type[Record]) -> st.SearchStrategy[Any]:
         fields["language"] = st.sampled_from(codes())
     if "question_type" in fields:
         fields["question_type"] = st.sampled_from(type_names())
+    if "scheme" in fields:
+        fields["scheme"] = st.just([])
     if "benchmark" in fields:
         fields["benchmark"] = st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)
     return st.builds(kind, **fields)
+
+
+def schemed(question: Question, texts: list[str]) -> Question:
+    """The question with a scheme of one point a text."""
+    criteria = [SchemeCriterion(id=str(number), points=1, text=text) for number, text in enumerate(texts)]
+    worth = {"points": float(len(texts)) or None, "part_points": []}
+    return question.model_copy(update={"scheme": [criteria] if texts else [], **worth})
 
 
 def through_parquet(rows: list[Any]) -> list[dict[str, Any]]:
@@ -76,7 +85,7 @@ def test_schema_is_the_one_datasets_derives(kind: type[Record]) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(records(Question), min_size=1, max_size=3))
+@given(st.lists(st.builds(schemed, records(Question), st.lists(TEXT, max_size=3)), min_size=1, max_size=3))
 def test_any_question_survives_parquet(questions: list[Question]) -> None:
     assert [from_row(Question, row) for row in through_parquet(questions)] == questions
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from livek12.core.records import FlowStep, Image, Page, Question, Review, Source, Variable
+from livek12.core.records import FlowStep, Image, Page, Question, Review, SchemeCriterion, Source, Variable
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.registry import as_stored, builder_of, split_of
 from livek12.dataset_builders.writing.card import write_metadata
@@ -19,6 +19,7 @@ def question(
     id: str, release: str = "2605", state: str = "accepted", licence: str | None = "MIT", **more: Any
 ) -> Question:
     """A livek12 question with everything that tells its answer."""
+    worth = more.get("points", 5.0) or sum(more.get("part_points", [2.0, 3.0])) or 1.0
     return Question(
         **{
             "id": id,
@@ -35,6 +36,7 @@ def question(
             "answer_images": [image(8)],
             "variables": [Variable(name="x", description="the number", type="numeric", value=f"secret {id}")],
             "reasoning_flow": [FlowStep(step="Count.", answer=f"secret {id}")],
+            "scheme": [[SchemeCriterion(id="1", points=worth, text=f"secret step of {id}")]],
             "points": 5.0,
             "paper_id": f"paper_{release}",
             "page_numbers": [1],

@@ -142,7 +142,10 @@ def test_croissant_describes_every_config_and_column(built: Path) -> None:
     assert list(sets) == list(read_card(built))
     for config, splits in read_card(built).items():
         record = Page if config == "pages" else Question
-        assert [field["name"] for field in sets[config]["field"]] == list(record.model_fields)
+        told = [
+            name for name in record.model_fields if name != "scheme"
+        ]  # lists in lists, which mlcroissant cannot read
+        assert [field["name"] for field in sets[config]["field"]] == told
         assert {field["source"]["fileSet"]["@id"] for field in sets[config]["field"]} == {f"{config}-files"}
         assert files[f"{config}-files"]["containedIn"] == {"@id": "repo"}
         assert files[f"{config}-files"]["includes"] == [path for paths in splits.values() for path in paths]

@@ -41,6 +41,7 @@ CHOICE: dict[str, Any] = {
         ({"solution": None}, "the answers of 1 question (a)"),
         ({"solution_images": []}, "the answers of 1 question (a)"),
         ({"reasoning_flow": []}, "the answers of 1 question (a)"),
+        ({"scheme": []}, "the answers of 1 question (a)"),
         ({"variables": []}, "the answers of 1 question (a)"),
         ({"points": None}, "points of 1 question (a)"),
         ({"knowledge_points": ["one"]}, "knowledge_points of 1 question (a)"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.records import IMAGE_MARK, Question
+from livek12.core.records import IMAGE_MARK, Question, SchemeCriterion
 from livek12.core.text import squeezed
 from livek12.dataset_builders import validate
 from livek12.dataset_builders.base import Log
@@ -41,6 +41,7 @@ class Given:
     options: list[str] = field(default_factory=list)
     pictures: list[Path] = field(default_factory=list)
     solution: list[str] = field(default_factory=list)
+    scheme: list[str] = field(default_factory=list)
     points: float | None = None
 
 
@@ -67,7 +68,7 @@ def hipho(folder: Path) -> Iterator[Given]:
             scheme = [
                 line for scheme in row.get("marking", []) for line in (scheme if isinstance(scheme, list) else [scheme])
             ]
-            yield Given(texts, row["answer"], pictures=pictures, solution=scheme, points=sum(row["points"]))
+            yield Given(texts, row["answer"], pictures=pictures, scheme=scheme, points=sum(row["points"]))
 
 
 def scibench(folder: Path) -> Iterator[Given]:
@@ -122,6 +123,23 @@ def missing(text: str, whole: str) -> list[str]:
     return [piece for piece in pieces if plain(piece) not in whole]
 
 
+FRAME = re.compile(
+    r"(?:award|atotalof|(?:ed)?otherwise|partialpoints?|deduct|pts?|if|forthefollowing|for|and|则?得|分|否则|[\d.,;:，。；()])*",
+    re.IGNORECASE,
+)
+"""What may go where a sentence becomes a criterion: its points, and the words around them."""
+
+
+def unsaid(criterion: SchemeCriterion, line: str) -> str:
+    """The rest of a line, without the words of its criterion."""
+    rest = plain(line)
+    sentences = criterion.text.split("\n")
+    for text in sorted([*sentences, *(mark.text for mark in (*criterion.partial, *criterion.deduct))], key=len)[::-1]:
+        assert plain(text).rstrip(".") in rest, (text, line)
+        rest = rest.replace(plain(text).rstrip("."), "", 1)
+    return rest
+
+
 @pytest.mark.parametrize(("benchmark", "name"), READERS, ids=str)
 def test_nothing_of_a_source_is_lost(shared_data: Path, benchmark: str, name: str) -> None:
     log = Log()
@@ -135,6 +153,9 @@ def test_nothing_of_a_source_is_lost(shared_data: Path, benchmark: str, name: st
         assert {image.sha256 for image in question.images} == {digest(file) for file in row.pictures}, question.id
         assert not [text for text in row.options if plain(text) not in whole], question.id
         assert not [text for text in row.solution if plain(text) not in plain(question.solution or "")], question.id
+        criteria = [criterion for alternative in question.scheme for criterion in alternative]
+        for criterion, line in zip(criteria, row.scheme, strict=True):
+            assert FRAME.fullmatch(unsaid(criterion, line)), line
         assert question.points == pytest.approx(row.points) if row.points else question.points is None
         named = [option.text for option in question.options if option.label in "".join(question.answer)]
         key = unnumbered("".join([*question.answer, *named]))

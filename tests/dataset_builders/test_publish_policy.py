@@ -10,7 +10,7 @@ import pytest
 from livek12.core import rights
 from livek12.core.errors import UserError
 from livek12.core.questions import load_pages, load_questions
-from livek12.core.records import FlowStep, Variable
+from livek12.core.records import FlowStep, SchemeCriterion, Variable
 from livek12.dataset_builders import validate
 from livek12.dataset_builders.publishing.keeping import answered, newest_release
 from livek12.dataset_builders.publishing.policy import judge_rows, read_rights, refusal
@@ -172,6 +172,7 @@ def test_held_answers_are_nowhere_in_the_public_copy(tmp_path: Path) -> None:
         {"solution_images": [image()]},
         {"variables": [Variable(name="x", value="2")]},
         {"reasoning_flow": [FlowStep(step="count", answer="")]},
+        {"scheme": [[SchemeCriterion(id="1", points=5, text="counts")]]},
     ],
 )
 def test_every_way_to_tell_an_answer_is_seen(told: dict[str, Any], tmp_path: Path) -> None:

@@ -340,3 +340,28 @@ def test_a_file_of_something_else_is_left_as_it_is(text: str, tmp_path: Path) ->
     ended = livek12_here("judge-pairs", pairs, notes)
     assert ended.code == 2 and "is no decision; choose another OUT" in ended.err
     assert notes.read_text() == text
+
+
+SCHEME = [
+    {"points": 1, "text": "uses Newton's law", "expression": "F = m a"},
+    {"points": 2, "text": "finds the force", "needs": ["1"]},
+]
+
+
+def test_rows_with_a_scheme_have_points_and_criteria(tmp_path: Path) -> None:
+    row: Json = {"scheme": SCHEME, "response": "Since $m a = F$, it is large."}
+    empty, bad = (
+        {**row, "response": ""},
+        {**row, "scheme": [[{"points": 3, "text": "all"}], [{"points": 1, "text": "short"}]]},
+    )
+    cycle = {**row, "scheme": [{**SCHEME[0], "needs": ["2"]}, SCHEME[1]]}
+    first, nothing, *refused = judged(tmp_path, row, empty, bad, cycle)
+    assert (first["decision"], first["points"], first["low"], first["high"]) == ("undecided", None, 1, 3)
+    assert [(c["id"], c["points"], c["of"], c["quote"]) for c in first["criteria"]] == [
+        ("1", 1, 1, "m a = F"),
+        ("2", None, 2, None),
+    ]
+    assert (nothing["decision"], nothing["score"], nothing["points"]) == ("reject", 0, 0)
+    assert [line["decided_by"] for line in refused] == ["input", "input"]
+    assert "add up to 1 points and the question has 3" in refused[0]["reason"]
+    assert "need each other" in refused[1]["reason"]

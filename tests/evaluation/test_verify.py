@@ -189,3 +189,10 @@ def test_what_is_no_value_of_a_field_is_a_bad_row(verifier: Verifier, row: Any, 
     assert (bad.decided_by, bad.score) == ("input", None)
     assert words in bad.reason
     assert sound.decision == "accept"
+
+
+def test_a_scheme_gives_points(verifier: Verifier) -> None:
+    scheme = ["Award 1 pt if $F = m a$. Otherwise, award 0 pt.", "Award 2 pt if it is large."]
+    judged = verifier.verify(None, "We know $a m = F$.", scheme=scheme)
+    assert (judged.points, judged.low, judged.high, judged.max_points) == (None, 1, 3, 3)
+    assert [criterion["decision"] for criterion in judged.criteria] == ["accept", "undecided"]

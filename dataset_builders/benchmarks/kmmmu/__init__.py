@@ -40,7 +40,17 @@ from livek12.dataset_builders.reading.text import parse_list, split_options
 KEYS = frozenset(
     {
         *("id", "passage", "question", "answer", "question_type", "language", "subject", "category", "number", "index"),
-        *("images", "options", "points", "part_points", "part_units", "solution", "marking", "knowledge_points"),
+        *(
+            "images",
+            "options",
+            "points",
+            "part_points",
+            "part_units",
+            "solution",
+            "marking",
+            "scheme",
+            "knowledge_points",
+        ),
         *("taxonomy", "difficulty", "topic", "year", "exam", "subsets", "hard", "is_korean_specific", "macro_subject"),
         *("task", "visual_modality", "review", "source", "source_url", "url", "licence", "upstream_id", "release"),
         *("paper_id", "page_numbers", "removed_in", "answer_index", "answer_place"),

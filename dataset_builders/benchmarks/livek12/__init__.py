@@ -76,7 +76,18 @@ _LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
 KEYS = frozenset(
     {
         *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
-        *("passage", "question", "answer", "solution", "marking", "images", "solution_images", "options", "subsets"),
+        *(
+            "passage",
+            "question",
+            "answer",
+            "solution",
+            "marking",
+            "scheme",
+            "images",
+            "solution_images",
+            "options",
+            "subsets",
+        ),
         *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
         *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
         *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),

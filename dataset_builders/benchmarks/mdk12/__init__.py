@@ -71,7 +71,7 @@ KEYS = frozenset(
         *("id", "index", "question", "answer", "category", "images", "solution", "year", "difficulty", "language"),
         *("form", "question_type", "stage", "options", "points", "part_points", "part_units", "knowledge_points"),
         *("taxonomy", "exam", "number", "paper_id", "page_numbers", "subsets", "release", "removed_in", "review"),
-        *("source", "source_url", "url", "licence", "upstream_id", "passage", "marking", *LETTERS),
+        *("source", "source_url", "url", "licence", "upstream_id", "passage", "marking", "scheme", *LETTERS),
         *(name for layer in LAYERS for name in layer),
     }
 )

@@ -44,6 +44,8 @@ def shown(response: str, prompt: str = "livek12_count", **fields: object) -> str
         "question": case.question_block(),
         "reference": case.reference_block(["2"]),
         "solution": case.solution_block(),
+        "scheme": case.solution_block(),
+        "criteria": "Decide these criteria: 1.",
         "response": Fenced("RESPONSE", response),
         "parts": "There is 1 part to decide.",
     }
@@ -91,7 +93,7 @@ def test_no_prompt_lets_out_a_response_however_long(prompt: str) -> None:
     plain = Case("q", case.question, "2")
 
     def blocks(one: Case) -> dict[str, str | Fenced]:
-        told = ("reference", "references", "solution", "variables", "values")
+        told = ("reference", "references", "solution", "variables", "values", "scheme", "criteria")
         return {
             "question": one.question_block(),
             "response": one.response_block(),
