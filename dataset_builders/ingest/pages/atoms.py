@@ -418,10 +418,11 @@ def _gap(before: _Token | None, after: _Token) -> float:
 
 def _spaced(before: str, after: str) -> bool:
     """Chinese has no spaces between characters; Latin and Korean words do."""
-    return not (_ideographic(before) or _ideographic(after))
+    return not (ideographic(before) or ideographic(after))
 
 
-def _ideographic(character: str) -> bool:
+def ideographic(character: str) -> bool:
+    """Checks for a Chinese letter or sign."""
     return bool(character) and (
         unicodedata.name(character, "").startswith("CJK")
         or "\u3000" <= character <= "\u30ff"

@@ -171,6 +171,7 @@ _CHINESE = re.compile(
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
+_BARE_TITLE = re.compile(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
 _CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
 _PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
@@ -232,7 +233,7 @@ def is_section(text: str) -> bool:
     if len(text) > _LONGEST_TITLE:
         return False
     if _CHINESE.match(text):
-        return bool(_TITLE_WORDS.search(text))
+        return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
     return bool(_KOREAN.fullmatch(text) or _ENGLISH.match(text) or _ENGLISH_TITLE.fullmatch(text))
 
 
