@@ -423,18 +423,20 @@ def _turned(sheet: Sheet) -> list[Piece]:
 
 def _stacked(sheet: Sheet) -> set[int]:
     """Letters below each other at the left edge, clear of all other text: Chinese words down the margin."""
-    edge = [
-        glyph for glyph in sheet.glyphs if glyph.upright and glyph.right < _EDGE * sheet.width and glyph.text.strip()
-    ]
+    edge: list[Glyph] = []
+    for glyph in sorted((g for g in sheet.glyphs if g.upright and g.text.strip()), key=lambda glyph: glyph.left):
+        if edge and glyph.left - max(other.right for other in edge[-_FEWEST_STACKED:]) > glyph.size:
+            break
+        edge.append(glyph)
+        if glyph.right > _EDGE * sheet.width:
+            return set()
     if len(edge) < _FEWEST_STACKED:
         return set()
-    size, right = mode(glyph.size for glyph in edge), max(glyph.right for glyph in edge)
-    body = (glyph.left for glyph in sheet.glyphs if glyph.text.strip() and glyph.right > right)
+    size = mode(glyph.size for glyph in edge)
     rows = sorted({round(glyph.base / size) for glyph in edge})
     close = sum(later - earlier < _NEAR for earlier, later in pairwise(rows))
-    wide = sum(ideographic(glyph.text[0]) for glyph in edge)
-    clear = min(body, default=right) - right > size and 2 * wide > len(edge) <= 2 * len(rows)
-    return {id(glyph) for glyph in edge} if clear and 2 * close > len(rows) else set()
+    stacked = sum(ideographic(glyph.text[0]) for glyph in edge) > len(edge) / 2 and len(edge) <= 2 * len(rows)
+    return {id(glyph) for glyph in edge} if stacked and 2 * close > len(rows) else set()
 
 
 def _regions(

@@ -81,7 +81,9 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = float(totals[0][1])
-        text = _with_marks(re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth)
+        text = _with_marks(
+            re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth
+        )
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
     printed = marks(text)
     if not printed:

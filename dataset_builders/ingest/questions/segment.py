@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
 _NO_NAME = re.compile(
-    r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[a-z]{1,3}|[가나다라마]"
+    r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[A-Za-z]{1,4}|[가나다라마]"
 )
 _FORM = re.compile(r"(?<![가-힣])(홀수|짝수)\s*형|[(（]\s*([AB])\s*[)）]?\s*(?:형|卷)")
 _TITLE_PAGE = re.compile(r"교시|영역|문제지|시험|卷|部分|\bpaper\b|\bsection\b", re.IGNORECASE)

@@ -165,7 +165,7 @@ def _begins_line(text: str, place: int) -> bool:
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
     rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]|Ans\s*[.:：]"
-    r"|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
+    r"|Q\s?\d{1,2}\.\d|(?:解|证明|答案)\s*[:：]|解法\s*[一二三四五\d]?\s*(?:[:：]|$)|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
 _EACH_LABEL = re.compile(LABEL)
@@ -203,6 +203,7 @@ class Text:
     unread_at: list[str] = field(default_factory=list)
     confidence: float = 1.0
     by_ocr: bool = False
+    tables: int = 0
 
 
 class _Writer:
@@ -257,6 +258,7 @@ class _Writer:
         elif rows := table(block):
             self.release()
             self.paragraphs.append(rows)
+            self.found.tables += 1
             self.last = None
         elif block.picture:
             self.waiting.append(block)
@@ -334,6 +336,8 @@ def join(before: str, after: str) -> str:
     """Joins two lines: a space between words, none between Chinese characters or in Korean words."""
     if not before or not after:
         return before + after
+    if before.endswith("____") and after.startswith("____"):  # one blank over the end of a line
+        return before + after.lstrip("_")
     if "가" <= before[-1] <= "힣" and "가" <= after[0] <= "힣":
         return before + after
     if _EAST_ASIAN.match(before[-1]) or _EAST_ASIAN.match(after[0]):
