@@ -126,14 +126,17 @@ def anchors(
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
             best = chosen
-    return _with_runs(best[1] or _titles_that_ask(items, without))
+    return _with_runs(_titles_that_ask(items, without, best[1]) or best[1])
 
 
-def _titles_that_ask(items: Sequence[Item], without: range) -> list[_Candidate]:
-    """Chinese numerals, of a paper without other numbers: they begin questions unless they name types of questions."""
+def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
+    """Chinese numerals that begin questions: most have no other numbers below, and do not name types of questions."""
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
-    return chosen if len(chosen) > 1 and 2 * named < len(chosen) else []
+    ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
+    spans = zip(chosen, ends, strict=False)
+    bare = sum(not any(title.place < other.place < end for other in others) for title, end in spans)
+    return chosen if len(chosen) > 1 and 2 * named < len(chosen) < 2 * bare else []
 
 
 def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:

@@ -23,6 +23,11 @@ from livek12.dataset_builders.reading.text import plain_width, split_options
 _CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
 """Parts behind the "options": these are a list of instruments or statements."""
+_FOR_EACH = re.compile(
+    r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b", re.IGNORECASE
+)
+_TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
+"""Asks something of each of the "options"; a line to write on in place of one."""
 _RUNS = (
     (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
     (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
@@ -62,7 +67,8 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
             return text, []
     if not options and (parted := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
         stem, options = parted
-    if any(_PART.search(option.text) for option in options):
+    to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
+    if to_write or (options and _FOR_EACH.search(stem)) or any(_PART.search(option.text) for option in options):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 

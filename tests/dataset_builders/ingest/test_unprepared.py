@@ -291,6 +291,19 @@ def test_chinese_numerals_number_the_questions_of_a_paper_without_others(titles:
             read(pages)
 
 
+def test_numbers_below_some_chinese_numerals_are_parts() -> None:
+    lines = [
+        "一、（20分）叙述定义：",
+        "1. 范数；",
+        "2. 等价的范数。",
+        "二、（20分）证明定理。",
+        "三、（20分）计算积分。",
+    ]
+    paper = read(page(*lines))
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 20), ("2", 20), ("3", 20)]
+    assert "2. 等价的范数" in paper.drafts[0].question
+
+
 def test_a_box_for_the_score_is_no_part_of_a_title() -> None:
     lines = ["得分    一、选择题", "1. 哪个？ A. 甲 B. 乙 C. 丙 D. 丁", "得分    二、填空题", "1. 它是____。"]
     paper = read(page(*lines))
