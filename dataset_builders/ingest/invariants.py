@@ -438,7 +438,6 @@ def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
-    """Where most questions have a solution below them, one without may have kept it."""
     solved = [draft.solution is not None and draft.answer_from in ("", "the paper") for draft in reading.drafts]
     if sum(solved) >= max(_SHARES, len(solved) / 2):
         without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.solution and not draft.answer)
@@ -448,7 +447,7 @@ def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
-    """No Chinese letters in scripts, no brace that opens and never closes: such lines were woven into each other."""
+    """Chinese letters in scripts and braces that never close show lines that were woven into each other."""
     for place, draft in enumerate(reading.drafts):
         text = "\n".join((draft.question, *(option.text for option in draft.options)))
         formulas = "".join(_MATH.findall(text))
@@ -459,7 +458,6 @@ def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A last option that goes on below, where the others are short, has what follows the question."""
     for place, draft in enumerate(reading.drafts):
         *others, last = [option.text for option in draft.options] or [""]
         longest = max(map(len, others), default=0)
@@ -468,7 +466,6 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
-    """Many pictures in a question whose options are none of them are pieces of one, or ground."""
     for place, draft in enumerate(reading.drafts):
         own = [figure for figure in draft.figures if not any("<image>" in option.text for option in draft.options)]
         if len(own) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):

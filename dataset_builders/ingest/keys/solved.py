@@ -59,8 +59,8 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
     if not _FEWEST_TOKENS <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     compared = SequenceMatcher(None, words, others, autojunk=False)
-    asked = sum(word != "_" for word in words)
-    if sum(block.size for block in compared.get_matching_blocks()) < _COPIED * asked:
+    words_asked = sum(word != "_" for word in words)
+    if sum(block.size for block in compared.get_matching_blocks()) < _COPIED * words_asked:
         return None
     answers, worked = [], []
     for place, end, begin, stop in _additions(compared, words):

@@ -285,7 +285,7 @@ def _too_big(script: Atom, reference: Atom) -> bool:
 
 def _shift(atom: Atom, reference: Atom) -> int:
     """1 raised, -1 lowered, 0 on the line."""
-    if atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
+    if atom is reference or atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
         return 0
     if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
         return 0
