@@ -355,8 +355,11 @@ _SOLVED: Final = re.compile(
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
 _LATER_PART: Final = re.compile(r"\s*[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]")
+_HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
+_MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
-_WOVEN: Final = re.compile(r"[\^_]\{?\s*(?:\\text\{)?[一-鿿]{1,2}\}?\s*[\^_]|[\^_]\{?[一-鿿]\}?\\text")
+_TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
+_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]")
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
@@ -446,14 +449,25 @@ def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
         )
 
 
+def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
+    for page in reading.pages:
+        hidden = sum(int(match[1]) for note in page.notes if (match := _HIDDEN.match(note)))
+        if hidden >= _MOST_HIDDEN:
+            places = [place for place, draft in enumerate(reading.drafts) if page.number in draft.page_numbers]
+            text = f"page {page.number} has {hidden} letters that are not printed there: others may be pictures"
+            yield Breach(text, tuple(places), "text", 0.3)
+
+
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
     """Chinese letters in scripts and braces that never close show lines that were woven into each other."""
     for place, draft in enumerate(reading.drafts):
         text = "\n".join((draft.question, *(option.text for option in draft.options)))
-        formulas = "".join(_MATH.findall(text))
+        formulas = _TEXT.sub("", "".join(_MATH.findall(text)))
         if _WOVEN.search(formulas) or formulas.count("\\{") != formulas.count("\\}"):
             yield Breach("a formula of it is not whole: compare it with the page", (place,), "text", 0.2)
-        if _WOVEN.search("".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))):
+        key = "".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))
+        braces = key.replace("\\{", "").replace("\\}", "")
+        if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}"):
             yield Breach("a formula of its key is not whole: compare it with the page", (place,), "answer", 0.2)
 
 
@@ -664,6 +678,7 @@ INVARIANTS: Final = tuple(
         (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
         (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
         (_solutions_are_told_from_all, "where most questions have solutions below them, all have"),
+        (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_are_whole, "a question has few pictures, or names them"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),

@@ -422,13 +422,22 @@ def _turned(sheet: Sheet) -> list[Piece]:
 
 
 def _stacked(sheet: Sheet) -> set[int]:
-    """Letters below each other at the left edge, clear of all other text: Chinese words down the margin."""
+    """Letters below each other at the left or right edge, clear of all other text: Chinese words down the margin."""
+    printed = [glyph for glyph in sheet.glyphs if glyph.upright and glyph.text.strip()]
+    left = [(glyph.left, glyph.right, glyph) for glyph in printed]
+    right = [(sheet.width - glyph.right, sheet.width - glyph.left, glyph) for glyph in printed]
+    return _margin(left, sheet.width) | _margin(right, sheet.width)
+
+
+def _margin(placed: Sequence[tuple[float, float, Glyph]], width: float) -> set[int]:
     edge: list[Glyph] = []
-    for glyph in sorted((g for g in sheet.glyphs if g.upright and g.text.strip()), key=lambda glyph: glyph.left):
-        if edge and glyph.left - max(other.right for other in edge[-_FEWEST_STACKED:]) > glyph.size:
+    reach = 0.0
+    for near, far, glyph in sorted(placed, key=lambda place: place[0]):
+        if edge and near - reach > glyph.size:
             break
         edge.append(glyph)
-        if glyph.right > _EDGE * sheet.width:
+        reach = max(reach, far)
+        if reach > _EDGE * width:
             return set()
     if len(edge) < _FEWEST_STACKED:
         return set()

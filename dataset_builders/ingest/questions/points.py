@@ -90,11 +90,11 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
     at_head = not text[: printed[0].start].strip(" 　*")
-    total = printed[0] if len(printed) == 1 or at_head or not parts or printed[0].start < parts[0] else None
+    total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
     rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:
-        return text, sum(part_points) or None, part_points
+        return text, sum(rest), part_points
     return _without(text, total), total.points, part_points
 
 

@@ -196,12 +196,19 @@ def _answers_begin(items: Sequence[Item]) -> int:
     """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table."""
     for place, item in enumerate(items):
         late = place > len(items) // 2
+        below = items[place + 1] if place + 1 < len(items) else item
+        title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
+        if item.line and title and not _goes_on(items, place):
+            return place
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
-        below = items[place + 1] if place + 1 < len(items) else item
-        if item.line and place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text):
-            return place
     return len(items)
+
+
+def _goes_on(items: Sequence[Item], place: int) -> bool:
+    """Checks that questions go on behind a line: those of a key begin anew."""
+    before, after = anchors(items[:place]), anchors(items[place:])
+    return bool(before and after) and after[0].number == before[-1].number + 1
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:

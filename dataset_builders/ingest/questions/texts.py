@@ -27,7 +27,8 @@ _FOR_EACH = re.compile(
     r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b", re.IGNORECASE
 )
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
-"""Asks something of each of the "options"; a line to write on in place of one."""
+_WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
+"""Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
 _RUNS = (
     (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
     (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
@@ -68,7 +69,13 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
     if not options and (parted := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
         stem, options = parted
     to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
-    if to_write or (options and _FOR_EACH.search(stem)) or any(_PART.search(option.text) for option in options):
+    worth = sum(bool(_WORTH.search(option.text)) for option in options)
+    if (
+        to_write
+        or worth > 1
+        or (options and _FOR_EACH.search(stem))
+        or any(_PART.search(option.text) for option in options)
+    ):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 

@@ -189,6 +189,12 @@ def test_answers_begin_with_their_title() -> None:
     assert not begins_answers("写出你的答案。")
 
 
+@pytest.mark.parametrize(("lines", "questions"), [(["3. Why?", "4. How?"], 4), (["1. Six", "2. Two"], 2)])
+def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], questions: int) -> None:
+    paper = read(page("1. What?", "2. Where?", "Show your working.", "Answers:", *lines))
+    assert len(paper.drafts) == questions
+
+
 # --- what is in a question ------------------------------------------------------------------------------------------
 
 
@@ -206,6 +212,7 @@ def test_answers_begin_with_their_title() -> None:
         ("没有", "没有", None, []),
         ("[Total: 15 pts]: Explain.\nQ2.1 [7 pts]: Why?\nQ2.2 [8 pts]: How?", None, 15, [7, 8]),
         ("Find x.（8‘）", "Find x.", 8, []),
+        ("A) Discuss it. [3]\nB) How? [2]\nC) Why? [1]", None, 6, []),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
