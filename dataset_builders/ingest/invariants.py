@@ -15,6 +15,7 @@ from statistics import median
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
@@ -459,7 +460,6 @@ def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
-    """Chinese letters in scripts and braces that never close show lines that were woven into each other."""
     for place, draft in enumerate(reading.drafts):
         text = "\n".join((draft.question, *(option.text for option in draft.options)))
         formulas = _TEXT.sub("", "".join(_MATH.findall(text)))
@@ -473,7 +473,7 @@ def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
 
 def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
-        *others, last = [option.text for option in draft.options] or [""]
+        *others, last = [option.text.replace(IMAGE_MARK, "").strip() for option in draft.options] or [""]
         longest = max(map(len, others), default=0)
         if others and "\n" in last and not any("\n" in text for text in others) and len(last) > longest + _TAIL:
             yield Breach(f"option {draft.options[-1].label} goes on below the others", (place,), "options", 0.3)
@@ -481,7 +481,7 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
-        own = [figure for figure in draft.figures if not any("<image>" in option.text for option in draft.options)]
+        own = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
         if len(own) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
             text = f"{len(own)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)

@@ -156,6 +156,8 @@ def column_of(name: str) -> str:
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
 _LONGEST_ANSWER = 60
+_LABEL = 3
+"""Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
 _VALUE = rf"[{_CIRCLED}]|[A-J]{{1,6}}|[-−]?\d{{1,7}}(?:[./]\d{{1,5}})?"
 _TRIPLE = re.compile(
@@ -238,7 +240,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
         own = [(text, line) for text, line in lines if beginning in text]
         named = [line for text, line in own if str(entry.number) in text] or [line for _, line in own]
         sure = min((line.confidence for line in named), default=0.0) if by_ocr else entry.confidence
-        unread = bool(entry.answer) and any(line.unread for line in named)
+        unread = len(entry.answer) > _LABEL and any(line.unread for line in named)
         done.append(replace(entry, confidence=sure, by_ocr=by_ocr, unread=unread))
     return done
 

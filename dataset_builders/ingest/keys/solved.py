@@ -35,7 +35,7 @@ _OPEN, _CLOSED = "(（", ")）"
 
 
 def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Keys in the copies of a paper's questions; none if the pages are no copy of the paper."""
+    """Keys of a paper's questions; none if the pages are no copy of it."""
     stream = flatten(pages)
     texts = _by_number([(s, compose(s.items, stream.columns, s.end)) for s in segment(stream).segments])
     entries = []
@@ -49,7 +49,7 @@ def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: s
 
 
 def _by_number(copies: Sequence[tuple[Segment, Text]]) -> Mapping[tuple[str, str], Text]:
-    """Texts by part and number; a doubled number has none."""
+    """A doubled number has none."""
     keys = [(copy.elective, str(copy.number)) for copy, _ in copies]
     return {key: text for key, (_, text) in zip(keys, copies, strict=True) if keys.count(key) == 1}
 
@@ -78,7 +78,7 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
 
 
 def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Places and ends of what is added: in the question, where nothing but blanks stands, and in its copy."""
+    """Places and ends of what is added to a question, or fills its blanks: there and in the copy."""
     for kind, place, end, begin, stop in compared.get_opcodes():
         if kind == "insert" or (
             kind == "replace" and (set(words[place:end]) <= {BLANK} or stop - begin > 4 * (end - place))
@@ -103,6 +103,6 @@ def _as_formula(text: str) -> str:
 
 
 def _below(copy: str, start: int, text: str) -> str:
-    """The solution without its head, and with the dollar that its first formula begins with."""
+    """The solution without its head, its first formula whole."""
     text = SOLUTION_HEAD.sub("", f"\n{text}", count=1).strip()
     return f"${text}" if text.count("$") % 2 and copy[:start].endswith("$") else text

@@ -422,7 +422,7 @@ def _turned(sheet: Sheet) -> list[Piece]:
 
 
 def _stacked(sheet: Sheet) -> set[int]:
-    """Letters below each other at the left or right edge, clear of all other text: Chinese words down the margin."""
+    """Chinese words down the left or right margin, clear of all other text."""
     printed = [glyph for glyph in sheet.glyphs if glyph.upright and glyph.text.strip()]
     left = [(glyph.left, glyph.right, glyph) for glyph in printed]
     right = [(sheet.width - glyph.right, sheet.width - glyph.left, glyph) for glyph in printed]

@@ -72,7 +72,7 @@ def brackets(atoms: list[Atom]) -> list[Atom]:
 
 
 def _lengthens(atom: Atom, ends: Sequence[Atom]) -> bool:
-    """A thin upright piece of a tall bracket, to which the font gives the bracket's own code."""
+    """A thin piece of a tall bracket with the bracket's own code."""
     thin = atom.text in "{}()[]" and atom.right - atom.left < _THIN * atom.size
     return thin and any(
         min(abs(atom.left - end.left), abs(atom.right - end.right)) < _THIN * atom.size
@@ -658,7 +658,7 @@ def _small(atoms: list[Atom]) -> set[int]:
 
 
 def _small_print(scripts: list[Atom]) -> set[int]:
-    """Small letters on one base line, Chinese ones among them: a line of its own and no scripts."""
+    """Small letters on one base line, Chinese ones among them, are no scripts."""
     lines: dict[tuple[int, int], list[Atom]] = {}
     for atom in scripts:
         lines.setdefault((round(atom.base), round(2 * atom.size)), []).append(atom)

@@ -289,7 +289,7 @@ def _short(rule: Rule, raw: RawPage) -> bool:
 
 
 def _ground(raw: RawPage) -> set[int]:
-    """Faint drawings that text is printed over, and those that touch them: letters of a watermark."""
+    """Faint drawings under text, and those that touch them."""
     faint = [shape for shape in raw.shapes if shape.faint]
     ground: set[int] = set()
     for group in groups([shape.box for shape in faint], NEAR):
@@ -299,7 +299,6 @@ def _ground(raw: RawPage) -> set[int]:
 
 
 def _inside(shape: Shape, raw: RawPage) -> int:
-    """Letters within a shape, of a crowded page about as many."""
     step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
     middles = (((g.left + g.right) / 2, (g.top + g.bottom) / 2) for g in raw.glyphs[::step])
     return step * sum(contains(shape.box, *middle) for middle in middles)

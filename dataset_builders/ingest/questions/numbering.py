@@ -130,7 +130,7 @@ def anchors(
 
 
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
-    """Chinese numerals that begin questions: most have no other numbers below, and do not name types of questions."""
+    """Chinese numerals, if most have no other numbers below and name no types of questions."""
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
     ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
@@ -162,7 +162,6 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
 
 
 def _value(number: str) -> int:
-    """A number in digits, or in Chinese numerals up to 99."""
     tens, ten, ones = number.rpartition("十")
     return (
         int(number)
@@ -172,7 +171,7 @@ def _value(number: str) -> int:
 
 
 def _without_listings(candidates: Sequence[_Candidate], items: Sequence[Item]) -> list[_Candidate]:
-    """Candidates that number no lines of a listing: line after line, a bare number each."""
+    """Drops bare numbers line after line."""
     runs: list[list[_Candidate]] = [[]]
     for candidate in candidates:
         last = runs[-1][-1] if runs[-1] else candidate

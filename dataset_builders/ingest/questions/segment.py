@@ -206,7 +206,7 @@ def _answers_begin(items: Sequence[Item]) -> int:
 
 
 def _goes_on(items: Sequence[Item], place: int) -> bool:
-    """Checks that questions go on behind a line: those of a key begin anew."""
+    """Numbers of a key begin anew."""
     before, after = anchors(items[:place]), anchors(items[place:])
     return bool(before and after) and after[0].number == before[-1].number + 1
 
@@ -282,7 +282,7 @@ def _distribute(
     silent: tuple[int, int] | None = None
     for place, item in enumerate(items):
         column = item.box.page, item.column
-        if id(item) in head and body.segments:
+        if body.segments and (id(item) in head or _names_part(item, part_of)):
             continue
         if column != silent:
             silent = None
@@ -303,6 +303,12 @@ def _distribute(
             sorter.shared(item, numbers)
         else:
             sorter.target.append(item)
+
+
+def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
+    """Only the name of its page's part and form, at the top."""
+    own = part_of.get(item.box.page, "").split(" ")[-1]
+    return bool(own) and item.box.bottom < TOP and squeezed(_FORM.sub("", item.text)).strip("()（）") == own
 
 
 def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> bool:
