@@ -27,6 +27,15 @@ _FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 """Formulas that OCR reads flat: no rule can see a lost root or index."""
 
 
+_SHOWN = re.compile(
+    r"如图|图中|下图|그림|in the figure|the figure shows|shown below|\bthe (?:diagram|drawing|circuit)\b"
+    r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
+    r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
+    re.IGNORECASE,
+)
+"""Speaks of a figure that is printed with the question."""
+
+
 @dataclass
 class Drafts:
     """The questions of a paper, and their pictures by file name."""
@@ -155,10 +164,7 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", gap, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
-    if (
-        re.search(r"如图|图中|下图|그림|in the figure|the figure shows|shown below", draft.question)
-        and not draft.figures
-    ):
+    if _SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft
 

@@ -15,6 +15,7 @@ from statistics import median
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
@@ -355,6 +356,15 @@ _SOLVED: Final = re.compile(
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
 _LATER_PART: Final = re.compile(r"\s*[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]")
+_HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
+_MOST_HIDDEN: Final = 40
+_MATH: Final = re.compile(r"\$[^$]*\$")
+_TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
+_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]")
+_TAIL: Final = 4
+"""Characters by which an option on several lines is longer than the others."""
+_PICTURES: Final = 3
+_SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _ACCENTED, _FEWEST_LETTERS = 0.1, 0.03, 200
 """Shares of letters of other scripts, and of Latin letters with accents, in a text of so many letters at least."""
@@ -421,9 +431,60 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
     """A solution below a question without an answer: a teacher's edition prints the answer into the question."""
-    places = [place for place, draft in enumerate(reading.drafts) if draft.solution and not draft.answer_from]
+    short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
+    places = [
+        place
+        for place, draft in enumerate(reading.drafts)
+        if draft.solution and not draft.answer and (not draft.answer_from or draft.question_type in short)
+    ]
     text = "a solution is printed below it, and no answer: that may stand in the question"
     yield Breach(text, tuple(places), "answer", 0.3)
+
+
+def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
+    solved = [draft.solution is not None and draft.answer_from in ("", "the paper") for draft in reading.drafts]
+    if sum(solved) >= max(_SHARES, len(solved) / 2):
+        without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.solution and not draft.answer)
+        yield Breach(
+            "the others have solutions below them, and it has none: that may stand in it", without, "text", 0.3
+        )
+
+
+def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
+    for page in reading.pages:
+        hidden = sum(int(match[1]) for note in page.notes if (match := _HIDDEN.match(note)))
+        if hidden >= _MOST_HIDDEN:
+            places = [place for place, draft in enumerate(reading.drafts) if page.number in draft.page_numbers]
+            text = f"page {page.number} has {hidden} letters that are not printed there: others may be pictures"
+            yield Breach(text, tuple(places), "text", 0.3)
+
+
+def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
+    for place, draft in enumerate(reading.drafts):
+        text = "\n".join((draft.question, *(option.text for option in draft.options)))
+        formulas = _TEXT.sub("", "".join(_MATH.findall(text)))
+        if _WOVEN.search(formulas) or formulas.count("\\{") != formulas.count("\\}"):
+            yield Breach("a formula of it is not whole: compare it with the page", (place,), "text", 0.2)
+        key = "".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))
+        braces = key.replace("\\{", "").replace("\\}", "")
+        if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}"):
+            yield Breach("a formula of its key is not whole: compare it with the page", (place,), "answer", 0.2)
+
+
+def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
+    for place, draft in enumerate(reading.drafts):
+        *others, last = [option.text.replace(IMAGE_MARK, "").strip() for option in draft.options] or [""]
+        longest = max(map(len, others), default=0)
+        if others and "\n" in last and not any("\n" in text for text in others) and len(last) > longest + _TAIL:
+            yield Breach(f"option {draft.options[-1].label} goes on below the others", (place,), "options", 0.3)
+
+
+def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
+    for place, draft in enumerate(reading.drafts):
+        own = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
+        if len(own) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
+            text = f"{len(own)} pictures stand in it: they may be pieces of one"
+            yield Breach(text, (place,), "figure", 0.3)
 
 
 def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
@@ -616,9 +677,14 @@ INVARIANTS: Final = tuple(
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
         (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
         (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
+        (_solutions_are_told_from_all, "where most questions have solutions below them, all have"),
+        (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
+        (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
+        (_figures_are_whole, "a question has few pictures, or names them"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
         (_options_are_alike, "options of a section have one alphabet and number"),
+        (_options_end_at_their_end, "the last option is no longer than its question"),
         (_scans_are_legible, "a scanned page is read with some confidence"),
         (_script_is_read, "the text is in a script and language that the rules know"),
     )

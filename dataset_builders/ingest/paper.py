@@ -27,6 +27,7 @@ from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
+from livek12.dataset_builders.ingest.keys.solved import solved_entries
 from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
@@ -294,6 +295,7 @@ class AnswerKey:
         name: of its files; "" without one.
         sha256: of their bytes, one after the other.
         unread: a line for each PDF or page that cannot be read.
+        pages: of each PDF, by name.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -301,6 +303,7 @@ class AnswerKey:
     name: str = ""
     sha256: str = ""
     unread: list[str] = field(default_factory=list)
+    pages: dict[str, list[PageBlocks]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, *files: Path) -> AnswerKey:
@@ -321,12 +324,22 @@ class AnswerKey:
             key.entries += [replace(entry, source=file.name) for entry in entries]
         return key
 
+    def entries_for(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
+        entries = list(self.entries)
+        for name, pages in self.pages.items():
+            if solved := solved_entries(drafts, pages, name):
+                entries = [entry for entry in entries if entry.source != name]
+                entries += [replace(entry, source=name) for entry in solved]
+        return entries
+
     def _entries_of_pdf(self, file: Path) -> list[Entry]:
         try:
             pages = list(extract_pages(file))
         except UserError as error:
             self.unread.append(f"the key was not read: {one_line(error)}")
             return []
+        self.pages[file.name] = pages
         entries = entries_of_pages(pages, file.name)
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
         self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]
@@ -342,7 +355,7 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     lines = list(key.problems)
     keyed = list(drafts)
     if key.name:
-        keyed, problems = matching.match(keyed, key.entries, key.name, headings)
+        keyed, problems = matching.match(keyed, key.entries_for(keyed), key.name, headings)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]

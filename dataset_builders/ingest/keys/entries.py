@@ -50,6 +50,7 @@ class Entry:
         source: name of the file, if there are several.
         confidence: of the least certain line, 0 to 1.
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
+        unread: pieces of its lines stand in the picture only.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Entry:
     confidence: float = 1.0
     by_ocr: bool = False
     listed: bool = False
+    unread: bool = False
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
@@ -154,6 +156,8 @@ def column_of(name: str) -> str:
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
 _LONGEST_ANSWER = 60
+_LABEL = 3
+"""Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
 _VALUE = rf"[{_CIRCLED}]|[A-J]{{1,6}}|[-−]?\d{{1,7}}(?:[./]\d{{1,5}})?"
 _TRIPLE = re.compile(
@@ -228,20 +232,16 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
-    if not any(item.block.origin == "ocr" for item in items):
-        return list(entries)
-    lines = [
-        (squeezed(line.text), line.confidence)
-        for item in items
-        for line in ([item.line] if item.line else item.block.lines)
-    ]
+    by_ocr = any(item.block.origin == "ocr" for item in items)
+    lines = [(squeezed(line.text), line) for item in items for line in ([item.line] if item.line else item.block.lines)]
     done = []
     for entry in entries:
         beginning = squeezed(entry.answer or entry.solution or "")[:20]
-        own = [(text, sure) for text, sure in lines if beginning in text]
-        named = [sure for text, sure in own if str(entry.number) in text]
-        sure = min(named or [sure for _, sure in own], default=0.0)
-        done.append(replace(entry, confidence=sure, by_ocr=True))
+        own = [(text, line) for text, line in lines if beginning in text]
+        named = [line for text, line in own if str(entry.number) in text] or [line for _, line in own]
+        sure = min((line.confidence for line in named), default=0.0) if by_ocr else entry.confidence
+        unread = len(entry.answer) > _LABEL and any(line.unread for line in named)
+        done.append(replace(entry, confidence=sure, by_ocr=by_ocr, unread=unread))
     return done
 
 

@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
+from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
@@ -319,6 +321,8 @@ _BOXED: Final = re.compile(r"\d{1,3}．")
 """The number of a question in a box, as `marks.name_numbers` writes it."""
 _EDGE: Final = 0.12
 """Of the page's width: turned text this near to its edge is no part of what is asked."""
+_FEWEST_STACKED, _NEAR = 6, 5
+"""Letters of a word down the margin, and how many sizes one is below the other."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -403,8 +407,9 @@ def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
 
 def _turned(sheet: Sheet) -> list[Piece]:
     """Takes turned text out, each line a piece; at the edge it is a header."""
-    turned = [glyph for glyph in sheet.glyphs if not glyph.upright]
-    sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright]
+    stacked = _stacked(sheet)
+    turned = [glyph for glyph in sheet.glyphs if not glyph.upright or id(glyph) in stacked]
+    sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright and id(glyph) not in stacked]
     pieces: list[Piece] = []
     for group in layout.groups([(g.left, 0.0, g.right, 1.0) for g in turned], 0.0):
         inside = [turned[at] for at in group]
@@ -414,6 +419,33 @@ def _turned(sheet: Sheet) -> list[Piece]:
         at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
         pieces += [Piece("header" if at_edge else "text", box, [line])] if text else []
     return pieces
+
+
+def _stacked(sheet: Sheet) -> set[int]:
+    """Chinese words down the left or right margin, clear of all other text."""
+    printed = [glyph for glyph in sheet.glyphs if glyph.upright and glyph.text.strip()]
+    left = [(glyph.left, glyph.right, glyph) for glyph in printed]
+    right = [(sheet.width - glyph.right, sheet.width - glyph.left, glyph) for glyph in printed]
+    return _margin(left, sheet.width) | _margin(right, sheet.width)
+
+
+def _margin(placed: Sequence[tuple[float, float, Glyph]], width: float) -> set[int]:
+    edge: list[Glyph] = []
+    reach = 0.0
+    for near, far, glyph in sorted(placed, key=lambda place: place[0]):
+        if edge and near - reach > glyph.size:
+            break
+        edge.append(glyph)
+        reach = max(reach, far)
+        if reach > _EDGE * width:
+            return set()
+    if len(edge) < _FEWEST_STACKED:
+        return set()
+    size = mode(glyph.size for glyph in edge)
+    rows = sorted({round(glyph.base / size) for glyph in edge})
+    close = sum(later - earlier < _NEAR for earlier, later in pairwise(rows))
+    stacked = sum(ideographic(glyph.text[0]) for glyph in edge) > len(edge) / 2 and len(edge) <= 2 * len(rows)
+    return {id(glyph) for glyph in edge} if stacked and 2 * close > len(rows) else set()
 
 
 def _regions(

@@ -285,7 +285,7 @@ def _too_big(script: Atom, reference: Atom) -> bool:
 
 def _shift(atom: Atom, reference: Atom) -> int:
     """1 raised, -1 lowered, 0 on the line."""
-    if atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
+    if atom is reference or atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
         return 0
     if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
         return 0
@@ -418,10 +418,11 @@ def _gap(before: _Token | None, after: _Token) -> float:
 
 def _spaced(before: str, after: str) -> bool:
     """Chinese has no spaces between characters; Latin and Korean words do."""
-    return not (_ideographic(before) or _ideographic(after))
+    return not (ideographic(before) or ideographic(after))
 
 
-def _ideographic(character: str) -> bool:
+def ideographic(character: str) -> bool:
+    """Checks for a Chinese letter or sign."""
     return bool(character) and (
         unicodedata.name(character, "").startswith("CJK")
         or "\u3000" <= character <= "\u30ff"

@@ -27,6 +27,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     Finder,
     around,
     atom_of,
+    ideographic,
     joined,
     symbol,
     tex,
@@ -36,17 +37,20 @@ from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 BLANK: Final = "____"
+_THIN: Final = 0.2
+"""Letter sizes: a bracket is wider than the piece that lengthens it."""
 _HANGS: Final = 0.15
 """Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
 
 def brackets(atoms: list[Atom]) -> list[Atom]:
     """Joins tall brackets stacked from pieces."""
-    pieces = [atom for atom in atoms if atom.text in PIECES]
-    if not pieces:
+    ends = [atom for atom in atoms if atom.text in PIECES]
+    if not ends:
         return atoms
-    done: list[Atom] = [atom for atom in atoms if atom.text not in PIECES]
-    pieces.sort(key=lambda atom: (atom.middle, atom.top))
+    pieces = [atom for atom in atoms if atom.text in PIECES or _lengthens(atom, ends)]
+    done: list[Atom] = [atom for atom in atoms if atom not in pieces]
+    pieces.sort(key=lambda atom: atom.top)
     stacks: list[list[Atom]] = []
     for piece in pieces:
         for stack in stacks:
@@ -58,13 +62,24 @@ def brackets(atoms: list[Atom]) -> list[Atom]:
         else:
             stacks.append([piece])
     for stack in stacks:
-        text = next((PIECES[atom.text] for atom in stack if PIECES[atom.text]), "|")
+        text = next((PIECES[atom.text] for atom in stack if PIECES.get(atom.text)), "|")
         box = around(stack)
         middle = (box[1] + box[3]) / 2
         bracket = joined(text, stack, middle + AXIS * stack[0].size, stack[0].size)
         bracket.built = False
         done.append(bracket)
     return done
+
+
+def _lengthens(atom: Atom, ends: Sequence[Atom]) -> bool:
+    """A thin piece of a tall bracket with the bracket's own code."""
+    thin = atom.text in "{}()[]" and atom.right - atom.left < _THIN * atom.size
+    return thin and any(
+        min(abs(atom.left - end.left), abs(atom.right - end.right)) < _THIN * atom.size
+        and end.top - atom.size < atom.bottom
+        and atom.top < end.bottom + atom.size
+        for end in ends
+    )
 
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
@@ -522,6 +537,8 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
 
 _LONGEST_SCRIPT = 6
 """Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
+_FEWEST_WIDE = 3
+"""Chinese letters of small print above or below a line."""
 _PLAIN_FENCE = 1.2
 """Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
@@ -637,7 +654,16 @@ def _small(atoms: list[Atom]) -> set[int]:
             if beside and level and shifted:
                 scripts.add(id(atom))
                 break
-    return scripts
+    return scripts - _small_print([atom for atom in atoms if id(atom) in scripts])
+
+
+def _small_print(scripts: list[Atom]) -> set[int]:
+    """Small letters on one base line, Chinese ones among them, are no scripts."""
+    lines: dict[tuple[int, int], list[Atom]] = {}
+    for atom in scripts:
+        lines.setdefault((round(atom.base), round(2 * atom.size)), []).append(atom)
+    long = [line for line in lines.values() if len(line) > _LONGEST_SCRIPT]
+    return {id(a) for line in long if sum(ideographic(a.text[:1]) for a in line) >= _FEWEST_WIDE for a in line}
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:

@@ -243,7 +243,8 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    shapes = [shape for shape in raw.shapes if _drawn(shape, raw, parts)]
+    ground = _ground(raw)
+    shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
     loose = _tables(raw, parts, before)
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
     seeds = len(boxes)
@@ -287,17 +288,29 @@ def _short(rule: Rule, raw: RawPage) -> bool:
     return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
 
 
+def _ground(raw: RawPage) -> set[int]:
+    """Faint drawings under text, and those that touch them."""
+    faint = [shape for shape in raw.shapes if shape.faint]
+    ground: set[int] = set()
+    for group in groups([shape.box for shape in faint], NEAR):
+        if any(_inside(faint[at], raw) >= _OVERPRINTED for at in group):
+            ground |= {id(faint[at]) for at in group}
+    return ground
+
+
+def _inside(shape: Shape, raw: RawPage) -> int:
+    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
+    middles = (((g.left + g.right) / 2, (g.top + g.bottom) / 2) for g in raw.glyphs[::step])
+    return step * sum(contains(shape.box, *middle) for middle in middles)
+
+
 def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
-    """A part of a drawing, no frame, ground of text or watermark."""
-    box = (shape.left, shape.top, shape.right, shape.bottom)
+    """A part of a drawing, no frame or ground of text."""
+    box, inside = shape.box, _inside(shape, raw)
     width, height = shape.right - shape.left, shape.bottom - shape.top
     if width > 0.85 * raw.width and height > 0.6 * raw.height:
         return False
     if max(width, height) < 1.5 or (shape.kind == "image" and min(width, height) < 6):
-        return False
-    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
-    inside = step * sum(1 for g in raw.glyphs[::step] if contains(box, (g.left + g.right) / 2, (g.top + g.bottom) / 2))
-    if shape.faint and inside >= _OVERPRINTED:
         return False
     if shape.kind == "frame" or (shape.kind == "drawing" and inside >= 12 and width > 0.2 * raw.width):
         if inside:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -260,6 +261,10 @@ LARGEST: Final = 200
 """Points: what is set bigger is a watermark."""
 
 
+_ODD_SIGNS, _ODD_SHARE, _CODED = 2, 0.15, 0.1
+"""Odd letters of a font, and their share, that show an encoding of its own; share of the page set in such fonts."""
+
+
 def sound(raw: RawPage) -> bool:
     """Checks that a text layer has letters, of scripts that go together."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
@@ -269,8 +274,10 @@ def sound(raw: RawPage) -> bool:
     if raw.hidden > 0.5 * len(letters):
         return False
     lost = sum(1 for glyph in letters if not glyph.sound)
-    odd = sum(1 for glyph in letters if glyph.sound and _odd(glyph.text))
-    return lost < 0.3 * len(letters) and odd < 0.25 * len(letters)
+    odd = Counter(glyph.font for glyph in letters if glyph.sound and _odd(glyph.text))
+    fonts = Counter(glyph.font for glyph in letters)
+    coded = sum(many for font, many in fonts.items() if odd[font] > max(_ODD_SIGNS, _ODD_SHARE * many))
+    return lost < 0.3 * len(letters) and odd.total() < 0.25 * len(letters) and coded < _CODED * len(letters)
 
 
 def turned(raw: RawPage) -> int:

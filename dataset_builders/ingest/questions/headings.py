@@ -169,8 +169,9 @@ _LONGEST_TITLE = 160
 _CHINESE = re.compile(
     r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，])\s*\S"
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
-    r"|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
+    r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
+_BARE_TITLE = re.compile(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
 _CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
 _PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
@@ -198,6 +199,7 @@ _ANSWERS = re.compile(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|marking\s+scheme)"
     r".{0,40}$"
+    r"|[^，。,.；;：:！？!?]{2,30}试[卷题](?:[(（].{1,3}[)）])?\s*答案\s*$"
     r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评分(?:标准|细则)|参考解答).{0,20}$",
     re.IGNORECASE,
 )
@@ -211,6 +213,7 @@ _NOTICE = re.compile(
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|\s*(?:END OF (?:PAPER|TEST|EXAM|SECTION)|BLANK PAGE|Turn over)\b|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
+    r"|Permission to reproduce\b|DO NOT WRITE\b"
 )
 ANSWER_HEAD = re.compile(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
@@ -222,7 +225,7 @@ SOLUTION_HEAD = re.compile(
     re.IGNORECASE,
 )
 _RULES = re.compile(
-    r"\s*[★☆*※]?\s*(?:考生)?\s*(?:注意事项|注意|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
+    r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
     re.I,
 )
 
@@ -232,7 +235,7 @@ def is_section(text: str) -> bool:
     if len(text) > _LONGEST_TITLE:
         return False
     if _CHINESE.match(text):
-        return bool(_TITLE_WORDS.search(text))
+        return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
     return bool(_KOREAN.fullmatch(text) or _ENGLISH.match(text) or _ENGLISH_TITLE.fullmatch(text))
 
 
@@ -266,7 +269,7 @@ def begins_answers(text: str, below: str = "") -> bool:
     """Checks for the beginning of the key: a title, or a bare 答案 and the first number below it."""
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
-    return len(text) <= 80 and bool(_ANSWERS.match(text))
+    return len(text) <= 80 and not text.lstrip()[:1].islower() and bool(_ANSWERS.match(text))
 
 
 def is_key_table(rows: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 MAX_CANDIDATES = 2500
@@ -20,7 +21,9 @@ _FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
 _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
-        re.compile(r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*\.?\s?(\d{1,3})\s*[.:．：)]?(?![\d~～-])\s*", re.I),
+        re.compile(
+            r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*\.?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*", re.I
+        ),
         1.2,
     ),
     ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
@@ -50,9 +53,15 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,2})\s*$"), 0.2),
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
+    ("han", re.compile(r"\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
+_HAN = "零一二三四五六七八九"
+_UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
+_ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
+_LISTED = 6
+"""Neighbouring lines that go up by one with a bare number each: those of a listing."""
 _LEVEL = 0.012
 """Largest distance of numbers in one column, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
@@ -117,7 +126,17 @@ def anchors(
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
             best = chosen
-    return _with_runs(best[1])
+    return _with_runs(_titles_that_ask(items, without, best[1]) or best[1])
+
+
+def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
+    """Chinese numerals, if most have no other numbers below and name no types of questions."""
+    _, chosen = _best_run(_candidates(items, "han", without), (), ())
+    named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
+    ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
+    spans = zip(chosen, ends, strict=False)
+    bare = sum(not any(title.place < other.place < end for other in others) for title, end in spans)
+    return chosen if len(chosen) > 1 and 2 * named < len(chosen) < 2 * bare else []
 
 
 def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
@@ -133,12 +152,36 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
             continue
         for name, pattern, weight in _STYLES:
             match = pattern.match(item.line.text)
-            if name == style and match and 0 < int(match[1]) <= MAX_NUMBER:
+            if name == style and match and 0 < (number := _value(match[1])) <= MAX_NUMBER:
                 share = _WRAPPED if _wrapped(items, place) else 1.0
-                candidates.append(_Candidate(place, int(match[1]), match.end(), share * weight))
+                candidates.append(_Candidate(place, number, match.end(), share * weight))
                 break
+    candidates = _without_listings(candidates, items)
     lefts = _margins(items, candidates)
     return [_placed(candidate, items[candidate.place], lefts) for candidate in candidates[:MAX_CANDIDATES]]
+
+
+def _value(number: str) -> int:
+    tens, ten, ones = number.rpartition("十")
+    return (
+        int(number)
+        if number.isdecimal()
+        else 10 * (_HAN.find(tens or "一") if ten else 0) + max(0, _HAN.find(ones or "零"))
+    )
+
+
+def _without_listings(candidates: Sequence[_Candidate], items: Sequence[Item]) -> list[_Candidate]:
+    """Drops bare numbers line after line."""
+    runs: list[list[_Candidate]] = [[]]
+    for candidate in candidates:
+        last = runs[-1][-1] if runs[-1] else candidate
+        bare = _UNSIGNED.fullmatch(items[candidate.place].text[: candidate.end]) and not _ASKS.search(
+            items[candidate.place].text
+        )
+        if not bare or candidate.place - last.place > 1 or candidate.number - last.number > 1:
+            runs.append([])
+        runs[-1].append(candidate)
+    return [candidate for run in runs if len(run) < _LISTED for candidate in run]
 
 
 def _wrapped(items: Sequence[Item], place: int) -> bool:

@@ -14,11 +14,12 @@ _MARKS = (
     re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
     re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|marks?)\s*[\])]", re.IGNORECASE),
     re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_NUMBER}\s*[\])]", re.IGNORECASE),
+    re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_NUMBER}"
-    r"\s*(?:points?|marks?)?\s*[\])]",
+    r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
@@ -47,7 +48,7 @@ _SOME = re.compile(
 )
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
-_PART = re.compile(r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]")
+_PART = re.compile(r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*Q?\s?\d{1,2}\.\d{1,2}\b")
 _HALF_BLANK = re.compile(r"每\s*空")
 
 
@@ -80,18 +81,20 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = float(totals[0][1])
-        text = _with_marks(re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip(), worth)
+        text = _with_marks(
+            re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth
+        )
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
     printed = marks(text)
     if not printed:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
     at_head = not text[: printed[0].start].strip(" 　*")
-    total = printed[0] if len(printed) == 1 or at_head or not parts or printed[0].start < parts[0] else None
+    total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
     rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:
-        return text, sum(part_points) or None, part_points
+        return text, sum(rest), part_points
     return _without(text, total), total.points, part_points
 
 

@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
 _NO_NAME = re.compile(
-    r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[a-z]{1,3}|[가나다라마]"
+    r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[A-Za-z]{1,4}|[가나다라마]"
 )
 _FORM = re.compile(r"(?<![가-힣])(홀수|짝수)\s*형|[(（]\s*([AB])\s*[)）]?\s*(?:형|卷)")
 _TITLE_PAGE = re.compile(r"교시|영역|문제지|시험|卷|部分|\bpaper\b|\bsection\b", re.IGNORECASE)
@@ -196,12 +196,19 @@ def _answers_begin(items: Sequence[Item]) -> int:
     """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table."""
     for place, item in enumerate(items):
         late = place > len(items) // 2
+        below = items[place + 1] if place + 1 < len(items) else item
+        title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
+        if item.line and title and not _goes_on(items, place):
+            return place
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
-        below = items[place + 1] if place + 1 < len(items) else item
-        if item.line and place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text):
-            return place
     return len(items)
+
+
+def _goes_on(items: Sequence[Item], place: int) -> bool:
+    """Numbers of a key begin anew."""
+    before, after = anchors(items[:place]), anchors(items[place:])
+    return bool(before and after) and after[0].number == before[-1].number + 1
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
@@ -275,7 +282,7 @@ def _distribute(
     silent: tuple[int, int] | None = None
     for place, item in enumerate(items):
         column = item.box.page, item.column
-        if id(item) in head and body.segments:
+        if body.segments and (id(item) in head or _names_part(item, part_of)):
             continue
         if column != silent:
             silent = None
@@ -296,6 +303,12 @@ def _distribute(
             sorter.shared(item, numbers)
         else:
             sorter.target.append(item)
+
+
+def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
+    """Only the name of its page's part and form, at the top."""
+    own = part_of.get(item.box.page, "").split(" ")[-1]
+    return bool(own) and item.box.bottom < TOP and squeezed(_FORM.sub("", item.text)).strip("()（）") == own
 
 
 def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> bool:

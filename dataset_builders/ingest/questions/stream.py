@@ -38,6 +38,9 @@ _LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
+_SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s+(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
+"""The box for the score beside a title."""
+_NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
 _CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
@@ -215,10 +218,10 @@ def _mark_alone(line: Line, mark: str) -> Line:
 
 
 def _numbered(line: Line) -> Line:
-    """A line with its number before its first formula, not in it."""
+    """A line with its number before its first formula, not in it, nor behind a box for the score."""
     number = _SET_NUMBER.match(line.text)
-    text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else line.text
-    return replace(line, text=text) if number else line
+    text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
+    return replace(line, text=text)
 
 
 def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
@@ -306,7 +309,7 @@ def _edges(stream: Stream) -> None:
     over = [item for item in stream.items if _crosses(item, begins.get((count[item.box.page], item.column + 1)))]
     spans = set(map(id, over))
     for item in over:
-        if item.box.bottom < _TOP and not is_section(item.text):
+        if item.box.bottom < _TOP and not is_section(item.text) and not _NAMED.match(item.text):
             stream.headings[item.box.page] += [item.text] if item.line else []
             stream.titles.append(item)
     tops = set(map(id, stream.titles))

@@ -23,6 +23,12 @@ from livek12.dataset_builders.reading.text import plain_width, split_options
 _CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
 """Parts behind the "options": these are a list of instruments or statements."""
+_FOR_EACH = re.compile(
+    r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b", re.IGNORECASE
+)
+_TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
+_WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
+"""Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
 _RUNS = (
     (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
     (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
@@ -62,7 +68,14 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
             return text, []
     if not options and (parted := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
         stem, options = parted
-    if any(_PART.search(option.text) for option in options):
+    to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
+    worth = sum(bool(_WORTH.search(option.text)) for option in options)
+    if (
+        to_write
+        or worth > 1
+        or (options and _FOR_EACH.search(stem))
+        or any(_PART.search(option.text) for option in options)
+    ):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 
@@ -165,7 +178,7 @@ def _begins_line(text: str, place: int) -> bool:
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
     rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]|Ans\s*[.:：]"
-    r"|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
+    r"|Q\s?\d{1,2}\.\d|(?:解|证明|答案)\s*[:：]|解法\s*[一二三四五\d]?\s*(?:[:：]|$)|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
 _EACH_LABEL = re.compile(LABEL)
@@ -203,6 +216,7 @@ class Text:
     unread_at: list[str] = field(default_factory=list)
     confidence: float = 1.0
     by_ocr: bool = False
+    tables: int = 0
 
 
 class _Writer:
@@ -257,6 +271,7 @@ class _Writer:
         elif rows := table(block):
             self.release()
             self.paragraphs.append(rows)
+            self.found.tables += 1
             self.last = None
         elif block.picture:
             self.waiting.append(block)
@@ -334,6 +349,8 @@ def join(before: str, after: str) -> str:
     """Joins two lines: a space between words, none between Chinese characters or in Korean words."""
     if not before or not after:
         return before + after
+    if before.endswith("____") and after.startswith("____"):  # one blank over the end of a line
+        return before + after.lstrip("_")
     if "가" <= before[-1] <= "힣" and "가" <= after[0] <= "힣":
         return before + after
     if _EAST_ASIAN.match(before[-1]) or _EAST_ASIAN.match(after[0]):

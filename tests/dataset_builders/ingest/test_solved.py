@@ -1,0 +1,69 @@
+"""Solved papers given as keys: the difference to the paper is the key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from livek12.dataset_builders.ingest.drafts import IngestedPaper
+from livek12.dataset_builders.ingest.keys.entries import entries_of_pages
+from livek12.dataset_builders.ingest.paper import AnswerKey
+from tests.dataset_builders.ingest.papers import by_number, page, read
+
+PAPER = (
+    "1. 所有的输入输出接口电路都包括（    ）端口。",
+    "A. 控制 B. 状态 C. 数据 D. 地址",
+    "2. 系统总线按信号的类型分为____、____和____。",
+    "3. 简述处理器响应中断的条件。",
+    "4. 已知集合$A=\\{1,2\\}$，则它的补集是$B=$____。",
+)
+SOLVED = (
+    "1. 所有的输入输出接口电路都包括（C）端口。",
+    "A. 控制 B. 状态 C. 数据 D. 地址",
+    "2. 系统总线按信号的类型分为 地址总线 、数据总线和__控制总线__。",
+    "3. 简述处理器响应中断的条件。",
+    "解：有请求，",
+    "且开中断。",
+    "4. 已知集合$A=\\{1,2\\}$，则它的补集是$B=\\{3\\}$。",
+    "解：全集去掉它。",
+)
+
+
+def keyed_by(*lines: str) -> IngestedPaper:
+    pages = [page(*lines)]
+    entries = [replace(entry, source="key.pdf") for entry in entries_of_pages(pages, "key.pdf")]
+    return read(page(*PAPER), key=AnswerKey(entries=entries, name="key.pdf", pages={"key.pdf": pages}))
+
+
+def test_the_difference_is_the_key() -> None:
+    drafts = by_number(keyed_by(*SOLVED))
+    assert [drafts[number].answer for number in "1234"] == [
+        ["C"],
+        ["地址总线", "数据总线", "控制总线"],
+        [],
+        ["$\\{3\\}$"],
+    ]
+    assert drafts["3"].solution == "有请求，且开中断。"
+    assert drafts["4"].solution == "全集去掉它。"
+    assert drafts["1"].solution is None
+    assert {draft.answer_from for draft in drafts.values()} == {"key.pdf"}
+
+
+def test_a_question_of_another_paper_has_no_key() -> None:
+    other = ("3. 试论述操作系统怎样管理内存与文件。", "解：分页。")
+    drafts = by_number(keyed_by(*SOLVED[:3], *other, *SOLVED[6:]))
+    assert not drafts["3"].answer and not drafts["3"].solution
+    assert any(doubt.kind == "answer" for doubt in drafts["3"].doubts)
+
+
+@pytest.mark.parametrize("lines", [("1. C", "2. 总线", "3. 略", "4. 空集"), PAPER])
+def test_a_list_of_answers_and_an_unsolved_copy_are_no_solved_paper(lines: tuple[str, ...]) -> None:
+    drafts = by_number(keyed_by(*lines))
+    assert drafts["1"].answer == (["C"] if lines != PAPER else [])
+
+
+def test_an_answer_that_runs_into_the_solution_is_doubted() -> None:
+    solved = (*SOLVED[:2], "2. 系统总线按信号的类型分为地址", "解：它们是", "数据总线、和、和。", *SOLVED[3:])
+    draft = by_number(keyed_by(*solved))["2"]
+    assert not draft.answer or any(doubt.kind == "answer" for doubt in draft.doubts)
