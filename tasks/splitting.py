@@ -19,7 +19,7 @@ LONGEST_VALUE: Final = 40
 """Characters of an answer in JSON or a table that is taken for a value alone."""
 _WIDE = str.maketrans("０１２３４５６７８９．：（）［］", "0123456789.:()[]")
 _OPEN = (
-    r"[ \t>*_#|【\[({（「『•·№-]*(?:\\(?:(?:sub)*section|paragraph|textbf|noindent|item)\*?[ \t]*[\[{][ \t]*)?[*【]*"
+    r"[ \t>*_#|【\[({（「『•·№-]*(?:\\(?:(?:sub)*section|paragraph|textbf|noindent|item)\*?[ \t]*[\[{]?[ \t]*)*[*【]*"
 )
 _PARENS = r"(?:[ \t]*[(（][^()（）\n]{0,24}[)）])?"
 _REVISED = (
@@ -32,20 +32,20 @@ _BEHIND = (
 _NAMED = late(
     "^" + _OPEN + _REVISED + r"(?:(?:(?:answer|solution)[ \t]+(?:to[ \t]+)?(?:question|problem|no\.?)?"
     r"|question|problem|item|ques|q)[ \t]*(?:no\.?|number|#)?[ \t]*(\d{1,3})(?!\d)"
-    r"|第[ \t]*(\d{1,3}|[一二三四五六七八九十]{1,3})[ \t]*[题題问問]|[题題](?:号|目)?[ \t]*(\d{1,3})(?!\d)"
+    r"|第?[ \t]*(\d{1,3})[ \t]*[题題问問]|第([一二三四五六七八九十]{1,3})[题題]|[题題](?:号|目)?[ \t]*(\d{1,3})(?!\d)"
     r"|(?:문제|문항|문)[ \t]*(\d{1,3})(?!\d)[ \t]*번?|(\d{1,3})[ \t]*번(?:[ \t]*문제)?)" + _BEHIND,
     re.MULTILINE | re.IGNORECASE,
 )
 """A number that a sentence goes on behind ("Question 3 asks for …") is a reference, no heading."""
 _BARE = late(
-    r"^(?P<open>[ \t]*[*_#>|【\[(№-]*[ \t]*)(?P<label>\d{1,3})"
-    r"(?P<close>(?:\(\d{1,2}\))?[*_ \t]*(?:[.)\]】:、|]|$)[*_]*)(?!\d)",
+    r"^(?P<open>[ \t]*(?:\\item)?[*_#>|【\[(№-]*[ \t]*)(?P<label>\d{1,3})"
+    r"(?P<close>(?:\(\d{1,2}\))?[*_ \t]*(?:[)\]】:、|]|\.(?!\d)|$)[*_]*)",
     re.MULTILINE,
 )
 _AFTER_HEADING = late(rf"\A{_PARENS}[ \t*_#|】\]}})）」』:：.．、,，]*")
 _MARK = r"[A-Z]{1,6}|[①-⑩]+|[√×✓✗]|true|false|对|错|正确|错误|-?\d+(?:\.\d+)?(?:/\d+)?|[ㄱ-ㅎ](?:[,、 ]*[ㄱ-ㅎ])*"
 _ENTRY = late(
-    r"(?<![\w.])第?(?P<label>\d{1,3})(?:[ \t]*(?:[.):、=|-]|[题번][ \t]*[:.)]?)[ \t]*(?P<value>"
+    r"(?<![\w.])第?(?P<label>\d{1,3})(?:[ \t]*(?:[.):、=|-]|[题번][ \t]*[:.)]?|(?=[ \t]+[A-H①-⑩]))[ \t]*(?P<value>"
     + _MARK
     + r")|(?P<short>[A-H①-⑩]+))(?![\w.])",
     re.IGNORECASE,
@@ -58,6 +58,7 @@ _SEPARATORS = late(r"[\s,，;；、|*_.。:：-]|第|题|번")
 _CELL_LABEL = late(r"[\s*_]*(?:第|문제|question|q|no\.?)?[ \t]*(\d{1,3})[ \t]*(?:[题번]|\.)?[\s*_]*", re.IGNORECASE)
 _RULE = late(r"[\s|:-]+")
 _ANSWER_COLUMN = late(r"答案|answer|정답|답", re.IGNORECASE)
+_NUMBER_FIELD = late(r"number|question|id$|^no|^q|题|문제|번호", re.IGNORECASE)
 _DIGITS = {numeral: value for value, numeral in enumerate("一二三四五六七八九", 1)}
 
 
@@ -116,10 +117,8 @@ def _from_json(text: str, labels: Sequence[str]) -> dict[str, str]:
     if start < 0 or not re.search(r'\{\s*"', text):
         return {}
     body = text[start : 1 + max(text.rfind("}"), text.rfind("]"))]
-    documents = [body, *([body.splitlines()] if "}\n{" in body else [])]
-    for document in documents:
+    for lines in ([body], body.splitlines()):
         try:
-            lines = document if isinstance(document, list) else [document]
             values = [_loaded(line) for line in lines if line.strip()]
         except (ValueError, RecursionError):
             continue
@@ -130,28 +129,25 @@ def _from_json(text: str, labels: Sequence[str]) -> dict[str, str]:
 
 
 def _loaded(text: str) -> Any:
-    r"""JSON in which LaTeX may stand with single backslashes: `"\frac"` is valid JSON, and no form feed."""
-    if re.search(r"(?<!\\)\\(?:[a-zA-Z]{3,}|[^\"\\/bfnrtu])", re.sub(r"\\n(?=[A-Z\\$\n])", "", text)):
-        text = re.sub(r"(?<!\\)\\(?!n[A-Z\\$]|[\"\\])", r"\\\\", text)
+    r"""JSON in which LaTeX may have single backslashes: `"\frac"` holds no form feed."""
+    single = r"(?<!\\)(?:\\\\)*\\(?!n(?![a-z])|[\"\\/])"
+    if re.search(single + r"(?:[a-zA-Z]{3,}|[^bfrtun])", text):
+        text = re.sub(single, lambda match: match[0] + "\\", text)
     return json.loads(text, strict=False)
 
 
 def _labelled(value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), dict | list):
-        value = inner if not re.search(r"\d", next(iter(value))) else value
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, inner),) = value.items()
+        value = inner if isinstance(inner, dict | list) and not re.search(r"\d", name) else value
+    if isinstance(value, list) and all(isinstance(row, dict) and len(row) == 1 for row in value):
+        value = {name: answer for row in value for name, answer in row.items()}
     if isinstance(value, list):
-        rows = [row for row in value if isinstance(row, dict)]
-        if rows and all(len(row) == 1 for row in rows):
-            value = {name: answer for row in rows for name, answer in row.items()}
-        else:
-            names = ("number", "question", "question_number", "id", "no", "题号", "문제", "번호")
-            for row in rows:
-                name = next((row[name] for name in names if name in row), "")
-                yield _number(name), _as_text({key: each for key, each in row.items() if key not in names})
-            return
-    if isinstance(value, dict):
-        for name, answer in value.items():
-            yield _number(name), _as_text(answer)
+        for row in (row for row in value if isinstance(row, dict)):
+            name = next((name for name in row if _NUMBER_FIELD.search(name) and re.search(r"\d", str(row[name]))), "")
+            yield _number(row.get(name)), _as_text({key: each for key, each in row.items() if key != name})
+    elif isinstance(value, dict):
+        yield from ((_number(name), _as_text(answer)) for name, answer in value.items())
 
 
 def _number(name: object) -> str:
