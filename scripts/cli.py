@@ -35,6 +35,7 @@ GROUPS = {
         "report": "Write and print the report of a run folder.",
         "export": "Write results as Every Eval Ever, for the Hub's model pages, or as logs of Inspect.",
         "compare": "Compare runs: a table, intervals and paired tests.",
+        "check": "Check the files, lines and numbers of a run folder.",
         "compact": "Pack the journals of a finished run into Parquet, without losing a byte.",
         "push": "Send a finished run to the Hub or a bucket, whence every command reads it.",
         "site": "Make a static site of run folders: leaderboard, heat-map, plots, questions, papers.",

@@ -27,6 +27,7 @@ _LEFT = (
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
     *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
+    ".*.sums*",
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""
 _OWNED = (

@@ -30,7 +30,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from livek12.core.errors import UserError, why
-from livek12.core.files import write_atomically
+from livek12.core.files import remove_files, write_atomically
 from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict
 from livek12.core.rows import Row, fits, row_of
 from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
@@ -39,6 +39,7 @@ from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
 from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
 from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
+from livek12.core.run.sums import sums_path, write_summed
 
 QUESTIONS = "questions.jsonl"
 HARNESS_MARKS = "harness.jsonl"
@@ -131,8 +132,8 @@ class RunFolder:
             )
         fence()
         files = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
-        for file in (self._file("run.json"), *files):
-            file.unlink()
+        names = ["run.json", *(file.name for file in files)]
+        remove_files(self.path, [*names, *(sums_path(Path(name)).name for name in names)])
         if self.on_problem:
             self.on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
 
@@ -164,7 +165,7 @@ class RunFolder:
             self._write_spec(self.spec().model_copy(update=changes), fence)
 
     def _write_spec(self, spec: RunSpec, fence: Fence, new: bool = False) -> None:
-        write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
+        write_summed(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
         """Questions of each task in run order; pictures without bytes."""
@@ -206,7 +207,7 @@ class RunFolder:
 
     def writer(self, stem: str) -> JournalWriter:
         """Writer for a stem: `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
-        return JournalWriter(self.path, stem)
+        return JournalWriter(self.path, stem, summed=True)
 
     def responses(self) -> Iterator[Response]:
         """Responses of the run, one a key: the first that was stored."""

@@ -118,7 +118,7 @@ class LabelStore:
         }
 
     def _open(self, rater: str) -> None:
-        file = LineFile(self.folder / label_file(rater))
+        file = LineFile(self.folder / label_file(rater), summed=True)
         try:
             labels = read_labels(file.path, None, lambda line: None) if file.path.stat().st_size else []
             pairs, _ = fit_labels(labels, self.answers)
