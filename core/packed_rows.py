@@ -24,7 +24,7 @@ PackedRow = tuple[str, int, bytes]
 """Journal, offset there, and bytes of a line."""
 _TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 _KINDS: Mapping[str, Mapping[str, type]] = {
-    "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
+    "responses": {"model": str, "run": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
     "verdicts": {
         "state": str,
         **dict.fromkeys(("points", "low", "high", "max_points"), float),
@@ -47,10 +47,11 @@ MODELS: dict[str, type[Response | Failure | Verdict]] = {
 
 
 class StoredKey(NamedTuple):
-    """Key of a record; model of a response."""
+    """Key of a record; model and run of a response."""
 
     key: Key
-    model: str
+    model: str = ""
+    run: str | None = None
 
 
 class LightResponse(Response):
@@ -83,7 +84,9 @@ def schema_of(stem: str) -> Schema:
     words = pa.dictionary(pa.int32(), pa.string())
     fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
     fields += [("task", words), ("question_id", pa.string()), ("trial", pa.int64())]
-    fields += [(name, words if name == "model" else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()]
+    fields += [
+        (name, words if name in ("model", "run") else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()
+    ]
     fields += [(VERSIONS, words), (LIGHT, pa.large_binary())] * (stem in WITHOUT_TEXTS)
     return pa.schema(fields)
 

@@ -19,7 +19,7 @@ from livek12.core.rows import fits
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import Index, read_journal
 from livek12.core.run.markings import REGRADES
-from livek12.core.run.remote import is_run_file
+from livek12.core.run.remote import RUN_FILE
 from livek12.core.run.sessions import read_sessions
 from livek12.core.run.sums import read_sums, sum_of, summed_name, sums_path
 from livek12.evaluation.reporting import score
@@ -31,16 +31,16 @@ _MOST_NAMED = 3
 
 
 @dataclass
-class Checked:
+class RunCheck:
     """Result of a check: what is wrong and what it touches, and what could not be checked."""
 
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def check_run(folder: Path) -> Checked:
+def check_run(folder: Path) -> RunCheck:
     """Checks a run folder of this machine."""
-    checked = Checked()
+    checked = RunCheck()
     for step in (_check_sums, _check_packed, _check_lines, _check_report):
         try:
             step(folder, checked)
@@ -50,12 +50,12 @@ def check_run(folder: Path) -> Checked:
     return checked
 
 
-def _check_sums(folder: Path, checked: Checked) -> None:
+def _check_sums(folder: Path, checked: RunCheck) -> None:
     RunFolder.open(folder)  # refuses links
     files = {file.name for file in folder.iterdir() if file.is_file()}
     packed = {name for stem in STEMS for name in packed_files(folder, stem)}
     summed = {name for file in files if (name := summed_name(file))}
-    without = [name for name in files - summed - {"questions.jsonl"} if is_run_file(name)]
+    without = [name for name in files - summed - {"questions.jsonl"} if RUN_FILE.fullmatch(name)]
     if without := [name for name in without if (folder / name).stat().st_size and name not in packed]:
         checked.notes.append(f"written by an earlier version, or elsewhere, without sums: {_listed(without)}")
     for name in sorted(summed - packed):
@@ -69,7 +69,7 @@ def _check_sums(folder: Path, checked: Checked) -> None:
             checked.faults.append(f"{sums_path(path)}: cannot be read, so nothing vouches for {name}")
 
 
-def _check_whole(path: Path, checked: Checked) -> None:
+def _check_whole(path: Path, checked: RunCheck) -> None:
     sums = read_sums(path)
     if sum_of(path) not in sums:
         checked.faults.append(f"{path}: is not what was written; {_remedy(path)}")
@@ -86,7 +86,7 @@ def _remedy(path: Path) -> str:
     return "take it from a copy" + (": it says what all answers are to" if path.name == "run.json" else "")
 
 
-def _check_journal(path: Path, checked: Checked) -> None:
+def _check_journal(path: Path, checked: RunCheck) -> None:
     size, end = path.stat().st_size, 0
     for row in sorted(read_sums(path), key=lambda row: row.start):
         if row.end > size:
@@ -117,13 +117,13 @@ def _listed(names: Any) -> str:
     return ", ".join(first[:_MOST_NAMED]) + (", …" if len(first) > _MOST_NAMED else "")
 
 
-def _check_packed(folder: Path, checked: Checked) -> None:
+def _check_packed(folder: Path, checked: RunCheck) -> None:
     for stem in STEMS:
         if packed_path(folder, stem).exists():
             check_packed(folder, stem)
 
 
-def _check_lines(folder: Path, checked: Checked) -> None:
+def _check_lines(folder: Path, checked: RunCheck) -> None:
     run = RunFolder.open(folder, checked.faults.append)
     spec = run.spec()
     questions = {(task, question.id): question for task, question in run.each_question()}
@@ -167,7 +167,7 @@ def _equal(number: float | None, other: float | None) -> bool:
     return number is other or (number is not None and other is not None and isclose(number, other, abs_tol=1e-9))
 
 
-def _check_report(folder: Path, checked: Checked) -> None:
+def _check_report(folder: Path, checked: RunCheck) -> None:
     file = folder / "report.json"
     try:
         stored = json.loads(file.read_bytes())

@@ -198,13 +198,17 @@ def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model
 
 
 def _store(run: RunFolder, spool: _Spool) -> None:
-    done = run.answered() | KeySet(run.tries())
+    done, identity = run.answered() | KeySet(run.tries()), run.spec().identity
     spool.outcomes.seek(0)
     with run.writer("responses") as responses, run.writer("failures") as failures:
         for line in spool.outcomes:
             outcome = _outcome(line)
-            if str(outcome.key) not in done:
-                (responses if isinstance(outcome, Response) else failures).append(outcome)
+            if str(outcome.key) in done:
+                continue
+            if isinstance(outcome, Response):
+                responses.append(outcome.model_copy(update={"run": identity}))
+            else:
+                failures.append(outcome)
 
 
 def _outcome(line: bytes) -> Response | Failure:

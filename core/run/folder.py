@@ -22,7 +22,7 @@ import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -31,7 +31,7 @@ from pydantic import BaseModel, ValidationError
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import remove_files, write_atomically
-from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict
+from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict, canonical_json
 from livek12.core.rows import Row, fits, row_of
 from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run.journal import Index, JournalWriter, ResponseHead, journal_files, journal_lines, read_journal
@@ -40,6 +40,7 @@ from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
 from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
 from livek12.core.run.sums import sums_path, write_summed
+from livek12.core.store import Store
 
 QUESTIONS = "questions.jsonl"
 HARNESS_MARKS = "harness.jsonl"
@@ -105,7 +106,19 @@ class RunFolder:
                 on_problem(f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}")
             run._part = weakref.finalize(run, close_own, take_part(path))
         run._own = spec
+        with closing(Store("runs")) as store:
+            store.put(run._origin(), "")
         return run
+
+    def made_here(self) -> bool:
+        """True if a command on this machine began or resumed it, with the data that it names."""
+        with closing(Store("runs")) as store:
+            return store.get(self._origin()) is not None
+
+    def _origin(self) -> str:
+        spec = self.spec()
+        places = [task.data for task in spec.tasks]
+        return canonical_json([spec.identity, spec.questions_sha256, spec.started_at, places])
 
     def leave(self) -> None:
         """Leaves the run, even if a traceback keeps this object alive."""
@@ -229,7 +242,7 @@ class RunFolder:
     def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
         """Filter for responses of this run, or of some of its questions."""
         spec, on_problem = self.spec(), self.on_problem if questions is None else None
-        return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, on_problem)
+        return Expected(self.path, spec.model, spec.identity, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
         """Keys that have a response now; the same set each time, reading only new lines."""

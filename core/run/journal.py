@@ -102,12 +102,13 @@ class LineFile:
 
 
 class ResponseHead(Record, extra="ignore", title="Response"):
-    """Key and model of a response; its line is checked to be whole, and its texts are not built."""
+    """Key, model and run of a response; its line is checked to be whole, and its texts are not built."""
 
     key: Key
     text: str
     engine: str
     model: str
+    run: str | None = None
 
 
 R = TypeVar("R", bound=Record)

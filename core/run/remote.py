@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.files import create, write_atomically
+from livek12.core.files import create, remove_files, write_atomically
 from livek12.core.hub import reason
 from livek12.core.packed import PACKED, STEMS, PackedLines
 from livek12.core.progress import Progress, warn
@@ -213,8 +213,7 @@ def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, 
     if size > min(MOST_BYTES, room):
         most = f"{room / 1e9:,.1f} GB are free" if size > room else f"{MOST_BYTES / 1e9:,.0f} GB are the most"
         raise UserError(f"{shown(address)}: {size / 1e9:,.1f} GB to fetch, and {most}; make room in {folder.parent}")
-    for name in prints.keys() - there.keys():
-        (folder / name).unlink(missing_ok=True)
+    remove_files(folder, prints.keys() - there.keys())
     kept = {name: prints[name] for name in prints.keys() & there.keys() - due.keys()}
     try:
         with Progress(f"fetching {shown(address)}", len(due), patient=True) as progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_vali
 
 from livek12.core.arguments import HIDDEN, as_text, masked
 from livek12.core.errors import UserError
-from livek12.core.records import RECORD_VERSION, Record, Sampling
+from livek12.core.records import RECORD_VERSION, Record, Sampling, canonical_json
 from livek12.core.run.markings import in_words
 from livek12.core.version import __version__
 
@@ -110,6 +111,19 @@ class RunSpec(Record):
         return masked(args)
 
     @property
+    def identity(self) -> str:
+        """Short hash of what `differences` compares, apart from versions that may become known later."""
+        args = {
+            name: as_text(value) for name, value in masked(self.engine_args).items() if name not in OPERATIONAL_ARGS
+        }
+        asked = {
+            **self.model_dump(include={"model", "engine", "trials", "limit"}),
+            "args": {name: text for name, text in args.items() if HIDDEN not in text and text != as_text(None)},
+            "tasks": {task.name: _asked_by(task) for task in self.tasks},
+        }
+        return hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:12]
+
+    @property
     def known_judges(self) -> tuple[str, ...]:
         """Versions of all judges that ever marked the run; of older runs, of the last ones."""
         return tuple(self.judged_by or self.judges.values())
@@ -132,6 +146,14 @@ def check_size(questions: int, trials: int) -> None:
         raise UserError(f"{trials:,} trials: a run has at most {MOST_TRIALS:,}")
     if questions * trials > MOST_ANSWERS:
         raise UserError(f"{questions:,} questions × {trials:,} trials: a run has at most {MOST_ANSWERS:,} answers")
+
+
+def _asked_by(task: TaskSpec) -> list[Any]:
+    return [
+        task.prompt_sha256,
+        task.data_sha256,
+        task.sampling.model_copy(update={"thinking_optional": False}).model_dump(),
+    ]
 
 
 class _Maker(BaseModel):

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from livek12.core import hub
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import LineFile
 from livek12.core.run.sums import STRETCH, damage, read_sums
 from livek12.evaluation.checking import check_run
+from livek12.evaluation.task_data import reload_task_data
 from tests.evaluation.test_site import TASK, asked, simple
 from tests.scripts.command import livek12_here
 
@@ -96,7 +98,6 @@ def test_numbers_are_made_of_the_lines_again_where_no_sum_is(run: Path, what: st
         file.unlink()
     checked = check_run(run)
     assert checked.faults == []
-    assert "without sums: report" not in str(checked.notes)
     assert "responses-0.jsonl" in str(checked.notes)
     name, change, said = FORGED[what]
     text = (run / name).read_text()
@@ -145,3 +146,28 @@ def test_the_command_ends_with_1_where_anything_is_wrong(run: Path) -> None:
     ended = livek12_here("check", str(run), "--json")
     assert ended.code == 1
     assert "report.html: is not what was written" in json.loads(ended.out)["faults"][0]
+
+
+def test_a_run_from_elsewhere_asks_no_hub(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: list[str] = []
+
+    def fetch(name: str, *_: object) -> Path:
+        names.append(name)
+        raise hub.NotFetched("away")
+
+    monkeypatch.setattr(hub, "fetch", fetch)
+    own = RunFolder.open(run).spec()
+    RunFolder(run).amend(tasks=[task.model_copy(update={"data": "org/exams"}) for task in own.tasks])
+    elsewhere = RunFolder.open(run)
+    assert not elsewhere.made_here()
+    assert reload_task_data(elsewhere, trusts=False).questions == {}
+    assert "was not made here, and only `report --data org/exams` asks the Hub" in capsys.readouterr().err
+    assert names == []
+    with pytest.raises(UserError):
+        reload_task_data(elsewhere, "org/exams", trusts=False)
+    RunFolder.create_or_resume(run, elsewhere.spec(), {}).leave()
+    assert elsewhere.made_here()
+    reload_task_data(elsewhere, trusts=False)
+    assert names == ["org/exams"] * 2
