@@ -21,6 +21,7 @@ from livek12.core.run.journal import Index, read_journal
 from livek12.core.run.markings import REGRADES
 from livek12.core.run.remote import RUN_FILE
 from livek12.core.run.sessions import read_sessions
+from livek12.core.run.signing import SIGNATURE, check_signature, read_signature
 from livek12.core.run.sums import read_sums, sum_of, summed_name, sums_path
 from livek12.evaluation.reporting import score
 from livek12.judges.grade import GradingConfig, total
@@ -38,10 +39,16 @@ class RunCheck:
     notes: list[str] = field(default_factory=list)
 
 
-def check_run(folder: Path) -> RunCheck:
-    """Checks a run folder of this machine."""
+def check_run(folder: Path, signer: str = "") -> RunCheck:
+    """Checks a run folder of this machine; `signer`: the public key that must have signed it, or its file."""
     checked = RunCheck()
-    for step in (_check_sums, _check_packed, _check_lines, _check_report):
+
+    def check_signed(folder: Path, checked: RunCheck) -> None:
+        checked.faults += check_signature(RunFolder.open(folder), signer)
+        if (signature := read_signature(folder)) is not None and not signer:
+            checked.notes.append(f"signed at {signature.signed.signed_at:.40} by {signature.signer:.100}")
+
+    for step in (check_signed, _check_sums, _check_packed, _check_lines, _check_report):
         try:
             step(folder, checked)
         except UserError as error:
@@ -55,7 +62,7 @@ def _check_sums(folder: Path, checked: RunCheck) -> None:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     packed = {name for stem in STEMS for name in packed_files(folder, stem)}
     summed = {name for file in files if (name := summed_name(file))}
-    without = [name for name in files - summed - {"questions.jsonl"} if RUN_FILE.fullmatch(name)]
+    without = [name for name in files - summed - {"questions.jsonl", SIGNATURE} if RUN_FILE.fullmatch(name)]
     if without := [name for name in without if (folder / name).stat().st_size and name not in packed]:
         checked.notes.append(f"written by an earlier version, or elsewhere, without sums: {_listed(without)}")
     for name in sorted(summed - packed):

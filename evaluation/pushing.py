@@ -39,7 +39,7 @@ from livek12.core.run.remote import (
     shown,
     stored,
 )
-from livek12.core.run.spec import RunSpec, differences, read_spec
+from livek12.core.run.spec import RunSpec, differences, public_json, read_spec
 from livek12.core.run.sums import summed_name, sums_line, sums_path
 from livek12.evaluation.exports import held_releases
 from livek12.evaluation.site.reading import HELD_BACK, Hidden, keys_from_elsewhere
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 _HUB: Final = re.compile(r"hf://datasets/(?P<repo>\w[\w.-]*/\w[\w.-]*)(?P<folder>(?:/\w[\w.-]*)*)/?", re.ASCII)
-_ENDPOINTS: Final = ("base_url",)
 _MOST_SPEC: Final = 16 << 20
 _CARD: Final = """\
 ---
@@ -144,9 +143,7 @@ def _files(run: RunFolder) -> dict[str, Path | bytes]:
         wanted = is_run_file(path.name) and not {path.name, summed_name(path.name)} & dead
         if wanted and path.is_file() and not path.is_symlink():
             files[path.name] = path
-    spec = run.spec()
-    args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
-    content = (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
+    content = public_json(run.spec())
     return files | {"run.json": content, sums_path(Path("run.json")).name: sums_line(content)}
 
 

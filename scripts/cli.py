@@ -37,6 +37,7 @@ GROUPS = {
         "compare": "Compare runs: a table, intervals and paired tests.",
         "check": "Check the files, lines and numbers of a run folder.",
         "compact": "Pack the journals of a finished run into Parquet, without losing a byte.",
+        "sign": "Sign a run, so that others see who vouches for it.",
         "push": "Send a finished run to the Hub or a bucket, whence every command reads it.",
         "site": "Make a static site of run folders: leaderboard, heat-map, plots, questions, papers.",
     },

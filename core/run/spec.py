@@ -156,6 +156,15 @@ def _asked_by(task: TaskSpec) -> list[Any]:
     ]
 
 
+_ENDPOINTS = ("base_url",)
+
+
+def public_json(spec: RunSpec) -> bytes:
+    """Content of a run.json that others see: without addresses of endpoints."""
+    args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
+    return (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
+
+
 class _Maker(BaseModel):
     """First look at a run.json: later versions may have other fields."""
 

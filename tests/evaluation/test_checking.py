@@ -22,6 +22,7 @@ from tests.evaluation.test_site import TASK, asked, simple
 from tests.scripts.command import livek12_here
 
 MUTATIONS = 300
+OTHER = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 UNREAD = (".lock", ".in-use", ".claims-")
 """Files that no number is made of, and that no reader of a finished run opens."""
 
@@ -171,3 +172,45 @@ def test_a_run_from_elsewhere_asks_no_hub(
     assert elsewhere.made_here()
     reload_task_data(elsewhere, trusts=False)
     assert names == ["org/exams"] * 2
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    """A private key, with its public one beside it."""
+    made = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
+    encodings = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    plain = encodings.Encoding.PEM, encodings.PrivateFormat.OpenSSH, encodings.NoEncryption()
+    (tmp_path / "key").write_bytes(made.private_bytes(*plain))
+    public = made.public_key().public_bytes(encodings.Encoding.OpenSSH, encodings.PublicFormat.OpenSSH)
+    (tmp_path / "key.pub").write_bytes(public + b" ann@example.org\n")
+    return tmp_path / "key"
+
+
+def test_a_signature_holds_for_what_was_signed_and_by_whom(run: Path, key: Path, tmp_path: Path) -> None:
+    public = str(key.with_suffix(".pub"))
+    assert check_run(run, public).faults == [f"{run}: is not signed"]
+    assert livek12_here("sign", str(run), "--key", str(key)).code == 0
+    assert (
+        check_run(run, public).faults == check_run(run, Path(public).read_text()).faults == check_run(run).faults == []
+    )
+    assert livek12_here("check", str(run), "--signer", public).code == 0
+    (other,) = (line for line in check_run(run, f"ssh-ed25519 {OTHER}").faults)
+    assert "is signed by ssh-ed25519" in other
+    assert "and not by" in other
+    file = run / "signature.json"
+    text = file.read_text()
+    file.write_text(text.replace('"model": "qwen3"', '"model": "qwen4"'))
+    assert check_run(run, public).faults == [f"{file}: its signature does not hold for what it states"]
+    file.write_text(text)
+    RunFolder(run).amend(marking=7)
+    assert check_run(run, public).faults[0] == f"{run}/run.json: has changed since the run was signed"
+    for name in ("key.pub", "nothing"):
+        assert livek12_here("sign", str(run), "--key", str(tmp_path / name)).code == 2
+
+
+def test_a_signed_run_is_signed_where_it_was_pushed(run: Path, key: Path, tmp_path: Path) -> None:
+    RunFolder(run).amend(engine_args={"base_url": "http://10.0.0.1/v1"})
+    assert livek12_here("sign", str(run), "--key", str(key)).code == 0
+    assert livek12_here("push", str(run), f"file://{tmp_path}/pushed", "--hold", "none").code == 0
+    ended = livek12_here("check", f"file://{tmp_path}/pushed", "--signer", str(key.with_suffix(".pub")))
+    assert (ended.code, ended.out.count("\n")) == (0, 1), ended.out

@@ -104,6 +104,8 @@ LINES = {
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
     "compact": ["{in}", "{in} --undo"],
+    "check": ["{in}", "run --signer {in}"],
+    "sign": ["{in} --key {in}", "run --key {in}"],
     "site": [
         "{in} --out {new}",
         "run --out {out}",
