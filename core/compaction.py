@@ -31,7 +31,7 @@ from livek12.core.run.access import alone
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.locks import close_own, is_held, lock_own
-from livek12.core.run.spec import PACKED_VERSION, RunSpec
+from livek12.core.run.spec import PACKED_VERSION, RunSpec, current_version
 from livek12.core.run.sums import damage, note_whole, sums_path
 from livek12.core.run_answers import answers_stamp, restamp_answers
 
@@ -90,7 +90,7 @@ def restore(folder: Path) -> Sizes:
     run = RunFolder.open(folder)
     with alone(folder):
         stems = [stem for stem in STEMS if packed_files(folder, stem)]
-        if not stems and run.spec().record_version < PACKED_VERSION:
+        if not stems and current_version(run.spec()) != PACKED_VERSION:
             raise UserError(f"{folder}: is not compacted")
         before, stamp = sum(packed_path(folder, stem).stat().st_size for stem in stems), answers_stamp(run)
         after = sum(_unpack(folder, stem) for stem in stems)

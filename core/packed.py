@@ -174,13 +174,13 @@ class PackedLines:
         for number in range(self.parts):
             table = self._read(number, columns, nulls=True)
             rows = zip(*map(values_of, table.columns), strict=True)
-            for row, (task, question_id, trial, *asked) in enumerate(rows):
+            for row, (task, question_id, trial, *origin) in enumerate(rows):
                 if questions is not None and (task, question_id) not in questions and task is not None:
                     yield None
-                elif task is None or question_id is None or trial is None or asked[:1] == [None]:
+                elif task is None or question_id is None or trial is None or origin[:1] == [None]:
                     yield self._group(number)[row]
                 else:
-                    yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *asked)
+                    yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *origin)
 
     def write_light(self, target: Path) -> bool:
         """Writes the file without its lines; false if some line has no light one."""

@@ -323,7 +323,7 @@ class Verdict(Record):
         return fields
 
 
-RECORD_VERSION = 4
+RECORD_VERSION = 6
 IMAGE_MARK = "<image>"
 """Stands in a text where the next image of the record belongs."""
 

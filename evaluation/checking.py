@@ -1,4 +1,4 @@
-"""Checks a run folder: sums of its files, each line, and all numbers that are made of the lines; changes nothing."""
+"""Checks the sums, lines and numbers of a run folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_NAMED = 3
 
 @dataclass
 class RunCheck:
-    """Result of a check: what is wrong and what it touches, and what could not be checked."""
+    """Faults, with what they touch, and notes on what could not be checked."""
 
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

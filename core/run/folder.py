@@ -38,7 +38,7 @@ from livek12.core.run.journal import Index, JournalWriter, ResponseHead, journal
 from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
 from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
-from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
+from livek12.core.run.spec import RunSpec, check_size, current_version, differences, read_spec
 from livek12.core.run.sums import sums_path, write_summed
 from livek12.core.store import Store
 
@@ -102,8 +102,13 @@ class RunFolder:
             elif different := "; ".join(differences(before := run.spec(), spec)):
                 run._take_over(different, fence)
                 run._begin(spec, questions, fence)
-            elif on_problem and before.package_version != spec.package_version:
-                on_problem(f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}")
+            else:
+                if on_problem and before.package_version != spec.package_version:
+                    on_problem(
+                        f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}"
+                    )
+                if (version := current_version(before)) != before.record_version:
+                    run._write_spec(before.model_copy(update={"record_version": version}), fence)
             run._part = weakref.finalize(run, close_own, take_part(path))
         run._own = spec
         with closing(Store("runs")) as store:

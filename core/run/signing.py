@@ -1,7 +1,6 @@
-"""Signatures of runs: `signature.json` has the hashes of all files of a run, signed by an ed25519 key.
+"""Signatures of runs: `signature.json` has the hashes of a run's files, signed by an ed25519 key.
 
-Contract: a signature holds for exactly the files that a run is read from, and run.json as others see it. The public key
-in the file says nothing: a reader compares it with a key that he has from elsewhere.
+Contract: it holds for the files that a run is read from, and run.json as pushed. The public key in it proves nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _KIND = "ssh-ed25519"
 
 
 class SignedRun(Record):
-    """What a signature states: the run, the versions that answered and marked it, and its files."""
+    """Statement of a signature."""
 
     signed_at: str
     package_version: str = __version__
@@ -53,7 +52,7 @@ class SignedRun(Record):
 
 
 class Signature(Record):
-    """Content of signature.json: `signer` as in `authorized_keys`, the signature in base64."""
+    """Content of signature.json; `signer` as in `authorized_keys`."""
 
     signed: SignedRun
     signer: str
@@ -61,13 +60,13 @@ class Signature(Record):
 
 
 def check_library() -> None:
-    """Refuses to go on without the library that signs."""
+    """Refuses a missing library."""
     if find_spec("cryptography") is None:
         raise UserError("signatures need the library cryptography: pip install 'livek12[sign]'")
 
 
 def sign(run: RunFolder, key: Path) -> str:
-    """Signs a run with an ed25519 key of OpenSSH or PEM; returns the public key."""
+    """Signs a run with a key of OpenSSH or PEM; returns the public key."""
     check_library()
     private, spec = _private_key(key), run.spec()
     signed = SignedRun(
@@ -100,7 +99,7 @@ def read_signature(folder: Path) -> Signature | None:
 
 
 def check_signature(run: RunFolder, signer: str = "") -> Iterator[str]:
-    """Faults of the signature; `signer` is the public key, or its file, of whoever has to have signed."""
+    """Faults of the signature; `signer` as in `check_run`."""
     signature, file = read_signature(run.path), run.path / SIGNATURE
     if signature is None:
         if signer:

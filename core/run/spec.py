@@ -28,7 +28,7 @@ CARRIERS = frozenset({"livek12", "aiohttp"})
 """Libraries that carry requests and have no part in an answer; they may change too."""
 
 
-PACKED_VERSION = 5
+PACKED_VERSION = 7
 """Version of a run folder whose journals are Parquet (`core.packed`), which earlier versions cannot see."""
 
 
@@ -112,16 +112,16 @@ class RunSpec(Record):
 
     @property
     def identity(self) -> str:
-        """Short hash of what `differences` compares, apart from versions that may become known later."""
+        """Short hash of what `differences` compares, without versions."""
         args = {
             name: as_text(value) for name, value in masked(self.engine_args).items() if name not in OPERATIONAL_ARGS
         }
-        asked = {
+        fields = {
             **self.model_dump(include={"model", "engine", "trials", "limit"}),
             "args": {name: text for name, text in args.items() if HIDDEN not in text and text != as_text(None)},
             "tasks": {task.name: _asked_by(task) for task in self.tasks},
         }
-        return hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:12]
+        return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
 
     @property
     def known_judges(self) -> tuple[str, ...]:
@@ -157,6 +157,11 @@ def _asked_by(task: TaskSpec) -> list[Any]:
 
 
 _ENDPOINTS = ("base_url",)
+
+
+def current_version(spec: RunSpec) -> int:
+    """Version of a run's records when this version adds some."""
+    return PACKED_VERSION if spec.record_version in (5, PACKED_VERSION) else RECORD_VERSION
 
 
 def public_json(spec: RunSpec) -> bytes:

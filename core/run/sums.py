@@ -1,7 +1,7 @@
 """Sums of the files of a run folder, for `livek12 check`: `.NAME.sums` has the SHA-256 of what was written to NAME.
 
-Contract: a journal has one line for each stretch of its bytes, noted when these are on the disk; a file that is written
-whole has one for its content and one for the content before, either of which counts after a kill.
+Contract: a journal has a line for each stretch of bytes on the disk; a whole file one for its content and, while it is
+replaced, one for that before.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read_sums(path: Path) -> list[Sum]:
 
 
 class RunningSum:
-    """Sums what is appended to a journal that this process holds, and what a killed process appended before."""
+    """Sums what this process, and a killed one before, appended to a journal."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path, self._digest = path, hashlib.sha256()
@@ -109,7 +109,7 @@ def write_summed(path: Path, content: Content, *, new: bool = False, before: Cal
 
 
 def note_whole(path: Path, source: Path | None = None, pages: Iterable[Path] = ()) -> None:
-    """Notes a file that is (or, with its source, will be) whole, and pages below its folder."""
+    """Notes a file with its pages, or one whose `source` will take its place."""
     rows = [sum_of(source or path), *(_whole(path) if source else [])]
     rows += [sum_of(page).model_copy(update={"file": str(page.relative_to(path.parent))}) for page in pages]
     _store(path, rows)
@@ -122,7 +122,7 @@ def sums_line(content: bytes) -> bytes:
 
 
 def sum_of(path: Path, start: int = 0, end: int | None = None) -> Sum:
-    """Sum of a file, or of a stretch of it; shorter where the file ends before."""
+    """Sum of a file or a stretch of it, as far as it goes."""
     digest, place = hashlib.sha256(), start
     with path.open("rb") as file:
         file.seek(start)
@@ -133,7 +133,7 @@ def sum_of(path: Path, start: int = 0, end: int | None = None) -> Sum:
 
 
 def damage(path: Path) -> list[tuple[int, int]]:
-    """Stretches of a journal that are not what was written to it; ValueError where a sum is unreadable."""
+    """Changed stretches of a journal; ValueError for an unreadable sum."""
     rows = [row for row in read_sums(path) if not row.file]
     return [(row.start, row.end) for row in rows if sum_of(path, row.start, row.end) != row]
 

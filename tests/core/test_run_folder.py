@@ -117,6 +117,13 @@ def test_the_same_run_goes_on(run: RunFolder, changes: dict[str, object]) -> Non
     assert spec(**changes).identity == spec().identity
 
 
+@pytest.mark.parametrize(("before", "after"), [(4, 6), (5, 7), (6, 6), (7, 7)])
+def test_a_run_of_older_records_is_of_later_ones_when_it_goes_on(run: RunFolder, before: int, after: int) -> None:
+    """An earlier version would take responses that name their run for damaged lines."""
+    run.amend(record_version=before)
+    assert RunFolder.create_or_resume(run.path, spec(), {}).spec().record_version == after
+
+
 def test_a_run_without_a_response_gives_way_to_the_corrected_one(tmp_path: Path) -> None:
     path = tmp_path / "run"
     first = RunFolder.create_or_resume(path, spec(model="mistyped"), {"t": [question("a")]})
