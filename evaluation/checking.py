@@ -21,7 +21,7 @@ from livek12.core.run.journal import Index, read_journal
 from livek12.core.run.markings import REGRADES
 from livek12.core.run.remote import RUN_FILE
 from livek12.core.run.sessions import read_sessions
-from livek12.core.run.signing import SIGNATURE, check_signature, read_signature
+from livek12.core.run.signing import SIGNATURE, check_signature, read_public_key, read_signature
 from livek12.core.run.sums import read_sums, sum_of, summed_name, sums_path
 from livek12.evaluation.reporting import score
 from livek12.judges.grade import GradingConfig, total
@@ -42,6 +42,9 @@ class RunCheck:
 def check_run(folder: Path, signer: str = "") -> RunCheck:
     """Checks a run folder of this machine; `signer`: the public key that must have signed it, or its file."""
     checked = RunCheck()
+    signer = read_public_key(signer) if signer else ""
+    if not any((folder / name).exists() for name in ("run.json", sums_path(Path("run.json")).name)):
+        RunFolder.open(folder)  # says what it is instead
 
     def check_signed(folder: Path, checked: RunCheck) -> None:
         checked.faults += check_signature(RunFolder.open(folder), signer)
@@ -78,6 +81,8 @@ def _check_sums(folder: Path, checked: RunCheck) -> None:
 
 def _check_whole(path: Path, checked: RunCheck) -> None:
     sums = read_sums(path)
+    if len({row.file for row in sums if row.file}) < sum(bool(row.file) for row in sums):
+        raise ValueError("a page is named twice")
     if sum_of(path) not in sums:
         checked.faults.append(f"{path}: is not what was written; {_remedy(path)}")
     for page in (row for row in sums if row.file):
@@ -96,6 +101,8 @@ def _remedy(path: Path) -> str:
 def _check_journal(path: Path, checked: RunCheck) -> None:
     size, end = path.stat().st_size, 0
     for row in sorted(read_sums(path), key=lambda row: row.start):
+        if row.start < end or row.file:
+            raise ValueError("stretches overlap")  # each byte is read once, whatever a stranger wrote
         if row.end > size:
             checked.faults.append(f"{path}: ends at byte {size:,} of {row.end:,}; what was written behind it is lost")
         elif sum_of(path, row.start, row.end) != row:
@@ -111,11 +118,11 @@ def _check_journal(path: Path, checked: RunCheck) -> None:
 
 
 def _touched(path: Path, start: int, end: int) -> str:
+    keys = set[str]()
     with path.open("rb") as file:
         file.seek(start)
-        keys = {
-            "/".join(part.decode("utf-8", "replace") for part in key) for key in _KEY.findall(file.read(end - start))
-        }
+        while (place := file.tell()) < end and (line := file.readline(end - place)):
+            keys |= {"/".join(part.decode("utf-8", "replace") for part in key) for key in _KEY.findall(line)}
     return f"It touches one of {len(keys):,} answers ({_listed(keys)})" if keys else "It touches no answer"
 
 
@@ -181,7 +188,7 @@ def _check_report(folder: Path, checked: RunCheck) -> None:
         made = json.loads(json.dumps(score(RunFolder(folder, lambda line: None), stored["profile"])))
     except FileNotFoundError:
         return
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise UserError(f"{file}: is no report ({error}); {_remedy(file)}") from error
     differences = list(_differences(stored, {**made, "run": None}))  # a sum vouches for run.json
     if differences:

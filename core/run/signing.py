@@ -106,7 +106,7 @@ def check_signature(run: RunFolder, signer: str = "") -> Iterator[str]:
             yield f"{run.path}: is not signed"
         return
     check_library()
-    if signer and _public_key(signer) != _key_of(signature.signer):
+    if signer and read_public_key(signer) != _key_of(signature.signer):
         yield f"{file}: is signed by {signature.signer:.80}, and not by {signer:.80}"
     if not _holds(signature):
         yield f"{file}: its signature does not hold for what it states"
@@ -143,7 +143,9 @@ def _key_of(text: str) -> str:
     return " ".join(text.split()[:2])
 
 
-def _public_key(signer: str) -> str:
+def read_public_key(signer: str) -> str:
+    """Public key in a file, or in the text itself; UserError if it is none."""
+    check_library()
     text = signer if signer.startswith(_KIND) else _content(Path(signer)).decode("utf-8", "replace")
     key = _key_of(text)
     _loaded(key)

@@ -107,6 +107,27 @@ def test_numbers_are_made_of_the_lines_again_where_no_sum_is(run: Path, what: st
     assert said in str(check_run(run).faults)
 
 
+HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "a stretch that is read again and again": (".responses-0.jsonl.sums", lambda text: text * 3),
+    "a sum without end": (".responses-0.jsonl.sums", lambda text: b'{"end":99999999999999999999,"sha256":""}'),
+    "a page elsewhere": (".report.html.sums", lambda text: text + b'{"end":1,"sha256":"","file":"/etc/passwd"}\n'),
+    "a deep report": ("report.json", lambda text: b"[" * 200_000),
+    "a report of no profile": ("report.json", lambda text: b'{"profile": ["article"]}'),
+    "a deep signature": ("signature.json", lambda text: b"[" * 200_000),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_folder_of_a_stranger_costs_a_line(run: Path, what: str) -> None:
+    name, change = HOSTILE[what]
+    file = run / name
+    file.write_bytes(change(file.read_bytes() if file.exists() else b""))
+    ended = livek12_here("check", str(run))
+    assert ended.code == 1
+    assert name in ended.out
+    assert "Traceback" not in ended.out + ended.err
+
+
 def test_a_run_goes_on_after_a_kill_and_its_sums_cover_all(run: Path) -> None:
     path = run / "responses-0.jsonl"
     size = path.stat().st_size

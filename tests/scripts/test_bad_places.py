@@ -126,6 +126,8 @@ OTHERWISE = {
     ("judge-pairs", "zero", "{in} {new}.jsonl"): 0,
     # A data set without its files has problems, one a line.
     ("validate", "hollow", "{in}"): 1,
+    # A run without its questions, or with an empty run.json, is a finding.
+    **{("check", place, "{in}"): 1 for place in ("hollow", "headless")},
 }
 """Exit codes that are not 2."""
 
